@@ -1,0 +1,146 @@
+"""Amplification: from functions that agree with probability p to combinations that agree with curve(p).
+
+An AND of r functions agrees when all r do, with probability p**r; an OR of b agrees when any does, with
+probability 1 - (1 - p)**b. `And(5) >> Or(20)` first combines by AND and then by OR: 20 bands of 5 rows.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lookalike.errors import UsageError, fraction, whole
+
+Sensitivity = tuple[float, float, float, float]
+
+
+class Curve:
+    """A cascade of ANDs and ORs, a function of the probability that one function agrees."""
+
+    def __init__(self, steps: "tuple[And | Or, ...]"):
+        self.steps = steps
+
+    def __rshift__(self, other: "Curve") -> "Curve":
+        """This cascade, then the other applied to its results."""
+        return Curve(self.steps + other.steps)
+
+    def __call__(self, p: Any) -> Any:
+        """The probability that the cascade agrees; scalars and arrays alike."""
+        values = np.asarray(p, dtype=float)
+        for step in self.steps:
+            values = step.apply(values)
+        return values if np.ndim(p) else float(values)
+
+    @property
+    def functions(self) -> int:
+        """How many functions of the family the cascade takes."""
+        return math.prod(step.count for step in self.steps)
+
+    def threshold(self) -> float:
+        """The p at which the cascade agrees with probability 1/2."""
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self(middle) < 0.5 else (low, middle)
+        return (low + high) / 2
+
+    def steepest(self) -> tuple[float, float]:
+        """The p where the curve rises fastest, and how fast."""
+        low, high = 0.0, 1.0
+        for _ in range(4):  # ever finer grids about the best point; the curve has one inflection
+            grid = np.linspace(low, high, 2001)
+            slopes = np.gradient(self(grid), grid)
+            best = int(np.argmax(slopes))
+            low, high = grid[max(0, best - 1)], grid[min(2000, best + 1)]
+        return float(grid[best]), float(slopes[best])
+
+    def fixed_points(self) -> list[float]:
+        """Where curve(p) = p strictly between 0 and 1: under such a point an S-curve lowers p, over it raises it."""
+        grid = np.linspace(0, 1, 10_001)[1:-1]
+        above = self(grid) > grid
+        points = []
+        for at in np.flatnonzero(above[1:] != above[:-1]):
+            low, high = float(grid[at]), float(grid[at + 1])
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if (self(middle) > middle) == above[at] else (low, middle)
+            points.append((low + high) / 2)
+        return points
+
+    def amplify(self, sensitivity: Sensitivity) -> Sensitivity:
+        """(d1, d2, p1, p2) of one function to that of the cascade."""
+        d1, d2, p1, p2 = sensitivity
+        return d1, d2, self(p1), self(p2)
+
+    def __repr__(self) -> str:
+        return " >> ".join(f"{type(step).__name__}({step.count})" for step in self.steps)
+
+
+class And(Curve):
+    """All of `count` functions must agree: p**count."""
+
+    def __init__(self, count: int):
+        self.count = whole("And", count)
+        super().__init__((self,))
+
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        return np.power(p, self.count)
+
+
+class Or(Curve):
+    """Any of `count` functions must agree: 1 - (1 - p)**count, computed so that tiny p keep their digits."""
+
+    def __init__(self, count: int):
+        self.count = whole("Or", count)
+        super().__init__((self,))
+
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):  # log(0) = -inf for p = 1, which comes out as 1
+            return -np.expm1(self.count * np.log1p(-p))
+
+
+class Bands(NamedTuple):
+    """Bands of rows, and the probability that a pair right at the threshold shares a band."""
+
+    bands: int
+    rows: int
+    recall: float
+
+    @property
+    def curve(self) -> Curve:
+        """The chance of a pair of similarity s to become a candidate: 1 - (1 - s**rows)**bands."""
+        return And(self.rows) >> Or(self.bands)
+
+    @property
+    def hashes(self) -> int:
+        """How many minhashes that takes."""
+        return self.bands * self.rows
+
+
+def bands_for(threshold: float, rows: int, recall: float) -> Bands:
+    """The fewest bands of `rows` rows that find a pair at the threshold with probability `recall`."""
+    p = max(And(rows)(threshold), 1e-300)  # with so many rows no number of bands would do
+    bands = 1 if p >= recall else math.ceil(math.log1p(-recall) / math.log1p(-p) - 1e-12)
+    return Bands(bands, rows, (And(rows) >> Or(bands))(threshold))
+
+
+def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99) -> Bands:
+    """The most selective bands of at most `hashes` minhashes that keep the recall at the threshold.
+
+    More rows make fewer false candidates; the fewest bands that still reach the recall make fewest of all.
+
+    >>> choose_bands(threshold=0.8, hashes=128, recall=0.99)
+    Bands(bands=16, rows=6, recall=0.9922718542377537)
+    """
+    threshold, recall = fraction("threshold", threshold), fraction("recall", recall)
+    hashes = whole("hashes", hashes)
+    if recall == 1 and threshold < 1:
+        raise UsageError("recall 1 takes an exact method, not bands: method='exact', or a recall under 1.")
+    fitting = [b for rows in range(1, hashes + 1) if (b := bands_for(threshold, rows, recall)).hashes <= hashes]
+    if not fitting:
+        most = Or(hashes)(threshold)
+        raise UsageError(
+            f"recall {recall:g} at threshold {threshold:g} takes more than {hashes} hashes; "
+            f"{hashes} reach {most:.4g} at most. Raise hashes, or lower the recall."
+        )
+    return fitting[-1]

@@ -1,0 +1,79 @@
+"""Measured recall: what a sample of the items should have found, and what was found."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.collection import Collection
+from lookalike.errors import whole
+from lookalike.kernels.joins import index_elements, probe
+from lookalike.run import Run
+from lookalike.statistics import wilson
+
+@dataclass(frozen=True)
+class Audit:
+    """Of `true` pairs with one of the `sampled` items `found` were found."""
+
+    sampled: int
+    true: int
+    found: int
+
+    @property
+    def recall(self) -> float:
+        """The measured recall; 1 where there was nothing to find."""
+        return self.found / self.true if self.true else 1.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95% interval of the recall, taking the sampled pairs as independent."""
+        return wilson(self.found, self.true)
+
+    def line(self) -> str:
+        """The result in one line."""
+        if not self.true:
+            return f"audit: none of {self.sampled:,} sampled items has a similar one; no recall to measure"
+        low, high = self.interval
+        return (
+            f"audit: {self.found:,} of {self.true:,} true pairs of {self.sampled:,} sampled items found: "
+            f"recall {self.recall:.4f} (95% interval {low:.4f} to {high:.4f})"
+        )
+
+
+def audit(
+    collection: Collection, size: int, found: Callable[[np.ndarray, np.ndarray], np.ndarray], run: Run
+) -> Audit:
+    """Compare a random sample of items with the whole collection, exactly, in one pass over it.
+
+    `found` tells of pairs of positions, left before right, whether the run under audit has found them. The
+    sample is held as an index from element to item, so the pass costs one look-up an element.
+    """
+    live = np.flatnonzero(collection.counts)
+    rng = np.random.default_rng(collection.plan.seed)
+    sample = np.sort(rng.choice(live, min(whole("audit", size), len(live)), replace=False))
+    if not len(sample):
+        return Audit(0, 0, 0)
+    p, q = collection.plan.threshold.as_integer_ratio()
+    sets = collection.sets(sample, run)
+    order = np.argsort(sets.elements, kind="stable")
+    ordered = sets.elements[order]
+    owners = np.repeat(np.arange(len(sets)), sets.sizes)[order]
+    shift = np.uint64(64 - max(1, (2 * len(ordered)).bit_length()))
+    slots = index_elements(ordered, shift)
+
+    def work(rows: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+        part = collection.maker.make(rows)
+        row, owner, _ = probe(part.indptr, part.elements, slots, shift, ordered, owners, sets.sizes, p, q)
+        return len(rows), rows[row], sample[owner]
+
+    pairs = [np.zeros((0, 2), np.int64)]
+    with run.stage("audit", len(live)) as tick:
+        for done, one, other in run.map(work, collection.maker.tasks(live)):
+            tick(done)
+            pairs.append(np.column_stack((np.minimum(one, other), np.maximum(one, other))))
+    true = np.unique(np.concatenate(pairs), axis=0)
+    left, right = true[true[:, 0] < true[:, 1]].T
+    if collection.split:
+        across = (left < collection.split) & (right >= collection.split)
+        left, right = left[across], right[across]
+    return Audit(len(sample), len(left), int(np.count_nonzero(found(left, right))))

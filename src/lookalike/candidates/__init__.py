@@ -1,0 +1,1 @@
+"""Where candidate pairs come from: identical items, shared bands, shared prefixes."""

@@ -1,0 +1,223 @@
+"""What flows between the stages: sets, pairs, clusters. Frozen, made of arrays, Arrow in and out."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.errors import DataError
+from lookalike.kernels.buckets import join_pairs, roots
+from lookalike.kernels.hashing import GOLDEN, mix
+from lookalike.kernels.sets import sort_rows
+from lookalike.kernels.text import hash_contents
+
+if TYPE_CHECKING:
+    from lookalike.audit import Audit
+    from lookalike.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Sets of 64-bit hashes: row i is elements[indptr[i]:indptr[i + 1]], sorted and distinct.
+
+    A bag is held as the set of its (element, copy number), so that overlaps of bags are overlaps of sets.
+
+    >>> sets = Sets.of([{"a", "d"}, {"c"}, {"b", "d", "e"}])
+    >>> len(sets), sets.sizes.tolist()
+    (3, [2, 1, 3])
+    """
+
+    indptr: np.ndarray
+    elements: np.ndarray
+    bag: bool = False
+
+    @classmethod
+    def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
+        """From Python sets or lists, or Counters (bags); the elements all strings or all integers."""
+        items = list(items)
+        rows = [list(item.elements()) if isinstance(item, Counter) else list(item) for item in items]
+        bag = any(isinstance(item, Counter) for item in items)
+        indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
+        return cls(*sort_rows(indptr, hash_values([x for row in rows for x in row]), bag), bag=bag)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        return self.elements[self.indptr[row] : self.indptr[row + 1]]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many elements each set has."""
+        return np.diff(self.indptr)
+
+    def take(self, rows: np.ndarray) -> "Sets":
+        """The given rows, in that order."""
+        sizes = self.sizes[rows]
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        where = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
+        return Sets(indptr, self.elements[where], self.bag)
+
+    @staticmethod
+    def concatenate(parts: "list[Sets]") -> "Sets":
+        """The rows of all parts, one after another."""
+        if not parts:
+            return Sets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
+        sizes = np.concatenate([part.sizes for part in parts])
+        elements = np.concatenate([part.elements for part in parts])
+        return Sets(np.concatenate(([0], np.cumsum(sizes))), elements, parts[0].bag)
+
+    def to_arrow(self) -> pa.LargeListArray:
+        """A list of hashes a set."""
+        return pa.LargeListArray.from_arrays(self.indptr, self.elements)
+
+
+def hash_values(values: list[Any]) -> np.ndarray:
+    """One 64-bit hash a value, all of them strings or all integers; the same on every machine."""
+    if all(isinstance(value, str) for value in values):
+        try:
+            texts = pa.array(values, pa.large_string())
+        except UnicodeError as error:
+            raise DataError(f"elements must be valid Unicode: {error}") from error
+        _, offsets, data = texts.buffers()
+        bounds = np.frombuffer(offsets, np.int64) if offsets else np.zeros(1, np.int64)
+        content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+        first: np.ndarray = hash_contents(content, bounds[:-1], bounds[1:])[:, 0]
+        return np.ascontiguousarray(first)
+    if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values):
+        try:
+            numbers = np.array(values, dtype=np.int64).view(np.uint64)
+        except OverflowError:
+            raise DataError("integer elements must fit in 64 bits.") from None
+        with np.errstate(over="ignore"):
+            hashes: np.ndarray = mix.py_func(numbers + GOLDEN)
+        return hashes
+    kinds = sorted({type(value).__name__ for value in values})
+    raise DataError(f"the elements of sets must be all strings or all integers; got {', '.join(kinds)}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Similar pairs, every one verified: positions, left before right, in order, and their similarity."""
+
+    left: np.ndarray
+    right: np.ndarray
+    similarity: np.ndarray
+    ids: pa.Array
+    right_ids: pa.Array | None = None  # of a match between two collections
+    plan: "Plan | None" = None
+    audit: "Audit | None" = None
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
+        """(left id, right id, similarity) of each pair."""
+        for batch in self.to_arrow().to_batches(max_chunksize=1 << 16):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+    def to_arrow(self) -> pa.Table:
+        """A table of `left`, `right` (ids as given) and `similarity`."""
+        left = self.ids.take(pa.array(self.left))
+        right = (self.ids if self.right_ids is None else self.right_ids).take(pa.array(self.right))
+        return pa.table({"left": left, "right": right, "similarity": self.similarity})
+
+    def to_pandas(self) -> Any:
+        """The same table as a pandas data frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The same table as a polars data frame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def clusters(self) -> "Clusters":
+        """Connected components of the pairs."""
+        if self.right_ids is not None:
+            raise DataError("pairs between two collections have no clusters; cluster one collection.")
+        parent = np.arange(len(self.ids))
+        join_pairs(self.left, self.right, parent)
+        return Clusters(roots(parent), self.ids, plan=self.plan, stats=self.stats)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} pairs of {len(self.ids):,} items>"
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Groups of similar items: `label` of an item is the position of its group's first item."""
+
+    label: np.ndarray
+    ids: pa.Array
+    plan: "Plan | None" = None
+    audit: "Audit | None" = None
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many items each item's cluster has."""
+        return np.bincount(self.label, minlength=len(self.label))[self.label]
+
+    def __len__(self) -> int:
+        """How many clusters have two items or more."""
+        return len(np.unique(self.label[self.sizes > 1]))
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """The ids of each cluster of two items or more."""
+        table = self.to_arrow()
+        names = table["id"].to_pylist()
+        stop = 0
+        while stop < len(names):
+            start, stop = stop, stop + table["size"][stop].as_py()
+            yield names[start:stop]
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each item of a cluster of two or more: `cluster` (the id of its first item), `id`, `size`."""
+        sizes = self.sizes
+        items = np.flatnonzero(sizes > 1)
+        items = items[np.argsort(self.label[items], kind="stable")]
+        first = self.ids.take(pa.array(self.label[items]))
+        return pa.table({"cluster": first, "id": self.ids.take(pa.array(items)), "size": sizes[items]})
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} clusters among {len(self.ids):,} items>"
+
+
+@dataclass(frozen=True, eq=False)
+class Dedup:
+    """What to keep and what to drop: each dropped item is verified similar to one that is kept."""
+
+    centre: np.ndarray  # of each item: itself if it is kept, else the kept item it is similar to
+    similarity: np.ndarray  # to that item
+    ids: pa.Array
+    plan: "Plan | None" = None
+    audit: "Audit | None" = None
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def keep(self) -> np.ndarray:
+        """Whether each item is kept."""
+        kept: np.ndarray = self.centre == np.arange(len(self.centre))
+        return kept
+
+    @property
+    def kept(self) -> pa.Array:
+        """The ids of the kept items."""
+        return self.ids.filter(pa.array(self.keep))
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each dropped item: `id`, `kept` (the id of the item kept for it), `similarity`."""
+        dropped = np.flatnonzero(~self.keep)
+        kept = self.ids.take(pa.array(self.centre[dropped]))
+        return pa.table(
+            {"id": self.ids.take(pa.array(dropped)), "kept": kept, "similarity": self.similarity[dropped]}
+        )
+
+    def __repr__(self) -> str:
+        kept = int(self.keep.sum())
+        return f"<{kept:,} of {len(self.ids):,} items kept, {len(self.ids) - kept:,} dropped>"

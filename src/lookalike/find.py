@@ -1,0 +1,245 @@
+"""The pipeline: take in, collapse identical items, find candidates, verify them.
+
+`find_pairs` lists similar pairs, `find_matches` those between two collections; `find_clusters` and `dedup` group
+items without listing pairs.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.audit import Audit
+from lookalike.audit import audit as measure_recall
+from lookalike.candidates.banding import Buckets, find_buckets
+from lookalike.candidates.exact import exact_pairs
+from lookalike.candidates.identical import Groups, group_identical
+from lookalike.cluster import components, keep_stars
+from lookalike.collection import Collection, take_in_sets, take_in_texts
+from lookalike.data import Clusters, Dedup, Pairs, Sets
+from lookalike.errors import DataError, UsageError, whole
+from lookalike.plan import fit, make_plan
+from lookalike.read import Source
+from lookalike.run import Run
+from lookalike.shingles import Shingles, as_array
+from lookalike.verify import jaccard_of, verify_bands
+
+MAX_PAIRS = 100_000_000
+
+
+class Options(TypedDict, total=False):
+    """What all four functions take: what similar means, what may be missed, and how to run."""
+
+    threshold: float | str | Fraction  # similarity at or above which two items are similar: 0.8 by default
+    measure: str  # "jaccard"
+    recall: float  # of a pair right at the threshold, 0.99 by default; 1.0 means exact
+    method: str  # "auto", "lsh" or "exact"
+    shingles: Shingles | str  # how texts become sets, "char:9" by default
+    seed: int
+    audit: int  # items to sample for measuring the recall; 0, the default, for none
+    run: Run  # threads and progress
+
+
+def find_pairs(items: Any, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Options]) -> Pairs:
+    """All pairs of similar items, each one verified, up to the stated recall.
+
+    `items`: texts, sets, `Sets`, an Arrow table or anything that gives one (pandas, polars), a path, a `Source`.
+
+    >>> texts = ["the cat sat on the mat", "the cat sat on the hat", "something else"]
+    >>> [(left, right) for left, right, _ in find_pairs(texts, threshold=0.5, shingles="char:4")]
+    [(0, 1)]
+    """
+    return Job([items], options).pairs(max_pairs)
+
+
+def find_matches(left: Any, right: Any, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Options]) -> Pairs:
+    """All similar pairs of an item of `left` and an item of `right`, as `find_pairs` does for one collection."""
+    return Job([left, right], options).pairs(max_pairs)
+
+
+def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
+    """Groups of items connected by similar pairs; the pairs are not listed, so a group may be of any size."""
+    return Job([items], options).clusters()
+
+
+def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Dedup:
+    """What to keep so that no two kept items are similar, each dropped item verified similar to a kept one.
+
+    `keep` says which of similar items is kept: the "first", the "longest", or the one with the greatest of the
+    values given, one for each item.
+    """
+    return Job([items], options).stars(keep)
+
+
+class Job:
+    """One run of the pipeline on one collection, or on two to be matched."""
+
+    def __init__(self, sides: list[Any], options: Options):
+        settings = {"threshold": 0.8, "recall": 0.99, "shingles": "char:9", "audit": 0, "seed": 1, **options}
+        self.run: Run = settings.pop("run", None) or Run()
+        self.audit_size = whole("audit", settings.pop("audit"), least=0)
+        whole("seed", settings["seed"], least=0)
+        shingles = settings.pop("shingles")
+        shingles = Shingles.parse(shingles) if isinstance(shingles, str) else shingles
+        taken = [as_items(side) for side in sides]
+        self.sources = [side for side in taken if isinstance(side, Source)]
+        sets = [side for side in taken if isinstance(side, Sets)]
+        if self.sources and sets:
+            raise UsageError("two collections must both be texts or both be sets.")
+        plan = make_plan(**settings, what="sets" if sets else str(shingles))
+        planner = partial(fit, plan, settings["recall"])
+        if sets:
+            self.collection = take_in_sets(sets, planner, self.run)
+        else:
+            self.collection = take_in_texts(self.sources, shingles, planner, self.run)
+        self.plan = self.collection.plan
+        self.ratio = self.plan.threshold.as_integer_ratio()
+        self.split = self.collection.split
+        # An empty item is similar to nothing; nor is anything when one of two sides is empty.
+        alone = len(sides) > 1 and self.split == 0
+        self.live = np.flatnonzero(self.collection.counts)[: 0 if alone else None]
+        self.candidates = self.crowded = 0
+
+    def pairs(self, max_pairs: int) -> Pairs:
+        """List the similar pairs."""
+        groups = group_identical(self.collection.contents, self.live, self.split)
+        left, right, similarity = self._head_pairs(groups, whole("max_pairs", max_pairs))
+        with self.run.stage("order"):
+            left, right, similarity = groups.spread(left, right, similarity, self.split, max_pairs)
+        n = len(self.collection)
+        numbers = left * n + right  # ascending, since the pairs are in order
+        return Pairs(
+            left, right - self.split, similarity, *self.collection.ids, plan=self.plan,
+            audit=self._audit(lambda a, b: _contains(numbers, a * n + b)),
+            stats=self._stats(groups, pairs=len(left)),
+        )  # fmt: skip
+
+    def clusters(self) -> Clusters:
+        """Group by connected components of the similar pairs."""
+        groups = group_identical(self.collection.contents, self.live)
+        buckets, members, sets = self._buckets(groups)
+        root, self.crowded = components(buckets, sets, *self.ratio, self.run)
+        label = np.arange(len(self.collection))
+        label[members] = members[root]
+        label[self.live] = label[groups.first[self.live]]
+        result = Clusters(label, self.collection.ids[0], plan=self.plan, audit=self._audit(lambda a, b: label[a] == label[b]))
+        result.stats.update(self._stats(groups, clusters=len(result)))
+        return result
+
+    def stars(self, keep: Any) -> Dedup:
+        """Keep items that are similar to none kept before, the best ones first."""
+        order = self._order(keep)
+        groups = group_identical(self.collection.contents, order)
+        buckets, members, sets = self._buckets(groups)
+        rank = np.empty(len(self.collection), np.int64)
+        rank[order] = np.arange(len(order))
+        visit = np.argsort(rank[members])
+        centres, shared, self.crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run)
+        centre = np.arange(len(self.collection))
+        similarity = np.ones(len(centre))
+        centre[members] = members[centres]
+        similarity[members] = jaccard_of(sets, np.arange(len(members)), centres, shared)
+        head = groups.first[self.live]
+        centre[self.live], similarity[self.live] = centre[head], similarity[head]
+        kept = centre == np.arange(len(centre))
+        return Dedup(
+            centre, similarity, self.collection.ids[0], plan=self.plan,
+            audit=self._audit(lambda a, b: ~(kept[a] & kept[b])),
+            stats=self._stats(groups, kept=int(kept.sum()), dropped=int((~kept).sum())),
+        )  # fmt: skip
+
+    def _head_pairs(self, groups: Groups, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The similar pairs of items that stand for a group: (left, right, similarity)."""
+        if self.plan.bands is None:
+            rows = groups.heads
+            sets = self.collection.sets(rows, self.run)
+            across = int(np.searchsorted(rows, self.split))
+            found = exact_pairs(sets, *self.ratio, across, self.run)
+        else:
+            buckets, rows, sets = self._buckets(groups)
+            across = int(np.searchsorted(rows, self.split))
+            found = verify_bands(buckets, sets, *self.ratio, across, limit, self.run)
+        left, right, shared, self.candidates = found
+        return rows[left], rows[right], jaccard_of(sets, left, right, shared)
+
+    def _buckets(self, groups: Groups) -> tuple[Buckets, np.ndarray, Sets]:
+        """Buckets of items that may be similar, those items, and their sets."""
+        if self.plan.bands is None:  # exact: each similar pair is a bucket of two
+            left, right, _ = self._head_pairs(groups, np.iinfo(np.int64).max)
+            members, items = np.unique(np.column_stack((left, right)), return_inverse=True)
+            one = (np.arange(0, 2 * len(left) + 1, 2), items.reshape(-1))
+            buckets = Buckets([one], np.empty((len(members), 0), np.uint64), np.uint64(0), members)
+        else:
+            buckets = find_buckets(self.collection.keys[groups.heads], self.run)
+            members = groups.heads[buckets.items]
+        return buckets, members, self.collection.sets(members, self.run)
+
+    def _order(self, keep: Any) -> np.ndarray:
+        """The items that are not empty, the ones to be kept first."""
+        if isinstance(keep, str) and keep == "first":
+            return self.live
+        if isinstance(keep, str) and keep == "longest":
+            values = pa.array(self.collection.lengths)
+        elif isinstance(keep, str):
+            raise UsageError(f"keep must be 'first', 'longest' or a value for each item; got {keep!r}.")
+        else:
+            values = pa.array(keep) if not isinstance(keep, pa.Array | pa.ChunkedArray) else keep
+        if len(values) != len(self.collection):
+            raise DataError(f"keep must have a value for each of the {len(self.collection):,} items; it has {len(values):,}.")
+        order = pc.sort_indices(values, sort_keys=[("", "descending")]).to_numpy()
+        return order[self.collection.counts[order] > 0].astype(np.int64)
+
+    def _audit(self, found: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Audit | None:
+        return measure_recall(self.collection, self.audit_size, found, self.run) if self.audit_size else None
+
+    def _stats(self, groups: Groups, **more: int) -> dict[str, Any]:
+        return {
+            "items": len(self.collection),
+            "empty": len(self.collection) - int(np.count_nonzero(self.collection.counts)),
+            "skipped": sum(source.skipped for source in self.sources),
+            "identical": groups.identical,
+            "shingles": int(self.collection.counts.sum()),
+            "candidates": self.candidates,
+            "crowded": self.crowded,
+            **more,
+            "seconds": self.run.seconds,
+        }
+
+
+def as_items(given: Any) -> Source | Sets:
+    """What the user gave: texts as a source, sets as `Sets`."""
+    if isinstance(given, Source | Sets):
+        return given
+    if isinstance(given, str | Path):
+        return Source([given])
+    if isinstance(given, pa.Table):
+        return Source([given])
+    if isinstance(given, pa.Array | pa.ChunkedArray):
+        return Source([pa.table({"text": as_array(given)})])
+    if hasattr(given, "__arrow_c_stream__") and not isinstance(given, list):
+        try:
+            return Source([pa.table(given)])
+        except (TypeError, ValueError):  # a column, not a frame
+            return Source([pa.table({"text": as_array(pa.chunked_array(given))})])
+    if isinstance(given, dict | bytes) or not hasattr(given, "__iter__"):
+        raise UsageError(f"items must be texts, sets, a table or a path; got {type(given).__name__}.")
+    items = list(given)
+    if items and all(isinstance(item, Path) for item in items):
+        return Source(items)
+    if items and isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
+        return Sets.of(items)
+    return Source([pa.table({"text": as_array(items)})])
+
+
+def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Whether each value is in the ascending array."""
+    at = np.searchsorted(ordered, values)
+    inside = at < len(ordered)
+    inside[inside] = ordered[at[inside]] == values[inside]
+    return inside

@@ -1,0 +1,186 @@
+"""Buckets of items that share a key, and what is made of them: pairs, stars, components.
+
+Buckets come as rows: the items of bucket b are items[indptr[b]:indptr[b + 1]], in ascending order.
+"""
+
+import numpy as np
+
+from lookalike.kernels.hashing import kernel
+from lookalike.kernels.sets import overlap
+
+
+@kernel
+def members(ordered, mask):
+    """The buckets of two items or more: (indptr, items).
+
+    `ordered` is sorted: each number holds the high bits of an item's key over the item's own number, which
+    takes the bits of `mask`. So the items of a bucket lie side by side, in order.
+    """
+    indptr = np.empty(len(ordered) // 2 + 1, np.int64)
+    items = np.empty(len(ordered), np.int64)
+    indptr[0] = 0
+    buckets, n, start = 0, 0, 0
+    for i in range(1, len(ordered) + 1):
+        if i < len(ordered) and (ordered[i] ^ ordered[start]) & ~mask == 0:
+            continue
+        if i - start > 1:
+            for j in range(start, i):
+                items[n] = np.int64(ordered[j] & mask)
+                n += 1
+            buckets += 1
+            indptr[buckets] = n
+        start = i
+    return indptr[: buckets + 1].copy(), items[:n].copy()
+
+
+@kernel
+def count_pairs(indptr, items, split):
+    """How many pairs share a bucket; given a `split` only those of an item under it with one from it on."""
+    total = 0
+    for bucket in range(len(indptr) - 1):
+        size = indptr[bucket + 1] - indptr[bucket]
+        lefts = 0
+        if split > 0:
+            for item in items[indptr[bucket] : indptr[bucket + 1]]:
+                lefts += item < split
+        total += lefts * (size - lefts) if split > 0 else size * (size - 1) // 2
+    return total
+
+
+@kernel
+def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
+    """Fill `left` and `right` with pairs that share a bucket of this band and none of an earlier one.
+
+    Returns how many. `state` = [bucket, i, j] is where to go on; the caller starts with zeros and calls again
+    until state[0] is the number of buckets. With a `split` only pairs across it count.
+    """
+    n = 0
+    bucket, i, j = state[0], state[1], state[2]
+    while bucket < len(indptr) - 1:
+        first, last = indptr[bucket], indptr[bucket + 1]
+        i = max(i, first)
+        while i < last:
+            b = items[i]
+            j = max(j, first)
+            while j < i and (split == 0 or (items[j] < split <= b)):
+                a = items[j]
+                j += 1
+                earlier = 0
+                while earlier < band and (keys[a, earlier] ^ keys[b, earlier]) & ~mask != 0:
+                    earlier += 1
+                if earlier == band:
+                    left[n], right[n] = a, b
+                    n += 1
+                    if n == len(left):
+                        state[0], state[1], state[2] = bucket, i, j
+                        return n
+            i += 1
+            j = 0
+        bucket += 1
+    state[0], state[1], state[2] = bucket, 0, 0
+    return n
+
+
+@kernel
+def buckets_of(indptr, items, n):
+    """The inverse of `members`: for each of n items the buckets it lies in, as (indptr, buckets)."""
+    out_indptr = np.zeros(n + 1, np.int64)
+    for item in items:
+        out_indptr[item + 1] += 1
+    for item in range(n):
+        out_indptr[item + 1] += out_indptr[item]
+    at = out_indptr[:n].copy()
+    out = np.empty(len(items), np.int64)
+    for bucket in range(len(indptr) - 1):
+        for i in range(indptr[bucket], indptr[bucket + 1]):
+            out[at[items[i]]] = bucket
+            at[items[i]] += 1
+    return out_indptr, out
+
+
+@kernel
+def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, indptr, elements, p, q, centre, shared):
+    """Visit items in `order`: keep one unless it is similar to a kept item of one of its buckets.
+
+    A dropped item's `centre` is the first kept item found similar, `shared` their overlap; a kept item is its
+    own centre. kept[rooms[b]:rooms[b + 1]] has room for the first kept items of bucket b, of which held[b] are
+    there: a bucket of many unlike items costs no more than that a visit. `seen` (one number an item, -1 at
+    first) spares the second look at an item met in two buckets. Returns how often a bucket had no room.
+    """
+    crowded = 0
+    for item in order:
+        centre[item] = item
+        for at in range(of_indptr[item], of_indptr[item + 1]):
+            bucket = of_buckets[at]
+            for other in kept[rooms[bucket] : rooms[bucket] + held[bucket]]:
+                if seen[other] == item:
+                    continue
+                seen[other] = item
+                both = overlap(indptr, elements, item, other, p, q)
+                if both >= 0:
+                    centre[item] = other
+                    shared[item] = both
+                    break
+            if centre[item] != item:
+                break
+        if centre[item] == item:
+            for at in range(of_indptr[item], of_indptr[item + 1]):
+                bucket = of_buckets[at]
+                if rooms[bucket] + held[bucket] < rooms[bucket + 1]:
+                    kept[rooms[bucket] + held[bucket]] = item
+                    held[bucket] += 1
+                else:
+                    crowded += 1
+    return crowded
+
+
+@kernel
+def find(parent, item):
+    """The least item of the component of `item`; the path to it is halved on the way."""
+    while parent[item] != item:
+        parent[item] = parent[parent[item]]
+        item = parent[item]
+    return item
+
+
+@kernel
+def union(parent, a, b):
+    """Make one component of two."""
+    a, b = find(parent, a), find(parent, b)
+    parent[max(a, b)] = min(a, b)
+
+
+@kernel
+def join_pairs(left, right, parent):
+    """Make one component of each pair's two items."""
+    for i in range(len(left)):
+        union(parent, left[i], right[i])
+
+
+@kernel
+def join_buckets(bucket_indptr, items, reach, indptr, elements, p, q, parent):
+    """Make one component of the similar items of each bucket; returns how often `reach` left pairs out.
+
+    Each item is compared with the `reach` items before it in its bucket, those already in its component
+    left out: all pairs of a small bucket, and of a large one no more than `reach` an item.
+    """
+    crowded = 0
+    for bucket in range(len(bucket_indptr) - 1):
+        first = bucket_indptr[bucket]
+        for i in range(first + 1, bucket_indptr[bucket + 1]):
+            for j in range(i - 1, max(first, i - reach) - 1, -1):
+                if find(parent, items[i]) != find(parent, items[j]) and (
+                    overlap(indptr, elements, items[i], items[j], p, q) >= 0
+                ):
+                    union(parent, items[i], items[j])
+            crowded += i - reach > first and find(parent, items[i]) != find(parent, items[first])
+    return crowded
+
+
+@kernel
+def roots(parent):
+    """The least item of each item's component."""
+    out = np.empty(len(parent), np.int64)
+    for item in range(len(parent)):
+        out[item] = find(parent, item)
+    return out

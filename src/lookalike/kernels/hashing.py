@@ -1,0 +1,35 @@
+"""The hash everything rests on, and the decorator that every kernel wears.
+
+Kernels are plain functions on arrays: no I/O, no random state, no Python objects. They release the
+GIL, so that a pool of threads can run one on each batch, and their machine code is cached on disk.
+All hash arithmetic is on unsigned 64-bit integers and wraps, on purpose.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: a step that visits all residues evenly
+BASE = np.uint64(0xD1342543DE82EF95)  # odd: the base of polynomial hashes
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)  # no hash: an unfilled bin of a sketch, the band key of an empty set
+
+
+def kernel(function: F) -> F:
+    """Compile to machine code that releases the GIL; integer division by zero is not checked for."""
+    compiled: F = njit(nogil=True, cache=True, error_model="numpy")(function)
+    return compiled
+
+
+@kernel
+def mix(x):
+    """Scramble 64 bits: every bit of the result depends on every bit of `x` (splitmix64's finaliser).
+
+    A bijection, so distinct inputs never collide.
+    """
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

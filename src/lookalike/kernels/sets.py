@@ -1,0 +1,135 @@
+"""Rows of 64-bit hashes as sets: sorting, equality, exact overlap.
+
+Rows are as in `sketch`; here each is sorted and without repeats, so that two can be merged.
+"""
+
+import numpy as np
+
+from lookalike.kernels.hashing import GOLDEN, kernel, mix
+
+
+@kernel
+def sort_hashes(values, spare, counts):
+    """Sort `values` in place, given that their high bits are evenly spread. O(n) expected.
+
+    Values are dealt into about n slots by their high bits, which leaves each a step or two from its
+    place; an insertion sort walks those. `spare` holds at least n values and `counts` 2n + 1 numbers.
+    """
+    n = len(values)
+    if n > 24:
+        bits = 1
+        while 1 << bits < n:
+            bits += 1
+        shift = np.uint64(64 - bits)
+        slots = 1 << bits
+        counts[: slots + 1] = 0
+        for x in values:
+            counts[(x >> shift) + np.uint64(1)] += 1
+        for slot in range(slots):
+            counts[slot + 1] += counts[slot]
+        for x in values:
+            slot = x >> shift
+            spare[counts[slot]] = x
+            counts[slot] += 1
+        values[:] = spare[:n]
+    for i in range(1, n):
+        x = values[i]
+        j = i
+        while j > 0 and values[j - 1] > x:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = x
+
+
+@kernel
+def sorted_hashes(values):
+    """A sorted copy of `values`, whose high bits must be evenly spread."""
+    out = values.copy()
+    sort_hashes(out, np.empty(len(out), np.uint64), np.empty(2 * len(out) + 1, np.int64))
+    return out
+
+
+@kernel
+def sort_rows(indptr, elements, bag):
+    """Each row as a sorted set: (indptr, elements). A repeat is dropped, or in a bag becomes an element.
+
+    The second copy of x in a bag is the element (x, 2) and so on, all hashed: then the overlap of two such
+    sets is that of the bags, the sum of the lesser counts.
+    """
+    rows = len(indptr) - 1
+    longest = 0
+    for row in range(rows):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    spare = np.empty(longest, np.uint64)
+    counts = np.empty(2 * longest + 1, np.int64)
+    out_indptr = np.zeros(rows + 1, np.int64)
+    out = np.empty(len(elements), np.uint64)
+    at = 0
+    for row in range(rows):
+        start = at
+        values = elements[indptr[row] : indptr[row + 1]].copy()
+        sort_hashes(values, spare, counts)
+        copy = np.uint64(0)
+        for i in range(len(values)):
+            x = values[i]
+            if i > 0 and x == values[i - 1]:
+                if not bag:
+                    continue
+                copy += np.uint64(1)
+                x = mix(x + copy * GOLDEN)
+            else:
+                copy = np.uint64(0)
+            out[at] = x
+            at += 1
+        if bag:
+            sort_hashes(out[start:at], spare, counts)
+        out_indptr[row + 1] = at
+    return out_indptr, out[:at].copy()
+
+
+@kernel
+def hash_rows(indptr, elements):
+    """Two independent hashes a row of its elements in order, rows x 2: equal for equal sets and for no others."""
+    out = np.empty((len(indptr) - 1, 2), np.uint64)
+    for row in range(len(out)):
+        one = np.uint64(indptr[row + 1] - indptr[row])
+        two = ~one
+        for x in elements[indptr[row] : indptr[row + 1]]:
+            one = mix(one ^ x)
+            two = mix(two + x)
+        out[row, 0] = one
+        out[row, 1] = two
+    return out
+
+
+@kernel
+def overlap(indptr, elements, left, right, p, q):
+    """The size of the intersection of two rows, or -1 if their Jaccard similarity is under p / q.
+
+    |A & B| / |A | B| >= p/q just when |A & B| >= p (|A| + |B|) / (p + q), in integers. The merge stops when
+    one side has passed more elements that the other lacks than this allows.
+    """
+    i, i_stop = indptr[left], indptr[left + 1]
+    j, j_stop = indptr[right], indptr[right + 1]
+    a, b = i_stop - i, j_stop - j
+    need = (p * (a + b) + p + q - 1) // (p + q)
+    i_last = i + a - need  # both sides may pass this far beyond the shared elements
+    j_last = j + b - need
+    shared = 0
+    while i < i_stop and j < j_stop:
+        if i - shared > i_last or j - shared > j_last:
+            return -1
+        x, y = elements[i], elements[j]
+        i += x <= y
+        j += y <= x
+        shared += x == y
+    return shared if shared >= need and shared > 0 else -1
+
+
+@kernel
+def overlaps(indptr, elements, left, right, p, q):
+    """`overlap` of many pairs of rows."""
+    out = np.empty(len(left), np.int64)
+    for i in range(len(left)):
+        out[i] = overlap(indptr, elements, left[i], right[i], p, q)
+    return out

@@ -1,0 +1,74 @@
+"""Sets of 64-bit hashes to MinHash signatures, and signatures to band keys.
+
+Sets come as rows: the elements of row i are elements[indptr[i]:indptr[i + 1]]. Repeats do not matter.
+"""
+
+import numpy as np
+
+from lookalike.kernels.hashing import BASE, EMPTY, GOLDEN, kernel, mix
+
+
+@kernel
+def sketch(elements, seed, out):
+    """Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup 2017) of one set into the K bins of `out`.
+
+    In round i every element draws a bin and a fraction v from a hash of its own, and the bin keeps the
+    least i + v, here as i * 2**32 + v. Rounds end when no bin is empty; from round K on all elements draw
+    bin i - K, so that 2K rounds always suffice. An element meets the same draws in every set that holds
+    it, so two sets agree in a bin with the probability of their Jaccard similarity. O(n + K log K) hashes.
+    """
+    bins = len(out)
+    out[:] = EMPTY
+    if len(elements) == 0:
+        return
+    low = np.uint64(0xFFFFFFFF)
+    step = seed
+    for i in range(2 * bins):
+        step += GOLDEN
+        round_ = np.uint64(i) << np.uint64(32)
+        if i < bins:
+            for x in elements:
+                draw = mix(x ^ step)
+                b = ((draw >> np.uint64(32)) * np.uint64(bins)) >> np.uint64(32)
+                out[b] = min(out[b], round_ | (draw & low))
+        elif out[i - bins] == EMPTY:
+            for x in elements:
+                out[i - bins] = min(out[i - bins], round_ | (mix(x ^ step) & low))
+        if not np.any(out == EMPTY):
+            return
+
+
+@kernel
+def sketch_rows(indptr, elements, seed, hashes):
+    """Signatures of all rows: an array rows x hashes. An empty row has EMPTY everywhere."""
+    out = np.empty((len(indptr) - 1, hashes), np.uint64)
+    for row in range(len(out)):
+        sketch(elements[indptr[row] : indptr[row + 1]], seed, out[row])
+    return out
+
+
+@kernel
+def fold_bands(signatures, bands, rows):
+    """One key a band, a hash of its `rows` values: an array items x bands."""
+    out = np.empty((len(signatures), bands), np.uint64)
+    for item in range(len(signatures)):
+        for band in range(bands):
+            key = np.uint64(0)
+            for row in range(band * rows, (band + 1) * rows):
+                key = (key ^ mix(signatures[item, row])) * BASE
+            out[item, band] = mix(key)
+    return out
+
+
+@kernel
+def count_agreements(signatures):
+    """How many pairs of rows agree in 0, 1, ... K positions."""
+    items, hashes = signatures.shape
+    out = np.zeros(hashes + 1, np.int64)
+    for a in range(items):
+        for b in range(a):
+            same = 0
+            for i in range(hashes):
+                same += signatures[a, i] == signatures[b, i]
+            out[same] += 1
+    return out

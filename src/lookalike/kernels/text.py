@@ -1,0 +1,224 @@
+"""UTF-8 bytes to 64-bit hashes of shingles, without making a Python string.
+
+A document becomes units (characters or words), each a 64-bit hash, and then every window of k units
+becomes one hash, by a rolling polynomial: the sum of unit[i] * BASE**(k-1-i) modulo 2**64. Unit hashes
+look random, so two different windows collide with probability about 2**-64.
+
+Texts come as one buffer of valid UTF-8, with the byte at which each text starts and stops.
+"""
+
+import numpy as np
+
+from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES, SPACE, UNSTABLE
+from lookalike.kernels.hashing import BASE, GOLDEN, kernel, mix
+
+CHAR, WORD = range(2)  # what a unit is
+COLLAPSE, KEEP, REMOVE = range(3)  # what becomes of white space between characters
+
+with np.errstate(over="ignore"):
+    ASCII = mix.py_func(np.arange(1, 129, dtype=np.uint64) * GOLDEN)  # unit hashes of U+0000 to U+007F
+BLANK = ASCII[32]
+TRAITS = PAGES.reshape(-1)
+
+
+@kernel
+def decode(data, at):
+    """The code point that starts at byte `at` of valid UTF-8, and where the next one starts."""
+    byte = np.uint32(data[at])
+    if byte < 0x80:
+        return byte, at + 1
+    if byte < 0xE0:
+        return (byte & np.uint32(0x1F)) << np.uint32(6) | (data[at + 1] & np.uint32(0x3F)), at + 2
+    if byte < 0xF0:
+        code = (byte & np.uint32(0x0F)) << np.uint32(12) | (data[at + 1] & np.uint32(0x3F)) << np.uint32(6)
+        return code | (data[at + 2] & np.uint32(0x3F)), at + 3
+    code = (byte & np.uint32(0x07)) << np.uint32(18) | (data[at + 1] & np.uint32(0x3F)) << np.uint32(12)
+    return code | (data[at + 2] & np.uint32(0x3F)) << np.uint32(6) | (data[at + 3] & np.uint32(0x3F)), at + 4
+
+
+@kernel
+def properties(code):
+    """What is known of a code point: see `characters`."""
+    return TRAITS[np.uint32(INDEX[code >> np.uint32(8)]) << np.uint32(8) | (code & np.uint32(255))]
+
+
+@kernel
+def characters(data, start, stop, white, out):
+    """Hash each character of data[start:stop] into `out`; returns how many there are.
+
+    COLLAPSE turns a run of white space into one blank and drops it at both ends; REMOVE drops all.
+    """
+    n = 0
+    blank = False
+    at = start
+    while at < stop:
+        byte = data[at]
+        if byte < 0x80:
+            at += 1
+            unit = ASCII[byte]
+            space = byte == 32 or 9 <= byte <= 13
+        else:
+            code, at = decode(data, at)
+            unit = mix((np.uint64(code) + np.uint64(1)) * GOLDEN)
+            space = properties(code) & KIND == SPACE
+        if space and white != KEEP:
+            blank = white == COLLAPSE and n > 0
+            continue
+        if blank:
+            out[n] = BLANK
+            n += 1
+            blank = False
+        out[n] = unit
+        n += 1
+    return n
+
+
+@kernel
+def words(data, start, stop, out):
+    """Hash each word of data[start:stop] into `out`; returns how many there are.
+
+    A word is a run of letters, digits and connectors with the marks after them; a letter of a script
+    that puts no spaces between words is a word by itself.
+    """
+    n = 0
+    word = np.uint64(0)
+    inside, alone = False, False  # a word is open; and it takes no further letter
+    at = start
+    while at < stop:
+        byte = data[at]
+        if byte < 0x80:
+            at += 1
+            code = np.uint32(byte)
+            what = TRAITS[byte]
+        else:
+            code, at = decode(data, at)
+            what = properties(code) & KIND
+        if inside and (what == MARK or (what == LETTER and not alone)):
+            word = (word ^ np.uint64(code)) * BASE
+            continue
+        if inside:
+            out[n] = mix(word)
+            n += 1
+        alone = what == ALONE
+        inside = alone or what == LETTER
+        word = np.uint64(code) * BASE
+    if inside:
+        out[n] = mix(word)
+        n += 1
+    return n
+
+
+@kernel
+def windows(units, n, k, keep, out):
+    """Hash every k consecutive units into `out`; returns how many windows there are.
+
+    Fewer than k units make one window, none make none. `keep` masks the bits of a hash that are kept.
+    """
+    if n == 0:
+        return 0
+    k = min(k, n)
+    rolling = np.uint64(0)
+    power = np.uint64(1)  # BASE**k
+    for i in range(k):
+        rolling = rolling * BASE + units[i]
+        power *= BASE
+    out[0] = mix(rolling) & keep
+    for i in range(k, n):
+        rolling = rolling * BASE + units[i] - units[i - k] * power
+        out[i - k + 1] = mix(rolling) & keep
+    return n - k + 1
+
+
+@kernel
+def total_and_longest(starts, stops):
+    """How many bytes the texts have together, and how many the longest has."""
+    total, longest = 0, 0
+    for t in range(len(starts)):
+        total += stops[t] - starts[t]
+        longest = max(longest, stops[t] - starts[t])
+    return total, longest
+
+
+@kernel
+def hash_texts(data, starts, stops, unit, k, white, keep):
+    """Shingle hashes of each text in order, repeats included: (indptr, hashes). O(bytes)."""
+    texts = len(starts)
+    total, longest = total_and_longest(starts, stops)
+    units = np.empty(longest, np.uint64)
+    hashes = np.empty(total, np.uint64)
+    indptr = np.zeros(texts + 1, np.int64)
+    for t in range(texts):
+        if unit == CHAR:
+            n = characters(data, starts[t], stops[t], white, units)
+        else:
+            n = words(data, starts[t], stops[t], units)
+        indptr[t + 1] = indptr[t] + windows(units, n, k, keep, hashes[indptr[t] :])
+    return indptr, hashes[: indptr[texts]]
+
+
+@kernel
+def needs_normal_form(data, starts, stops):
+    """Whether each text holds a character that normal form C may change; most texts do not."""
+    out = np.zeros(len(starts), np.bool_)
+    for t in range(len(starts)):
+        at = starts[t]
+        while at < stops[t]:
+            if data[at] < 0x80:
+                at += 1
+                continue
+            code, at = decode(data, at)
+            if properties(code) & UNSTABLE:
+                out[t] = True
+                break
+    return out
+
+
+@kernel
+def hash_stops(data, starts, stops, lower, lower_starts, lower_stops, stop_words, k, keep):
+    """Hashes of each stop word with the k - 1 words after it: (indptr, hashes).
+
+    `lower` holds the same texts in lower case: there a word is looked up in `stop_words`, the sorted word
+    hashes of the stop list. A stop word with too few words after it makes no shingle.
+    """
+    texts = len(starts)
+    total, longest = total_and_longest(starts, stops)
+    units = np.empty(longest, np.uint64)
+    _, longest = total_and_longest(lower_starts, lower_stops)
+    lower_units = np.empty(longest, np.uint64)
+    hashes = np.empty(total, np.uint64)
+    indptr = np.zeros(texts + 1, np.int64)
+    for t in range(texts):
+        n = words(data, starts[t], stops[t], units)
+        words(lower, lower_starts[t], lower_stops[t], lower_units)
+        at = indptr[t]
+        for i in range(n - k + 1):
+            found = np.searchsorted(stop_words, lower_units[i])
+            if found < len(stop_words) and stop_words[found] == lower_units[i]:
+                windows(units[i:], k, k, keep, hashes[at:])
+                at += 1
+        indptr[t + 1] = at
+    return indptr, hashes[: indptr[texts]]
+
+
+@kernel
+def hash_contents(data, starts, stops):
+    """Two independent hashes a text of its bytes, eight at a time: an array texts x 2.
+
+    Equal texts have equal hashes, and different texts do not: by chance once in 2**128 pairs.
+    """
+    out = np.empty((len(starts), 2), np.uint64)
+    for t in range(len(starts)):
+        last = starts[t] + (stops[t] - starts[t]) // 8 * 8
+        one = np.uint64(stops[t] - starts[t])
+        two = ~one
+        for block in data[starts[t] : last].view(np.uint64):
+            one = (one ^ block) * BASE
+            one ^= one >> np.uint64(29)
+            two = (two + block) * GOLDEN
+            two ^= two >> np.uint64(32)
+        tail = np.uint64(0)
+        for i in range(last, stops[t]):
+            tail = tail << np.uint64(8) | np.uint64(data[i])
+        out[t, 0] = mix((one ^ tail) * BASE)
+        out[t, 1] = mix((two + tail) * GOLDEN)
+    return out

@@ -1,0 +1,123 @@
+"""From a threshold, a recall and a sample of the data to a method and its parameters, with reasons."""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from lookalike.amplify import Bands, bands_for
+from lookalike.data import Sets
+from lookalike.errors import UsageError, choice, fraction
+from lookalike.families import MinHash
+from lookalike.kernels.sketch import count_agreements
+from lookalike.measures import exact_fraction
+
+METHODS = ("auto", "lsh", "exact")
+MOST_HASHES = 512
+SAMPLE = 400  # items whose pairs show how similar the collection is to itself
+SAMPLE_HASHES = 256
+
+# What a step costs, in nanoseconds on one core; only their ratios matter, and those are much the same anywhere.
+DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How pairs will be found, and what that is expected to find and cost."""
+
+    method: str  # "lsh" or "exact"
+    measure: str
+    threshold: Fraction
+    seed: int
+    what: str  # the shingles, or "sets"
+    bands: Bands | None = None
+    items: int = 0  # about how many there are
+    candidates: float = 0.0  # about how many pairs will be compared
+
+    @property
+    def recall(self) -> float:
+        """The probability of finding a pair right at the threshold; pairs above it are found more surely."""
+        return self.bands.recall if self.bands else 1.0
+
+    def lines(self) -> list[str]:
+        """The plan in two or three lines for people to read."""
+        aim = f"{self.measure} >= {float(self.threshold):g} of {self.what}"
+        if self.bands is None:
+            return [f"plan: {aim}, exact: prefix index, every pair is found"]
+        bands, rows, recall = self.bands
+        width = f"{bands} bands of {rows} rows ({self.bands.hashes} minhashes)"
+        return [
+            f"plan: {aim}, by {width}",
+            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely;"
+            f" about {_round(self.candidates)} candidates expected",
+        ]
+
+    def settings(self) -> dict[str, str]:
+        """What a file made by this plan depends on."""
+        return {
+            "format": "1",
+            "measure": self.measure,
+            "threshold": str(self.threshold),
+            "items": self.what,
+            "seed": str(self.seed),
+            "method": self.method if self.bands is None else f"lsh {self.bands.bands}x{self.bands.rows}",
+        }
+
+
+def make_plan(
+    *,
+    threshold: float | str | Fraction,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    method: str = "auto",
+    seed: int = 1,
+    what: str = "sets",
+) -> Plan:
+    """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
+    choice("measure", measure, ("jaccard",))
+    choice("method", method, METHODS)
+    recall = fraction("recall", recall)
+    wanted = Fraction(*exact_fraction(threshold))
+    if method == "auto":
+        method = "exact" if recall == 1 else "lsh"
+    if method == "exact":
+        return Plan("exact", measure, wanted, seed, what)
+    if recall == 1:
+        raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
+    return Plan("lsh", measure, wanted, seed, what, bands=bands_for(float(wanted), 1, recall))
+
+
+def fit(plan: Plan, recall: float, sample: Sets, items: int) -> Plan:
+    """Choose bands and rows for a collection of about `items` items, of which `sample` is a part.
+
+    Any number of rows reaches the recall, given bands enough. More rows cost more minhashes and bands, fewer
+    cost more false candidates; how many shows in the similarities of the sample's pairs. The cheapest wins.
+    """
+    if plan.method == "exact":
+        return replace(plan, items=items)
+    live = sample.take(np.flatnonzero(sample.sizes))
+    agreements = count_agreements(MinHash(SAMPLE_HASHES, seed=plan.seed).signatures(live))
+    similarities = np.arange(SAMPLE_HASHES + 1) / SAMPLE_HASHES
+    pairs = items * (items - 1) / 2
+    size = float(live.sizes.mean()) if len(live) else 1.0
+    best: tuple[float, Plan] | None = None
+    for rows in range(1, MOST_HASHES + 1):
+        bands = bands_for(float(plan.threshold), rows, recall)
+        if bands.hashes > MOST_HASHES and best is not None:
+            break
+        rate = float(agreements @ bands.curve(similarities)) / max(1, agreements.sum())
+        draws = items * (size + bands.hashes * (1 + math.log(bands.hashes)))
+        cost = DRAW * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)
+        if best is None or cost < best[0]:
+            best = cost, replace(plan, bands=bands, items=items, candidates=pairs * rate)
+    assert best is not None
+    return best[1]
+
+
+def _round(number: float) -> str:
+    """Two significant digits, with commas."""
+    if number < 1:
+        return "no"
+    digits = max(0, int(math.log10(number)) - 1)
+    return f"{round(number / 10**digits) * 10**digits:,}"

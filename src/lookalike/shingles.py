@@ -1,0 +1,205 @@
+"""Texts to shingles: the sets of short strings that a document is made of.
+
+Two forms of one thing. `Shingles.of` gives one text's shingles as readable strings; `Shingles.sets` gives many
+texts' shingles as sorted 64-bit hashes, straight from Arrow's buffers.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.data import Sets
+from lookalike.errors import DataError, UsageError, choice, whole
+from lookalike.kernels import characters, text
+from lookalike.kernels.sets import sort_rows
+from lookalike.stop_words import ENGLISH
+
+UNITS = ("char", "word", "stop")
+SPACES = ("collapse", "keep", "remove")
+FORMS = ("nfc", "nfkc", "none")
+DEFAULT_K = {"char": 9, "word": 5, "stop": 3}
+
+
+@dataclass(frozen=True)
+class Shingles:
+    """How texts become sets: every `k` consecutive units, where a unit is a character or a word.
+
+    unit: "char", "word", or "stop" for a stop word with the k - 1 words after it, which finds the articles in
+        news pages. Words are runs of Unicode letters, digits and marks; in scripts that put no spaces
+        between words each letter is a word.
+    bag: keep how often each shingle occurs.
+    space: between characters, "collapse" runs of white space to one blank and drop it at both ends, "keep" it,
+        or "remove" it.
+    lowercase: ignore case.
+    form: Unicode normal form, "nfc" (the same text in different encodings is equal), "nfkc" or "none".
+    bits: 64, or 32 to see what collisions do: among n shingles n**2 / 2**33 pairs then collide.
+    stop_words: the stop list, lower case; common English words by default.
+
+    A text of fewer than k units is one shingle, itself (but a text without stop words has none); an empty text
+    has none and is similar to nothing.
+
+    >>> sorted(Shingles(k=2).of("abcdabd"))
+    ['ab', 'bc', 'bd', 'cd', 'da']
+    >>> Shingles(k=2, bag=True).of("abcab")
+    Counter({'ab': 2, 'bc': 1, 'ca': 1})
+    >>> Shingles.parse("word:2").of("to be or not to be") == {"to be", "be or", "or not", "not to"}
+    True
+    """
+
+    k: int = 9
+    unit: str = "char"
+    bag: bool = False
+    space: str = "collapse"
+    lowercase: bool = False
+    form: str = "nfc"
+    bits: int = 64
+    stop_words: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        whole("k", self.k)
+        choice("unit", self.unit, UNITS)
+        choice("space", self.space, SPACES)
+        choice("form", self.form, FORMS)
+        if self.bits not in (32, 64):
+            raise UsageError(f"bits must be 64 or 32; got {self.bits!r}.")
+        if self.stop_words is not None:
+            object.__setattr__(self, "stop_words", frozenset(w.lower() for w in self.stop_words))
+
+    @classmethod
+    def parse(cls, spec: str, **options: Any) -> "Shingles":
+        """From "char:9", "word:5", "stop:3", or a unit alone with its usual k."""
+        unit, _, k = str(spec).partition(":")
+        choice("shingle unit", unit, UNITS)
+        if k and not k.isdecimal():
+            raise UsageError(f"shingle must look like word:5 or char:9; got {spec!r}.")
+        return cls(k=int(k) if k else DEFAULT_K[unit], unit=unit, **options)
+
+    def __str__(self) -> str:
+        changed = [f"{n}={getattr(self, n)}" for n in ("space", "form", "bits") if getattr(self, n) != DEFAULTS[n]]
+        flags = [name for name in ("bag", "lowercase") if getattr(self, name)]
+        return " ".join([f"{self.unit}:{self.k}", *flags, *changed])
+
+    # --- readable ---
+
+    def of(self, document: str) -> "set[str] | Counter[str]":
+        """The shingles of one text as strings: a set, or a Counter for bags."""
+        (clean,) = self.prepare(pa.array([document], pa.large_string())).to_pylist()
+        found = self._stop_shingles(clean) if self.unit == "stop" else self._windows(clean)
+        return Counter(found) if self.bag else set(found)
+
+    def _windows(self, clean: str) -> list[str]:
+        units: Sequence[str] = split_words(clean)
+        if self.unit == "char":
+            kept = clean if self.space == "keep" else (" " if self.space == "collapse" else "").join(_chunks(clean))
+            units = kept
+        glue = " " if self.unit == "word" else ""
+        return [glue.join(units[i : i + self.k]) for i in range(max(1, len(units) - self.k + 1)) if units]
+
+    def _stop_shingles(self, clean: str) -> list[str]:
+        words = split_words(clean)
+        lower = split_words(pc.utf8_lower(clean).as_py())
+        starts = [i for i in range(len(words) - self.k + 1) if lower[i] in self._stops]
+        return [" ".join(words[i : i + self.k]) for i in starts]
+
+    # --- hashed ---
+
+    def sets(self, texts: Iterable[str] | pa.Array) -> Sets:
+        """The shingles of many texts as sets of 64-bit hashes (bags: hashes of shingle and copy number)."""
+        prepared = self.prepare(as_array(texts))
+        return Sets(*sort_rows(*self.hashes(prepared), self.bag), bag=self.bag)
+
+    def prepare(self, texts: pa.LargeStringArray) -> pa.LargeStringArray:
+        """Texts in the wanted normal form and case; most are in it already and left alone."""
+        if self.form != "none":
+            if self.form == "nfc":
+                unstable = pa.array(text.needs_normal_form(*text_bounds(texts)))
+            else:
+                unstable = pc.invert(pc.string_is_ascii(texts))
+            if pc.any(unstable).as_py():
+                changed = pc.utf8_normalize(texts.filter(unstable), self.form.upper())
+                texts = pc.replace_with_mask(texts, unstable, changed)
+        return pc.utf8_lower(texts) if self.lowercase else texts
+
+    def hashes(self, prepared: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The shingle hashes of each prepared text in order, repeats included: (indptr, hashes)."""
+        data, starts, stops = text_bounds(prepared, rows)
+        keep = np.uint64(0xFFFFFFFF_FFFFFFFF if self.bits == 64 else 0xFFFFFFFF_00000000)
+        if self.unit != "stop":
+            unit = text.CHAR if self.unit == "char" else text.WORD
+            return text.hash_texts(data, starts, stops, unit, self.k, SPACES.index(self.space), keep)
+        lower = prepared if rows is None else prepared.take(rows)
+        lower = text_bounds(lower if self.lowercase else pc.utf8_lower(lower))
+        return text.hash_stops(data, starts, stops, *lower, self._stop_hashes, self.k, keep)
+
+    @property
+    def _stops(self) -> frozenset[str]:
+        return ENGLISH if self.stop_words is None else self.stop_words
+
+    @cached_property
+    def _stop_hashes(self) -> np.ndarray:
+        data, starts, stops = text_bounds(pa.array(sorted(self._stops), pa.large_string()))
+        hashes = np.empty(len(data), np.uint64)
+        filled = 0
+        for start, stop in zip(starts, stops, strict=True):
+            filled += text.words(data, start, stop, hashes[filled:])
+        return np.sort(hashes[:filled])
+
+
+DEFAULTS = {name: f.default for name, f in Shingles.__dataclass_fields__.items()}
+
+
+def as_array(texts: Iterable[str] | pa.Array) -> pa.LargeStringArray:
+    """Texts as one Arrow array without nulls."""
+    if isinstance(texts, pa.ChunkedArray):
+        texts = texts.combine_chunks()
+    try:
+        array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
+        array = array.cast(pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError) as error:
+        raise DataError(f"texts must be strings of valid Unicode: {' '.join(str(error).split())}") from error
+    if array.null_count:
+        at = pc.index(array.is_null(), True).as_py()
+        raise DataError(f"texts must be strings; text {at} is null.")
+    return array
+
+
+def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    """The bytes of an Arrow array of texts, and where each text (or each of `rows`) starts and stops."""
+    _, offsets, data = texts.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
+    if rows is None:
+        return content, bounds[:-1], bounds[1:]
+    return content, bounds[rows], bounds[rows + 1]
+
+
+def split_words(clean: str) -> list[str]:
+    """The words of a text, by the same table as the kernel."""
+    words: list[str] = []
+    open_ = alone = False
+    for char in clean:
+        kind = _traits(char) & characters.KIND
+        if open_ and (kind == characters.MARK or (kind == characters.LETTER and not alone)):
+            words[-1] += char
+            continue
+        alone = kind == characters.ALONE
+        open_ = alone or kind == characters.LETTER
+        if open_:
+            words.append(char)
+    return words
+
+
+def _chunks(clean: str) -> list[str]:
+    """The text between runs of white space, as Unicode defines it (Python's own split knows four more)."""
+    white = (" " if _traits(char) & characters.KIND == characters.SPACE else char for char in clean)
+    return [chunk for chunk in "".join(white).split(" ") if chunk]
+
+
+def _traits(char: str) -> int:
+    return int(characters.PAGES[characters.INDEX[ord(char) // characters.PAGE], ord(char) % characters.PAGE])

@@ -1,0 +1,18 @@
+"""The little statistics we need."""
+
+from math import sqrt
+
+
+def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval for a proportion, of 95% by default; (0, 1) where nothing was tried.
+
+    >>> low, high = wilson(99, 100)
+    >>> round(low, 3), round(high, 3)
+    (0.946, 0.998)
+    """
+    if not trials:
+        return 0.0, 1.0
+    p, square = successes / trials, z * z / trials
+    centre = (p + square / 2) / (1 + square)
+    half = z / (1 + square) * sqrt((p * (1 - p) + square / 4) / trials)
+    return max(0.0, centre - half), min(1.0, centre + half)

@@ -1,0 +1,61 @@
+"""Candidates to pairs: the real measure on the real sets, in exact arithmetic."""
+
+import numpy as np
+
+from lookalike.statistics import wilson
+from lookalike.candidates.banding import Buckets
+from lookalike.candidates.identical import too_many
+from lookalike.data import Sets
+from lookalike.kernels.sets import overlaps
+from lookalike.run import Run
+
+SAMPLE = 2000  # candidates looked at to tell whether there will be too many pairs
+
+
+def verify_bands(
+    buckets: Buckets, sets: Sets, p: int, q: int, split: int, limit: int, run: Run
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """The pairs that share a bucket and have Jaccard similarity p/q or more: (left, right, shared, candidates).
+
+    More than `limit` pairs are an error, and one found early: where a band alone has more candidates than
+    that, a sample of them tells how many of them are similar.
+    """
+    most = [band for band in range(len(buckets.bands)) if buckets.count(band, split) > limit]
+    for band in most:
+        left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
+        similar = int(np.count_nonzero(overlaps(sets.indptr, sets.elements, left, right, p, q) >= 0))
+        if not split and wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
+            raise too_many(similar * buckets.count(band) // SAMPLE, limit)
+
+    def work(band: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        found, candidates, total = [], 0, 0
+        for left, right in buckets.pairs(band, split):
+            candidates += len(left)
+            shared = overlaps(sets.indptr, sets.elements, left, right, p, q)
+            good = shared >= 0
+            found.append((left[good], right[good], shared[good]))
+            total += len(found[-1][0])
+            if total > limit:
+                raise too_many(total, limit)
+        return *_join(found), candidates
+
+    parts = []
+    with run.stage("verify", len(buckets.bands)) as tick:
+        for part in run.map(work, range(len(buckets.bands))):
+            parts.append(part)
+            tick(1)
+    if (total := sum(len(part[0]) for part in parts)) > limit:
+        raise too_many(total, limit)
+    return *_join([part[:3] for part in parts]), sum(part[3] for part in parts)
+
+
+def jaccard_of(sets: Sets, left: np.ndarray, right: np.ndarray, shared: np.ndarray) -> np.ndarray:
+    """Jaccard similarities of pairs of rows, given how many elements they share."""
+    similarity: np.ndarray = shared / (sets.sizes[left] + sets.sizes[right] - shared)
+    return similarity
+
+
+def _join(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    none = np.zeros(0, np.int64)
+    left, right, shared = (np.concatenate([none, *(part[i] for part in parts)]) for i in range(3))
+    return left, right, shared

@@ -15,17 +15,23 @@ REACH = 32  # unlike items that an item is compared with in one bucket
 STEP = 4096
 
 
+def patience(items: int) -> int:
+    """How many unlike items an item is compared with in all: 128, and more in a small collection."""
+    return max(128, 20_000_000 // max(1, items))
+
+
 def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run) -> tuple[np.ndarray, int]:
-    """The least member of each item's component, and how often a crowded bucket was not searched to the end."""
+    """The least member of each item's component, and how many items lost their patience."""
     parent = np.arange(len(sets))
-    crowded = 0
-    with run.stage("join", sum(len(indptr) for indptr, _ in buckets.bands)) as tick:
+    unlike = np.zeros(len(sets), np.int64)
+    limit = patience(len(sets))
+    with run.stage("join", sum(len(indptr) - 1 for indptr, _ in buckets.bands)) as tick:
         for indptr, items in buckets.bands:
             for part in slices(len(indptr) - 1, STEP):
                 within = indptr[part.start : part.stop + 1]
-                crowded += join_buckets(within, items, REACH, sets.indptr, sets.elements, p, q, parent)
+                join_buckets(within, items, REACH, limit, unlike, sets.indptr, sets.elements, p, q, parent)
                 tick(part.stop - part.start)
-    return roots(parent), crowded
+    return roots(parent), int(np.count_nonzero(unlike >= limit))
 
 
 def keep_stars(
@@ -34,7 +40,7 @@ def keep_stars(
     """Visit items in `order` and keep those not similar to one kept before: (centre, shared, crowded).
 
     A dropped item's centre is the kept item it was found similar to, `shared` how many elements they share;
-    a kept item is its own centre. `crowded` counts kept items for which a bucket had no room.
+    a kept item is its own centre. `crowded` counts items that were not compared with all they could be.
     """
     sizes = np.concatenate([np.diff(indptr) for indptr, _ in buckets.bands])
     items = np.concatenate([items for _, items in buckets.bands])
@@ -43,14 +49,12 @@ def keep_stars(
     kept = np.empty(rooms[-1], np.int64)
     held = np.zeros(len(sizes), np.int64)
     seen = np.full(len(sets), -1)
+    state = (*of_item, rooms, kept, held, seen, patience(len(sets)))
     centre = np.arange(len(sets))
     shared = sets.sizes.copy()
     crowded = 0
     with run.stage("keep", len(order)) as tick:
         for part in slices(len(order), STEP):
-            visit = order[part]
-            crowded += stars(
-                visit, *of_item, rooms, kept, held, seen, sets.indptr, sets.elements, p, q, centre, shared
-            )
-            tick(len(visit))
+            crowded += stars(order[part], *state, sets.indptr, sets.elements, p, q, centre, shared)
+            tick(part.stop - part.start)
     return centre, shared, crowded

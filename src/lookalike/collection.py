@@ -50,12 +50,16 @@ class Collection:
 
     def sets(self, rows: np.ndarray, run: Run) -> Sets:
         """The sets of items at ascending positions."""
-        parts = []
+        elements = np.empty(int(self.counts[rows].sum()), np.uint64)  # more than enough; what is not used costs nothing
+        sizes = [np.zeros(1, np.int64)]
+        filled = 0
         with run.stage("sets of candidates", len(rows)) as tick:
             for part in run.map(self.maker.make, self.maker.tasks(rows)):
-                parts.append(part)
+                elements[filled : filled + len(part.elements)] = part.elements
+                filled += len(part.elements)
+                sizes.append(part.sizes)
                 tick(len(part))
-        return Sets.concatenate(parts)
+        return Sets(np.concatenate(sizes).cumsum(), elements[:filled])
 
 
 def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run) -> Collection:

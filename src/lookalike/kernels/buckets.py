@@ -99,17 +99,20 @@ def buckets_of(indptr, items, n):
 
 
 @kernel
-def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, indptr, elements, p, q, centre, shared):
+def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, patience, indptr, elements, p, q, centre, shared):
     """Visit items in `order`: keep one unless it is similar to a kept item of one of its buckets.
 
     A dropped item's `centre` is the first kept item found similar, `shared` their overlap; a kept item is its
     own centre. kept[rooms[b]:rooms[b + 1]] has room for the first kept items of bucket b, of which held[b] are
     there: a bucket of many unlike items costs no more than that a visit. `seen` (one number an item, -1 at
-    first) spares the second look at an item met in two buckets. Returns how often a bucket had no room.
+    first) spares the second look at an item met in two buckets. After `patience` unlike items an item is kept.
+    Returns for how many items something was left out.
     """
     crowded = 0
     for item in order:
         centre[item] = item
+        unlike = 0
+        full = False
         for at in range(of_indptr[item], of_indptr[item + 1]):
             bucket = of_buckets[at]
             for other in kept[rooms[bucket] : rooms[bucket] + held[bucket]]:
@@ -121,7 +124,8 @@ def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, indptr, element
                     centre[item] = other
                     shared[item] = both
                     break
-            if centre[item] != item:
+                unlike += 1
+            if centre[item] != item or unlike >= patience:
                 break
         if centre[item] == item:
             for at in range(of_indptr[item], of_indptr[item + 1]):
@@ -130,7 +134,8 @@ def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, indptr, element
                     kept[rooms[bucket] + held[bucket]] = item
                     held[bucket] += 1
                 else:
-                    crowded += 1
+                    full = True
+            crowded += full or unlike >= patience
     return crowded
 
 
@@ -158,23 +163,25 @@ def join_pairs(left, right, parent):
 
 
 @kernel
-def join_buckets(bucket_indptr, items, reach, indptr, elements, p, q, parent):
-    """Make one component of the similar items of each bucket; returns how often `reach` left pairs out.
+def join_buckets(bucket_indptr, items, reach, patience, unlike, indptr, elements, p, q, parent):
+    """Make one component of the similar items of each bucket.
 
-    Each item is compared with the `reach` items before it in its bucket, those already in its component
-    left out: all pairs of a small bucket, and of a large one no more than `reach` an item.
+    Each item is compared with the `reach` items before it in its bucket, those already in its component left
+    out: all pairs of a small bucket, and of a large one no more than `reach` an item. `unlike` counts the
+    items that each item was found unlike, in all buckets; after `patience` of them it looks no further.
     """
-    crowded = 0
     for bucket in range(len(bucket_indptr) - 1):
         first = bucket_indptr[bucket]
         for i in range(first + 1, bucket_indptr[bucket + 1]):
             for j in range(i - 1, max(first, i - reach) - 1, -1):
-                if find(parent, items[i]) != find(parent, items[j]) and (
-                    overlap(indptr, elements, items[i], items[j], p, q) >= 0
-                ):
+                if unlike[items[i]] >= patience:
+                    break
+                if find(parent, items[i]) == find(parent, items[j]):
+                    continue
+                if overlap(indptr, elements, items[i], items[j], p, q) >= 0:
                     union(parent, items[i], items[j])
-            crowded += i - reach > first and find(parent, items[i]) != find(parent, items[first])
-    return crowded
+                else:
+                    unlike[items[i]] += 1
 
 
 @kernel

@@ -84,7 +84,8 @@ class And(Curve):
         super().__init__((self,))
 
     def apply(self, p: np.ndarray) -> np.ndarray:
-        return np.power(p, self.count)
+        power: np.ndarray = np.power(p, self.count)
+        return power
 
 
 class Or(Curve):
@@ -96,7 +97,8 @@ class Or(Curve):
 
     def apply(self, p: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):  # log(0) = -inf for p = 1, which comes out as 1
-            return -np.expm1(self.count * np.log1p(-p))
+            any_of: np.ndarray = -np.expm1(self.count * np.log1p(-p))
+        return any_of
 
 
 class Bands(NamedTuple):

@@ -11,6 +11,7 @@ from lookalike.kernels.joins import index_elements, probe
 from lookalike.run import Run
 from lookalike.statistics import wilson
 
+
 @dataclass(frozen=True)
 class Audit:
     """Of `true` pairs with one of the `sampled` items `found` were found."""
@@ -40,9 +41,7 @@ class Audit:
         )
 
 
-def audit(
-    collection: Collection, size: int, found: Callable[[np.ndarray, np.ndarray], np.ndarray], run: Run
-) -> Audit:
+def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.ndarray], np.ndarray], run: Run) -> Audit:
     """Compare a random sample of items with the whole collection, exactly, in one pass over it.
 
     `found` tells of pairs of positions, left before right, whether the run under audit has found them. The

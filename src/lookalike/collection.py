@@ -74,6 +74,8 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run)
     items = sum(source.expected(texts) for source in sources)
     rows = np.sort(np.random.default_rng(0).permutation(len(texts))[:SAMPLE])
     plan = fit(shingles.sets(texts.take(pa.array(rows))), items)
+    for line in plan.lines():
+        run.say(line)
     with run.stage("read and sketch", items) as tick:
 
         def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, pa.LargeStringArray, tuple[np.ndarray, ...]]:
@@ -122,7 +124,9 @@ def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarra
     if plan.bands is None:
         return np.empty((len(indptr) - 1, 0), np.uint64)
     bands, rows, _ = plan.bands
-    return fold_bands(sketch_rows(indptr, elements, np.uint64(plan.seed), bands * rows), bands, rows)
+    signatures = sketch_rows(indptr, elements, np.uint64(plan.seed), bands * rows)
+    keys: np.ndarray = fold_bands(signatures, bands, rows)
+    return keys
 
 
 class TextSets:
@@ -140,8 +144,8 @@ class TextSets:
     def make(self, rows: np.ndarray) -> Sets:
         """The sets of one task's rows."""
         chunk = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
-        hashed = self.shingles.hashes(self.chunks[chunk], rows - self.starts[chunk])
-        return Sets(*sort_rows(*hashed, self.shingles.bag), bag=self.shingles.bag)
+        indptr, hashes = self.shingles.hashes(self.chunks[chunk], rows - self.starts[chunk])
+        return Sets.sorted(indptr, hashes, self.shingles.bag)
 
 
 class ReadySets:
@@ -164,8 +168,8 @@ def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
     kinds = {array.type for array in ids}
     if len(kinds) > 1:  # one file numbers its rows or has integers, another has strings
         ids = [array.cast(pa.string()) for array in ids]
-    joined = pa.chunked_array([chunk for array in ids for chunk in array.chunks], type=ids[0].type if ids else pa.int64())
-    whole = joined.combine_chunks()
+    chunks = [chunk for array in ids for chunk in array.chunks]
+    whole = pa.chunked_array(chunks, type=ids[0].type if ids else pa.int64()).combine_chunks()
     if len(whole) and pc.count_distinct(whole).as_py() < len(whole):
         counts = pc.value_counts(whole)
         twice = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"]
@@ -178,8 +182,8 @@ def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
 
 def _elements(shingles: Shingles, texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
     """What to sketch: hashes with repeats, which do not matter to a set; a bag's copies made distinct."""
-    hashed = shingles.hashes(texts)
-    return sort_rows(*hashed, True) if shingles.bag else hashed
+    indptr, hashes = shingles.hashes(texts)
+    return sort_rows(indptr, hashes, True) if shingles.bag else (indptr, hashes)
 
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:

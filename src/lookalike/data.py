@@ -41,7 +41,13 @@ class Sets:
         rows = [list(item.elements()) if isinstance(item, Counter) else list(item) for item in items]
         bag = any(isinstance(item, Counter) for item in items)
         indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
-        return cls(*sort_rows(indptr, hash_values([x for row in rows for x in row]), bag), bag=bag)
+        return cls.sorted(indptr, hash_values([x for row in rows for x in row]), bag)
+
+    @classmethod
+    def sorted(cls, indptr: np.ndarray, hashes: np.ndarray, bag: bool = False) -> "Sets":
+        """From rows of hashes in any order; repeats are dropped, or in a bag counted."""
+        indptr, elements = sort_rows(indptr, hashes, bag)
+        return cls(indptr, elements, bag)
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -161,7 +167,8 @@ class Clusters:
     @property
     def sizes(self) -> np.ndarray:
         """How many items each item's cluster has."""
-        return np.bincount(self.label, minlength=len(self.label))[self.label]
+        counts: np.ndarray = np.bincount(self.label, minlength=len(self.label))
+        return counts[self.label]
 
     def __len__(self) -> int:
         """How many clusters have two items or more."""
@@ -214,9 +221,7 @@ class Dedup:
         """A row for each dropped item: `id`, `kept` (the id of the item kept for it), `similarity`."""
         dropped = np.flatnonzero(~self.keep)
         kept = self.ids.take(pa.array(self.centre[dropped]))
-        return pa.table(
-            {"id": self.ids.take(pa.array(dropped)), "kept": kept, "similarity": self.similarity[dropped]}
-        )
+        return pa.table({"id": self.ids.take(pa.array(dropped)), "kept": kept, "similarity": self.similarity[dropped]})
 
     def __repr__(self) -> str:
         kept = int(self.keep.sum())

@@ -21,7 +21,7 @@ from lookalike.candidates.banding import Buckets, find_buckets
 from lookalike.candidates.exact import exact_pairs
 from lookalike.candidates.identical import Groups, group_identical
 from lookalike.cluster import components, keep_stars
-from lookalike.collection import Collection, take_in_sets, take_in_texts
+from lookalike.collection import take_in_sets, take_in_texts
 from lookalike.data import Clusters, Dedup, Pairs, Sets
 from lookalike.errors import DataError, UsageError, whole
 from lookalike.plan import fit, make_plan
@@ -81,7 +81,14 @@ class Job:
     """One run of the pipeline on one collection, or on two to be matched."""
 
     def __init__(self, sides: list[Any], options: Options):
-        settings = {"threshold": 0.8, "recall": 0.99, "shingles": "char:9", "audit": 0, "seed": 1, **options}
+        settings: dict[str, Any] = {
+            "threshold": 0.8,
+            "recall": 0.99,
+            "shingles": "char:9",
+            "audit": 0,
+            "seed": 1,
+            **options,
+        }
         self.run: Run = settings.pop("run", None) or Run()
         self.audit_size = whole("audit", settings.pop("audit"), least=0)
         whole("seed", settings["seed"], least=0)
@@ -114,11 +121,17 @@ class Job:
             left, right, similarity = groups.spread(left, right, similarity, self.split, max_pairs)
         n = len(self.collection)
         numbers = left * n + right  # ascending, since the pairs are in order
+        ids = self.collection.ids
         return Pairs(
-            left, right - self.split, similarity, *self.collection.ids, plan=self.plan,
+            left,
+            right - self.split,
+            similarity,
+            ids[0],
+            right_ids=ids[1] if len(ids) > 1 else None,
+            plan=self.plan,
             audit=self._audit(lambda a, b: _contains(numbers, a * n + b)),
             stats=self._stats(groups, pairs=len(left)),
-        )  # fmt: skip
+        )
 
     def clusters(self) -> Clusters:
         """Group by connected components of the similar pairs."""
@@ -128,9 +141,8 @@ class Job:
         label = np.arange(len(self.collection))
         label[members] = members[root]
         label[self.live] = label[groups.first[self.live]]
-        result = Clusters(label, self.collection.ids[0], plan=self.plan, audit=self._audit(lambda a, b: label[a] == label[b]))
-        result.stats.update(self._stats(groups, clusters=len(result)))
-        return result
+        audit = self._audit(lambda a, b: label[a] == label[b])
+        return Clusters(label, self.collection.ids[0], plan=self.plan, audit=audit, stats=self._stats(groups))
 
     def stars(self, keep: Any) -> Dedup:
         """Keep items that are similar to none kept before, the best ones first."""
@@ -148,11 +160,9 @@ class Job:
         head = groups.first[self.live]
         centre[self.live], similarity[self.live] = centre[head], similarity[head]
         kept = centre == np.arange(len(centre))
-        return Dedup(
-            centre, similarity, self.collection.ids[0], plan=self.plan,
-            audit=self._audit(lambda a, b: ~(kept[a] & kept[b])),
-            stats=self._stats(groups, kept=int(kept.sum()), dropped=int((~kept).sum())),
-        )  # fmt: skip
+        audit = self._audit(lambda a, b: ~(kept[a] & kept[b]))
+        stats = self._stats(groups, kept=int(kept.sum()), dropped=int((~kept).sum()))
+        return Dedup(centre, similarity, self.collection.ids[0], plan=self.plan, audit=audit, stats=stats)
 
     def _head_pairs(self, groups: Groups, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The similar pairs of items that stand for a group: (left, right, similarity)."""
@@ -190,10 +200,11 @@ class Job:
             raise UsageError(f"keep must be 'first', 'longest' or a value for each item; got {keep!r}.")
         else:
             values = pa.array(keep) if not isinstance(keep, pa.Array | pa.ChunkedArray) else keep
-        if len(values) != len(self.collection):
-            raise DataError(f"keep must have a value for each of the {len(self.collection):,} items; it has {len(values):,}.")
-        order = pc.sort_indices(values, sort_keys=[("", "descending")]).to_numpy()
-        return order[self.collection.counts[order] > 0].astype(np.int64)
+        n = len(self.collection)
+        if len(values) != n:
+            raise DataError(f"keep must have a value for each of the {n:,} items; it has {len(values):,}.")
+        order: np.ndarray = pc.sort_indices(values, sort_keys=[("", "descending")]).to_numpy().astype(np.int64)
+        return order[self.collection.counts[order] > 0]
 
     def _audit(self, found: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Audit | None:
         return measure_recall(self.collection, self.audit_size, found, self.run) if self.audit_size else None

@@ -47,7 +47,6 @@ class Part:
             return pa.input_stream(pa.py_buffer(self.content), compression=codec)
         return pa.input_stream(self.paths[0], compression=CODECS.get(self.paths[0].suffix.lower()))
 
-
     def row_count(self) -> int | None:
         """How many rows the part has, where that can be told without reading it."""
         if self.format == "files":

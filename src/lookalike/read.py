@@ -7,7 +7,6 @@ can be read twice: first to compare the texts, then to write out the rows that a
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,7 +84,7 @@ class Source:
         counts = [part.row_count() for part in self.parts]
         if None not in counts:
             return sum(count for count in counts if count is not None)
-        return max(len(texts), (self.byte_size() or 0) * len(texts) // max(1, texts.nbytes))
+        return max(len(texts), (self.byte_size() or 0) * len(texts) // max(1, int(texts.nbytes)))
 
     def _read(self, part: Part, whole: bool, lines: bool = False) -> Iterator[pa.Table]:
         """The tables of a part, `whole` or with the text and id alone."""
@@ -171,7 +170,7 @@ def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
 
 def find_faults(table: pa.Table, text: str, identity: str | None) -> dict[int, str]:
     """The bad rows of a table and what is wrong with each."""
-    faults = {}
+    faults: dict[int, str] = {}
     if identity is not None and table[identity].null_count:
         faults |= dict.fromkeys(_where(table[identity].is_null()), f"{identity} is null")
     if table[text].null_count:

@@ -20,7 +20,7 @@ Tick = Callable[[float], None]
 
 
 class Run:
-    """One run of a pipeline. A subclass may draw progress by overriding `show`."""
+    """One run of a pipeline. A subclass may draw progress by overriding `show`, and pass on what is said."""
 
     def __init__(self, threads: int | None = None):
         self.threads = len(os.sched_getaffinity(0)) if threads is None else whole("threads", threads)
@@ -38,6 +38,9 @@ class Run:
     def show(self, name: str, total: float | None) -> Iterator[Tick]:
         """Draw the progress of a stage; here nothing is drawn."""
         yield lambda amount: None
+
+    def say(self, line: str) -> None:
+        """Tell the user something; here nobody listens."""
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Results of the tasks in their order; a few tasks ahead of the consumer are under way."""

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from lookalike.data import Sets
 from lookalike.errors import DataError, UsageError, choice, whole
 from lookalike.kernels import characters, text
-from lookalike.kernels.sets import sort_rows
 from lookalike.stop_words import ENGLISH
+
+Rows = tuple[np.ndarray, np.ndarray]  # (indptr, elements)
 
 UNITS = ("char", "word", "stop")
 SPACES = ("collapse", "keep", "remove")
@@ -111,8 +112,8 @@ class Shingles:
 
     def sets(self, texts: Iterable[str] | pa.Array) -> Sets:
         """The shingles of many texts as sets of 64-bit hashes (bags: hashes of shingle and copy number)."""
-        prepared = self.prepare(as_array(texts))
-        return Sets(*sort_rows(*self.hashes(prepared), self.bag), bag=self.bag)
+        indptr, hashes = self.hashes(self.prepare(as_array(texts)))
+        return Sets.sorted(indptr, hashes, self.bag)
 
     def prepare(self, texts: pa.LargeStringArray) -> pa.LargeStringArray:
         """Texts in the wanted normal form and case; most are in it already and left alone."""
@@ -126,16 +127,19 @@ class Shingles:
                 texts = pc.replace_with_mask(texts, unstable, changed)
         return pc.utf8_lower(texts) if self.lowercase else texts
 
-    def hashes(self, prepared: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def hashes(self, prepared: pa.LargeStringArray, rows: np.ndarray | None = None) -> Rows:
         """The shingle hashes of each prepared text in order, repeats included: (indptr, hashes)."""
         data, starts, stops = text_bounds(prepared, rows)
         keep = np.uint64(0xFFFFFFFF_FFFFFFFF if self.bits == 64 else 0xFFFFFFFF_00000000)
-        if self.unit != "stop":
+        made: Rows
+        if self.unit == "stop":
+            lower = prepared if rows is None else prepared.take(pa.array(rows))
+            lower = text_bounds(lower if self.lowercase else pc.utf8_lower(lower))
+            made = text.hash_stops(data, starts, stops, *lower, self._stop_hashes, self.k, keep)
+        else:
             unit = text.CHAR if self.unit == "char" else text.WORD
-            return text.hash_texts(data, starts, stops, unit, self.k, SPACES.index(self.space), keep)
-        lower = prepared if rows is None else prepared.take(rows)
-        lower = text_bounds(lower if self.lowercase else pc.utf8_lower(lower))
-        return text.hash_stops(data, starts, stops, *lower, self._stop_hashes, self.k, keep)
+            made = text.hash_texts(data, starts, stops, unit, self.k, SPACES.index(self.space), keep)
+        return made
 
     @property
     def _stops(self) -> frozenset[str]:

@@ -1,13 +1,15 @@
 """Candidates to pairs: the real measure on the real sets, in exact arithmetic."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from lookalike.statistics import wilson
 from lookalike.candidates.banding import Buckets
 from lookalike.candidates.identical import too_many
 from lookalike.data import Sets
 from lookalike.kernels.sets import overlaps
 from lookalike.run import Run
+from lookalike.statistics import wilson
 
 SAMPLE = 2000  # candidates looked at to tell whether there will be too many pairs
 
@@ -55,7 +57,7 @@ def jaccard_of(sets: Sets, left: np.ndarray, right: np.ndarray, shared: np.ndarr
     return similarity
 
 
-def _join(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _join(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     none = np.zeros(0, np.int64)
     left, right, shared = (np.concatenate([none, *(part[i] for part in parts)]) for i in range(3))
     return left, right, shared

@@ -27,7 +27,10 @@ def exact_pairs(sets: Sets, p: int, q: int, split: int, run: Run) -> tuple[np.nd
 
     def work(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         index = (rows, starts, posted, positions, firsts)
-        return prefix_join(part.start, part.stop, *index, sets.indptr, sets.elements, p, q, split)
+        found: tuple[np.ndarray, np.ndarray, np.ndarray, int] = prefix_join(
+            part.start, part.stop, *index, sets.indptr, sets.elements, p, q, split
+        )
+        return found
 
     found = []
     with run.stage("compare", len(rows)) as tick:
@@ -44,7 +47,7 @@ def element_ranks(sets: Sets) -> tuple[np.ndarray, np.uint64]:
 
     Elements that share their high bits share a rank, which costs a little selectivity and nothing else.
     """
-    bits = min(27, max(10, int(len(sets.elements)).bit_length() + 1))
+    bits = min(27, max(10, len(sets.elements).bit_length() + 1))
     shift = np.uint64(64 - bits)
     counts = np.zeros(1 << bits, np.int32)
     count_elements(sets.elements, shift, counts)

@@ -24,7 +24,9 @@ class Groups:
         """How many items are the same as an earlier one."""
         return int(np.count_nonzero(self.first >= 0)) - len(self.heads)
 
-    def spread(self, left: np.ndarray, right: np.ndarray, similarity: np.ndarray, split: int, limit: int) -> tuple[np.ndarray, ...]:
+    def spread(
+        self, left: np.ndarray, right: np.ndarray, similarity: np.ndarray, split: int, limit: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pairs of heads to pairs of all items: (left, right, similarity), in order of position."""
         items = np.argsort(self.first, kind="stable")
         items = items[np.searchsorted(self.first[items], 0) :]  # by group; those of no group come first

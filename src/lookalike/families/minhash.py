@@ -35,7 +35,8 @@ class MinHash:
         """An array items x hashes; an empty set has the same value, which no other set has, everywhere."""
         if not isinstance(sets, Sets):
             sets = Sets.of(sets)
-        return sketch_rows(sets.indptr, sets.elements, np.uint64(self.seed % 2**64), self.hashes)
+        made: np.ndarray = sketch_rows(sets.indptr, sets.elements, np.uint64(self.seed), self.hashes)
+        return made
 
     @staticmethod
     def estimate(a: np.ndarray, b: np.ndarray) -> float:
@@ -83,7 +84,11 @@ class MinHash:
         rng = np.random.default_rng(whole("seed", seed, least=0))
         a = rng.integers(1, prime, whole("hashes", hashes)).tolist()
         b = rng.integers(0, prime, hashes).tolist()
-        return TextbookMinHash([lambda x, a=a_, b=b_: (a * x + b) % prime for a_, b_ in zip(a, b, strict=True)])
+
+        def function(slope: int, start: int) -> Callable[[int], int]:
+            return lambda x: (slope * x + start) % prime
+
+        return TextbookMinHash([function(slope, start) for slope, start in zip(a, b, strict=True)])
 
 
 class TextbookMinHash(MinHash):

@@ -8,6 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 
+def is_compiled() -> bool:
+    """Whether machine code is cached from an earlier run; a first run takes some seconds to make it."""
+    return any((Path(__file__).parent / "__pycache__").glob("*.nbi"))
+
+
 def _drop_stale_machine_code(folder: Path) -> None:
     compiled = list((folder / "__pycache__").glob("*.nb[ci]"))
     newest = max(source.stat().st_mtime for source in folder.glob("*.py"))

@@ -6,22 +6,19 @@ All hash arithmetic is on unsigned 64-bit integers and wraps, on purpose.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numba import njit
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: a step that visits all residues evenly
 BASE = np.uint64(0xD1342543DE82EF95)  # odd: the base of polynomial hashes
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)  # no hash: an unfilled bin of a sketch, the band key of an empty set
 
 
-def kernel(function: F) -> F:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile to machine code that releases the GIL; integer division by zero is not checked for."""
-    compiled: F = njit(nogil=True, cache=True, error_model="numpy")(function)
-    return compiled
+    return njit(nogil=True, cache=True, error_model="numpy")(function)
 
 
 @kernel

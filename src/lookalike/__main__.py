@@ -1,0 +1,5 @@
+"""`python -m lookalike`: the command line."""
+
+from lookalike.cli import main
+
+main()

@@ -1,0 +1,40 @@
+"""The demonstration: the main job on the example documents."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+import lookalike
+from lookalike.cli.progress import TerminalRun, summary
+from lookalike.errors import DataError
+from lookalike.find import find_pairs
+
+THRESHOLD = 0.7
+
+
+def examples() -> Path:
+    """The folder of examples: inside an installed package, or beside the sources."""
+    package = Path(lookalike.__file__).parent
+    for folder in (package / "examples", package.parents[1] / "examples"):
+        if folder.is_dir():
+            return folder
+    raise DataError("the example documents are not there; reinstall lookalike.")
+
+
+def show_demo(threads: int | None) -> None:
+    """Pairs and clusters of the examples, for people to read."""
+    console = Console(highlight=False)
+    run = TerminalRun(threads, quiet=False)
+    console.print(f"\n[bold]lookalike pairs examples --threshold {THRESHOLD} --audit 40[/bold]\n")
+    found = find_pairs(examples(), threshold=THRESHOLD, audit=40, run=run)
+    table = Table("similarity", "left", "right", box=None)
+    for left, right, similarity in sorted(found, key=lambda pair: -pair[2]):
+        table.add_row(f"{similarity:.2f}", str(left), str(right))
+    console.print(table)
+    console.print("\n[bold]the clusters they form[/bold]\n")
+    for names in found.clusters():
+        console.print("  " + ", ".join(names), soft_wrap=True)
+    console.print()
+    for line in summary(found):
+        run.say(line)

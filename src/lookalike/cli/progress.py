@@ -1,0 +1,74 @@
+"""A run that shows itself on the terminal: the plan, a bar for each long stage, and a summary."""
+
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from lookalike.data import Clusters, Dedup, Pairs
+from lookalike.run import Run, Tick
+
+PATIENCE = 0.7  # seconds a stage may take before it gets a bar
+
+
+class TerminalRun(Run):
+    """Writes to standard error, and draws bars only where that is a terminal."""
+
+    def __init__(self, threads: int | None, quiet: bool):
+        super().__init__(threads)
+        self.quiet = quiet
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def say(self, line: str) -> None:
+        if not self.quiet:
+            self.console.print(line, markup=False)
+
+    @contextmanager
+    def show(self, name: str, total: float | None) -> Iterator[Tick]:
+        if self.quiet or not self.console.is_terminal:
+            yield lambda amount: None
+            return
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        bar = Progress(*columns, TimeRemainingColumn(), console=self.console, transient=True)
+        task = bar.add_task(name, total=total)
+        late = Timer(PATIENCE, bar.start)
+        late.daemon = True
+        late.start()
+        try:
+            yield lambda amount: bar.update(task, advance=amount)
+        finally:
+            late.cancel()
+            late.join()
+            bar.stop()
+
+
+def summary(result: Pairs | Clusters | Dedup) -> list[str]:
+    """What was read, compared and found, how sure that is, and what it cost."""
+    stats = result.stats
+    left_out = {name: stats[name] for name in ("identical", "empty", "skipped") if stats[name]}
+    notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items())
+    read = f"read: {stats['items']:,} documents{f' ({notes})' if notes else ''}, {stats['shingles']:,} shingles"
+    if isinstance(result, Pairs):
+        found = f"found: {len(result):,} pairs, all verified, among {stats['candidates']:,} candidates"
+    elif isinstance(result, Clusters):
+        found = f"found: {len(result):,} clusters of {len(result.to_arrow()):,} documents"
+    else:
+        found = f"found: {stats['dropped']:,} documents to drop, each similar to one of the {stats['kept']:,} kept"
+    lines = [read, found]
+    if result.plan is not None:
+        lines[-1] += f"; expected recall at the threshold {result.plan.recall:.4f}"
+    if stats["crowded"]:
+        lines.append(
+            f"note: {stats['crowded']:,} documents lie among very many that are nearly similar; "
+            "they were compared with a part of those"
+        )
+    if result.audit is not None:
+        lines.append(result.audit.line())
+    times = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in stats["seconds"].items() if seconds >= 0.005)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
+    lines.append(f"time: {times or 'next to none'}; peak memory {memory:,.0f} MB")
+    return lines

@@ -167,8 +167,8 @@ class Clusters:
     @property
     def sizes(self) -> np.ndarray:
         """How many items each item's cluster has."""
-        counts: np.ndarray = np.bincount(self.label, minlength=len(self.label))
-        return counts[self.label]
+        sizes: np.ndarray = np.bincount(self.label, minlength=len(self.label))[self.label]
+        return sizes
 
     def __len__(self) -> int:
         """How many clusters have two items or more."""

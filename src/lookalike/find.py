@@ -33,6 +33,9 @@ from lookalike.verify import jaccard_of, verify_bands
 MAX_PAIRS = 100_000_000
 
 
+DEFAULTS = {"threshold": 0.8, "recall": 0.99, "shingles": "char:9", "audit": 0, "seed": 1}
+
+
 class Options(TypedDict, total=False):
     """What all four functions take: what similar means, what may be missed, and how to run."""
 
@@ -81,14 +84,7 @@ class Job:
     """One run of the pipeline on one collection, or on two to be matched."""
 
     def __init__(self, sides: list[Any], options: Options):
-        settings: dict[str, Any] = {
-            "threshold": 0.8,
-            "recall": 0.99,
-            "shingles": "char:9",
-            "audit": 0,
-            "seed": 1,
-            **options,
-        }
+        settings: dict[str, Any] = {**DEFAULTS, **options}
         self.run: Run = settings.pop("run", None) or Run()
         self.audit_size = whole("audit", settings.pop("audit"), least=0)
         whole("seed", settings["seed"], least=0)
@@ -203,8 +199,9 @@ class Job:
         n = len(self.collection)
         if len(values) != n:
             raise DataError(f"keep must have a value for each of the {n:,} items; it has {len(values):,}.")
-        order: np.ndarray = pc.sort_indices(values, sort_keys=[("", "descending")]).to_numpy().astype(np.int64)
-        return order[self.collection.counts[order] > 0]
+        order = pc.sort_indices(values, sort_keys=[("", "descending")]).to_numpy().astype(np.int64)
+        live: np.ndarray = order[self.collection.counts[order] > 0]
+        return live
 
     def _audit(self, found: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Audit | None:
         return measure_recall(self.collection, self.audit_size, found, self.run) if self.audit_size else None
@@ -251,6 +248,6 @@ def as_items(given: Any) -> Source | Sets:
 def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Whether each value is in the ascending array."""
     at = np.searchsorted(ordered, values)
-    inside = at < len(ordered)
+    inside: np.ndarray = at < len(ordered)
     inside[inside] = ordered[at[inside]] == values[inside]
     return inside

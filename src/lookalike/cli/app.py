@@ -24,20 +24,20 @@ Inputs = Annotated[
     list[str], typer.Argument(metavar="INPUT...", help="Files, folders, globs, or - for standard input.")
 ]
 Threshold = Annotated[
-    str, typer.Option("--threshold", "-t", help="Similarity from which documents are similar, in (0, 1].")
+    str, typer.Option("--threshold", "-t", help="Documents at least this similar are listed, in (0, 1].")
 ]
 Shingle = Annotated[str, typer.Option("--shingle", "-s", help="What is compared: char:9, word:5, stop:3.")]
 Recall = Annotated[float, typer.Option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
 Method = Annotated[str, typer.Option(help="auto, lsh or exact.")]
 Out = Annotated[
     str,
-    typer.Option("--out", "-o", help="A .parquet, .arrow, .jsonl or .csv file; - is JSON lines on standard output."),
+    typer.Option("--out", "-o", help="A .parquet, .arrow, .jsonl or .csv file; - prints JSON lines."),
 ]
 Text = Annotated[str | None, typer.Option(help="The column of the text.")]
 Id = Annotated[str | None, typer.Option("--id", help="The column of the id; - numbers the rows.")]
 Format = Annotated[
     str | None,
-    typer.Option(help="parquet, arrow, jsonl, csv, tsv, text (a document a line), files (a document a file)."),
+    typer.Option(help="parquet, arrow, jsonl, csv, tsv, text (a document a line) or files."),
 ]
 OnError = Annotated[str, typer.Option(help="What to do with bad rows: fail, or skip and count them.")]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
@@ -49,9 +49,7 @@ Threads = Annotated[int | None, typer.Option(help="How many threads to use; all 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 MaxPairs = Annotated[int, typer.Option(help="Fail rather than list more pairs than this.")]
 Removed = Annotated[str | None, typer.Option(help="Write what was dropped, and for which kept document, to this file.")]
-Keep = Annotated[
-    str, typer.Option(help="Which of similar documents to keep: first, longest, or the greatest of a COLUMN.")
-]
+Keep = Annotated[str, typer.Option(help="Which of similar ones to keep: first, longest, or greatest of a COLUMN.")]
 EXAMPLES = "[bold]Examples[/bold]\n\n"
 
 

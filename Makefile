@@ -1,0 +1,39 @@
+# All set-up happens in .venv, which the targets make when it is missing.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test lint bench clean
+
+help:            ## list the targets
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /	/'
+
+demo: .venv/installed ## find the similar documents in examples/
+	$(BIN)/lookalike demo
+
+test: .venv/installed-dev lint ## run the linter, the type checker and all tests
+	$(BIN)/pytest -n 2
+
+lint: .venv/installed-dev ## run the linter and the type checker
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: .venv/installed-bench ## compare with other tools: make bench CORPUS=file.parquet
+	$(BIN)/python bench/documents.py $(CORPUS)
+
+clean: ## remove the environment and what was built
+	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/installed-dev: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+.venv/installed-bench: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	touch $@

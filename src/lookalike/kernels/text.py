@@ -157,15 +157,23 @@ def hash_texts(data, starts, stops, unit, k, white, keep):
 
 
 @kernel
+def is_ascii(data, start, stop):
+    """Whether data[start:stop] has no byte from 128 on, looking at all of them at once."""
+    seen = np.uint8(0)
+    for byte in data[start:stop]:
+        seen |= byte
+    return seen < 0x80
+
+
+@kernel
 def needs_normal_form(data, starts, stops):
     """Whether each text holds a character that normal form C may change; most texts do not."""
     out = np.zeros(len(starts), np.bool_)
     for t in range(len(starts)):
+        if is_ascii(data, starts[t], stops[t]):
+            continue
         at = starts[t]
         while at < stops[t]:
-            if data[at] < 0x80:
-                at += 1
-                continue
             code, at = decode(data, at)
             if properties(code) & UNSTABLE:
                 out[t] = True

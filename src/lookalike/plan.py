@@ -46,7 +46,7 @@ class Plan:
         if self.bands is None:
             return [f"plan: {aim}, exact: prefix index, every pair is found"]
         bands, rows, recall = self.bands
-        width = f"{bands} bands of {rows} rows ({self.bands.hashes} minhashes)"
+        width = f"{_count(bands, 'band')} of {_count(rows, 'row')} ({_count(self.bands.hashes, 'minhash', 'es')})"
         return [
             f"plan: {aim}, by {width}",
             f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely;"
@@ -113,6 +113,10 @@ def fit(plan: Plan, recall: float, sample: Sets, items: int) -> Plan:
             best = cost, replace(plan, bands=bands, items=items, candidates=pairs * rate)
     assert best is not None
     return best[1]
+
+
+def _count(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{plural if number != 1 else ''}"
 
 
 def _round(number: float) -> str:

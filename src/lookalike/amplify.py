@@ -132,7 +132,7 @@ def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99) -> B
     More rows make fewer false candidates; the fewest bands that still reach the recall make fewest of all.
 
     >>> choose_bands(threshold=0.8, hashes=128, recall=0.99)
-    Bands(bands=16, rows=6, recall=0.9922718542377537)
+    Bands(bands=16, rows=6, recall=0.9922812706923393)
     """
     threshold, recall = fraction("threshold", threshold), fraction("recall", recall)
     hashes = whole("hashes", hashes)

@@ -7,6 +7,7 @@ import numpy as np
 
 from lookalike.collection import Collection
 from lookalike.errors import whole
+from lookalike.kernels.buckets import ONE
 from lookalike.kernels.joins import index_elements, probe
 from lookalike.run import Run
 from lookalike.statistics import wilson
@@ -72,7 +73,7 @@ def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.nda
             pairs.append(np.column_stack((np.minimum(one, other), np.maximum(one, other))))
     true = np.unique(np.concatenate(pairs), axis=0)
     left, right = true[true[:, 0] < true[:, 1]].T
-    if collection.split:
+    if collection.split != ONE:
         across = (left < collection.split) & (right >= collection.split)
         left, right = left[across], right[across]
     return Audit(len(sample), len(left), int(np.count_nonzero(found(left, right))))

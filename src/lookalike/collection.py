@@ -5,6 +5,7 @@ in memory is the text, 16 bytes of content hash and eight bytes a band for each 
 items that become candidates are made again from the text.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -13,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import Sets
+from lookalike.data import Explanation, Sets
 from lookalike.errors import DataError
+from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sets import hash_rows, sort_rows
 from lookalike.kernels.sketch import fold_bands, sketch_rows
 from lookalike.kernels.text import hash_contents
@@ -42,8 +44,8 @@ class Collection:
 
     @property
     def split(self) -> int:
-        """Of two collections: where the second begins; 0 if there is just one."""
-        return len(self.ids[0]) if len(self.ids) > 1 else 0
+        """Of two collections: where the second begins."""
+        return len(self.ids[0]) if len(self.ids) > 1 else ONE
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -147,6 +149,14 @@ class TextSets:
         indptr, hashes = self.shingles.hashes(self.chunks[chunk], rows - self.starts[chunk])
         return Sets.sorted(indptr, hashes, self.shingles.bag)
 
+    def explain(self, left: int, right: int) -> Explanation:
+        """The shingles that two texts share or not."""
+        return Explanation.of(self._readable(left), self._readable(right))
+
+    def _readable(self, row: int) -> "set[str] | Counter[str]":
+        chunk = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return self.shingles.of(self.chunks[chunk][row - int(self.starts[chunk])].as_py())
+
 
 class ReadySets:
     """The same for sets that are there already."""
@@ -161,6 +171,10 @@ class ReadySets:
     def make(self, rows: np.ndarray) -> Sets:
         """The sets of one task's rows."""
         return self.sets.take(rows)
+
+    def explain(self, left: int, right: int) -> Explanation:
+        """The elements, as hashes, that two sets share or not."""
+        return Explanation.of(self.sets[left].tolist(), self.sets[right].tolist())
 
 
 def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:

@@ -1,7 +1,7 @@
 """What flows between the stages: sets, pairs, clusters. Frozen, made of arrays, Arrow in and out."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -117,9 +117,17 @@ class Pairs:
     plan: "Plan | None" = None
     audit: "Audit | None" = None
     stats: dict[str, Any] = field(default_factory=dict)
+    explainer: "Callable[[int, int], Explanation] | None" = None  # of positions in all that was read
 
     def __len__(self) -> int:
         return len(self.left)
+
+    def explain(self, pair: int) -> "Explanation":
+        """What the two items of the pair share, and what each has alone."""
+        if self.explainer is None:
+            raise DataError("the items of these pairs are no longer at hand.")
+        offset = 0 if self.right_ids is None else len(self.ids)
+        return self.explainer(int(self.left[pair]), int(self.right[pair]) + offset)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
         """(left id, right id, similarity) of each pair."""
@@ -152,6 +160,33 @@ class Pairs:
 
     def __repr__(self) -> str:
         return f"<{len(self):,} pairs of {len(self.ids):,} items>"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a pair is as similar as it is: the elements that both have and that one of them has.
+
+    Of texts the elements are shingles one can read, of sets they are hashes.
+    """
+
+    both: list[Any]
+    left_only: list[Any]
+    right_only: list[Any]
+
+    @property
+    def similarity(self) -> float:
+        """Jaccard similarity: both / all."""
+        return len(self.both) / max(1, len(self.both) + len(self.left_only) + len(self.right_only))
+
+    @classmethod
+    def of(cls, left: Iterable[Any], right: Iterable[Any]) -> "Explanation":
+        """From the elements of the two items; bags as Counters."""
+        a, b = Counter(left), Counter(right)
+        return cls(*(sorted(part.elements()) for part in (a & b, a - b, b - a)))
+
+    def __str__(self) -> str:
+        parts = (("both", self.both), ("left only", self.left_only), ("right only", self.right_only))
+        return "\n".join(f"{name}: {len(some):,} such as {some[:5]}" for name, some in parts)
 
 
 @dataclass(frozen=True, eq=False)

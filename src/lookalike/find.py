@@ -24,6 +24,7 @@ from lookalike.cluster import components, keep_stars
 from lookalike.collection import take_in_sets, take_in_texts
 from lookalike.data import Clusters, Dedup, Pairs, Sets
 from lookalike.errors import DataError, UsageError, whole
+from lookalike.kernels.buckets import ONE
 from lookalike.plan import fit, make_plan
 from lookalike.read import Source
 from lookalike.run import Run
@@ -46,7 +47,8 @@ class Options(TypedDict, total=False):
     shingles: Shingles | str  # how texts become sets, "char:9" by default
     seed: int
     audit: int  # items to sample for measuring the recall; 0, the default, for none
-    run: Run  # threads and progress
+    threads: int  # all cores by default
+    run: Run  # in place of threads: how work is run and progress shown
 
 
 def find_pairs(items: Any, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Options]) -> Pairs:
@@ -85,7 +87,8 @@ class Job:
 
     def __init__(self, sides: list[Any], options: Options):
         settings: dict[str, Any] = {**DEFAULTS, **options}
-        self.run: Run = settings.pop("run", None) or Run()
+        threads = settings.pop("threads", None)
+        self.run: Run = settings.pop("run", None) or Run(threads)
         self.audit_size = whole("audit", settings.pop("audit"), least=0)
         whole("seed", settings["seed"], least=0)
         shingles = settings.pop("shingles")
@@ -104,9 +107,7 @@ class Job:
         self.plan = self.collection.plan
         self.ratio = self.plan.threshold.as_integer_ratio()
         self.split = self.collection.split
-        # An empty item is similar to nothing; nor is anything when one of two sides is empty.
-        alone = len(sides) > 1 and self.split == 0
-        self.live = np.flatnonzero(self.collection.counts)[: 0 if alone else None]
+        self.live = np.flatnonzero(self.collection.counts)  # an empty item is similar to nothing
         self.candidates = self.crowded = 0
 
     def pairs(self, max_pairs: int) -> Pairs:
@@ -120,13 +121,14 @@ class Job:
         ids = self.collection.ids
         return Pairs(
             left,
-            right - self.split,
+            right - max(self.split, 0),
             similarity,
             ids[0],
             right_ids=ids[1] if len(ids) > 1 else None,
             plan=self.plan,
             audit=self._audit(lambda a, b: _contains(numbers, a * n + b)),
             stats=self._stats(groups, pairs=len(left)),
+            explainer=self.collection.maker.explain,
         )
 
     def clusters(self) -> Clusters:
@@ -165,14 +167,16 @@ class Job:
         if self.plan.bands is None:
             rows = groups.heads
             sets = self.collection.sets(rows, self.run)
-            across = int(np.searchsorted(rows, self.split))
-            found = exact_pairs(sets, *self.ratio, across, self.run)
+            found = exact_pairs(sets, *self.ratio, self._split_among(rows), self.run)
         else:
             buckets, rows, sets = self._buckets(groups)
-            across = int(np.searchsorted(rows, self.split))
-            found = verify_bands(buckets, sets, *self.ratio, across, limit, self.run)
+            found = verify_bands(buckets, sets, *self.ratio, self._split_among(rows), limit, self.run)
         left, right, shared, self.candidates = found
         return rows[left], rows[right], jaccard_of(sets, left, right, shared)
+
+    def _split_among(self, rows: np.ndarray) -> int:
+        """How many of the ascending rows are of the first of two collections; ONE if there is just one."""
+        return ONE if self.split == ONE else int(np.searchsorted(rows, self.split))
 
     def _buckets(self, groups: Groups) -> tuple[Buckets, np.ndarray, Sets]:
         """Buckets of items that may be similar, those items, and their sets."""
@@ -225,9 +229,9 @@ def as_items(given: Any) -> Source | Sets:
     if isinstance(given, Source | Sets):
         return given
     if isinstance(given, str | Path):
-        return Source([given])
+        return Source(given)
     if isinstance(given, pa.Table):
-        return Source([given])
+        return Source(given)
     if isinstance(given, pa.Array | pa.ChunkedArray):
         return Source([pa.table({"text": as_array(given)})])
     if hasattr(given, "__arrow_c_stream__") and not isinstance(given, list):

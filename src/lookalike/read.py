@@ -5,8 +5,9 @@ can be read twice: first to compare the texts, then to write out the rows that a
 (a null text, invalid UTF-8, a broken line) are an error with file and row, or are left out and counted.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Source:
     (also with id="-"). `on_error` is "fail" or "skip".
     """
 
-    inputs: Iterable[Any]
+    inputs: Any  # one of them or several
     text: str | None = None
     id: str | None = None
     format: str | None = None
@@ -43,7 +44,8 @@ class Source:
         choice("on_error", self.on_error, ("fail", "skip"))
         if self.format is not None:
             choice("format", self.format, FORMATS)
-        self.parts = find_parts(list(self.inputs), self.format)
+        given = [self.inputs] if isinstance(self.inputs, str | Path | pa.Table) else list(self.inputs)
+        self.parts = find_parts(given, self.format)
         if not self.parts:
             raise UsageError("nothing to read: the input names no file.")
 

@@ -23,7 +23,7 @@ class Run:
     """One run of a pipeline. A subclass may draw progress by overriding `show`, and pass on what is said."""
 
     def __init__(self, threads: int | None = None):
-        self.threads = len(os.sched_getaffinity(0)) if threads is None else whole("threads", threads)
+        self.threads = cores() if threads is None else whole("threads", threads)
         self.seconds: dict[str, float] = {}
 
     @contextmanager
@@ -59,6 +59,11 @@ class Run:
             finally:  # an error or Ctrl-C: do not start what has not begun
                 for future in waiting:
                     future.cancel()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def slices(total: int, step: int) -> list[slice]:

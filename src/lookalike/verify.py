@@ -7,6 +7,7 @@ import numpy as np
 from lookalike.candidates.banding import Buckets
 from lookalike.candidates.identical import too_many
 from lookalike.data import Sets
+from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sets import overlaps
 from lookalike.run import Run
 from lookalike.statistics import wilson
@@ -22,11 +23,11 @@ def verify_bands(
     More than `limit` pairs are an error, and one found early: where a band alone has more candidates than
     that, a sample of them tells how many of them are similar.
     """
-    most = [band for band in range(len(buckets.bands)) if buckets.count(band, split) > limit]
-    for band in most:
+    bands = range(len(buckets.bands))
+    for band in (band for band in bands if split == ONE and buckets.count(band) > limit):
         left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
         similar = int(np.count_nonzero(overlaps(sets.indptr, sets.elements, left, right, p, q) >= 0))
-        if not split and wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
+        if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
             raise too_many(similar * buckets.count(band) // SAMPLE, limit)
 
     def work(band: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
@@ -42,8 +43,8 @@ def verify_bands(
         return *_join(found), candidates
 
     parts = []
-    with run.stage("verify", len(buckets.bands)) as tick:
-        for part in run.map(work, range(len(buckets.bands))):
+    with run.stage("verify", len(bands)) as tick:
+        for part in run.map(work, bands):
             parts.append(part)
             tick(1)
     if (total := sum(len(part[0]) for part in parts)) > limit:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lookalike.kernels.buckets import count_pairs, members, new_pairs
+from lookalike.kernels.buckets import ONE, count_pairs, members, new_pairs
 from lookalike.kernels.sets import sorted_hashes
 from lookalike.run import Run
 
@@ -24,11 +24,11 @@ class Buckets:
     mask: np.uint64
     items: np.ndarray
 
-    def count(self, band: int, split: int = 0) -> int:
+    def count(self, band: int, split: int = ONE) -> int:
         """How many pairs share a bucket of the band."""
         return int(count_pairs(*self.bands[band], split))
 
-    def pairs(self, band: int, split: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def pairs(self, band: int, split: int = ONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The pairs that share a bucket of this band and of no earlier one, in chunks."""
         indptr, items = self.bands[band]
         state = np.zeros(3, np.int64)
@@ -88,5 +88,5 @@ def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.nda
     """All `total` pairs of items that share a bucket, whatever their keys."""
     left, right = np.empty(total + 1, np.int64), np.empty(total + 1, np.int64)
     no_keys = np.empty((0, 0), np.uint64)
-    n = new_pairs(indptr, items, no_keys, 0, np.uint64(0), 0, np.zeros(3, np.int64), left, right)
+    n = new_pairs(indptr, items, no_keys, 0, np.uint64(0), ONE, np.zeros(3, np.int64), left, right)
     return left[:n], right[:n]

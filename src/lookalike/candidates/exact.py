@@ -14,7 +14,7 @@ def exact_pairs(sets: Sets, p: int, q: int, split: int, run: Run) -> tuple[np.nd
     """All pairs of rows with Jaccard similarity p/q or more: (left, right, shared, candidates compared).
 
     Two similar sets share an element of their prefixes (see `kernels.joins.prefixes`), however the elements are
-    ordered; with rare elements first few sets share one by chance. With a `split` only pairs across it.
+    ordered; with rare elements first few sets share one by chance. Unless `split` is ONE only pairs across it.
     """
     rows = np.argsort(sets.sizes, kind="stable")
     rows = rows[np.searchsorted(sets.sizes[rows], 1) :]

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookalike.candidates.banding import all_pairs, sort_keys
 from lookalike.errors import TooManyPairs
-from lookalike.kernels.buckets import members
+from lookalike.kernels.buckets import ONE, members
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Groups:
         sizes = np.diff(starts)
         a, b = np.searchsorted(self.heads, left), np.searchsorted(self.heads, right)
         counts = sizes[a] * sizes[b]
-        within = 0 if split else int((sizes * (sizes - 1) // 2).sum())
+        within = 0 if split != ONE else int((sizes * (sizes - 1) // 2).sum())
         if counts.sum() + within > limit:
             raise too_many(int(counts.sum() + within), limit)
         number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # within its pair
@@ -51,10 +51,10 @@ class Groups:
         return left[order], right[order], similarity[order]
 
 
-def group_identical(contents: np.ndarray, order: np.ndarray, split: int = 0) -> Groups:
+def group_identical(contents: np.ndarray, order: np.ndarray, split: int = ONE) -> Groups:
     """Group the items in `order` by content; the first of a group in that order stands for it.
 
-    `contents` holds two 64-bit hashes an item. With a `split` items on its two sides are never in one group.
+    `contents` holds two 64-bit hashes an item. Items on the two sides of a `split` are never in one group.
     """
     first = np.full(len(contents), -1)
     for side in (order[order < split], order[order >= split]):

@@ -20,9 +20,7 @@ app = typer.Typer(
 )
 
 
-Inputs = Annotated[
-    list[str], typer.Argument(metavar="INPUT", help="Files, folders, globs, or - for standard input.")
-]
+Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders, globs, or - for standard input.")]
 Threshold = Annotated[
     str, typer.Option("--threshold", "-t", help="Documents at least this similar are listed, in (0, 1].")
 ]

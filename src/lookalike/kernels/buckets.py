@@ -8,6 +8,8 @@ import numpy as np
 from lookalike.kernels.hashing import kernel
 from lookalike.kernels.sets import overlap
 
+ONE = -1  # in place of a split between two collections: there is just one
+
 
 @kernel
 def members(ordered, mask):
@@ -35,15 +37,15 @@ def members(ordered, mask):
 
 @kernel
 def count_pairs(indptr, items, split):
-    """How many pairs share a bucket; given a `split` only those of an item under it with one from it on."""
+    """How many pairs share a bucket; unless `split` is ONE, those of an item under it with one from it on."""
     total = 0
     for bucket in range(len(indptr) - 1):
         size = indptr[bucket + 1] - indptr[bucket]
         lefts = 0
-        if split > 0:
+        if split != ONE:
             for item in items[indptr[bucket] : indptr[bucket + 1]]:
                 lefts += item < split
-        total += lefts * (size - lefts) if split > 0 else size * (size - 1) // 2
+        total += lefts * (size - lefts) if split != ONE else size * (size - 1) // 2
     return total
 
 
@@ -52,7 +54,7 @@ def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
     """Fill `left` and `right` with pairs that share a bucket of this band and none of an earlier one.
 
     Returns how many. `state` = [bucket, i, j] is where to go on; the caller starts with zeros and calls again
-    until state[0] is the number of buckets. With a `split` only pairs across it count.
+    until state[0] is the number of buckets. Unless `split` is ONE only pairs across it count.
     """
     n = 0
     bucket, i, j = state[0], state[1], state[2]
@@ -62,7 +64,7 @@ def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
         while i < last:
             b = items[i]
             j = max(j, first)
-            while j < i and (split == 0 or (items[j] < split <= b)):
+            while j < i and (split == ONE or items[j] < split <= b):
                 a = items[j]
                 j += 1
                 earlier = 0

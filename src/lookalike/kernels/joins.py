@@ -5,6 +5,7 @@ Rows are sorted sets as in `sets`. Pairs come out with the size of their interse
 
 import numpy as np
 
+from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import kernel
 from lookalike.kernels.sets import overlap
 
@@ -105,7 +106,7 @@ def prefix_join(start, stop, rows, prefix_indptr, posted, positions, firsts, ind
                 it = rows[other]
                 if indptr[it + 1] - indptr[it] < least:
                     break
-                if met[other] == number or (split > 0 and (it < split) == (row < split)):
+                if met[other] == number or (split != ONE and (it < split) == (row < split)):
                     continue
                 met[other] = number
                 candidates += 1

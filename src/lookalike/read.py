@@ -19,6 +19,7 @@ from lookalike.formats import FORMATS, READERS, Part, find_parts, json_blocks
 
 BATCH_BYTES = 2 << 20
 TEXT_NAMES = ("text", "content", "body", "document")
+OWN = ("text", "files")  # formats without columns, which are given the columns `id` and `text` here
 SKIP_HINT = "on_error='skip' (--on-error skip) leaves such rows out"
 
 
@@ -120,6 +121,8 @@ class Source:
             row += len(table)
             if faults:
                 table = table.take([at for at in range(len(table)) if at not in faults])
+            if part.format in OWN:  # read as bytes, which now are known to be text
+                table = table.set_column(table.schema.get_field_index(text), text, as_text(table[text]))
             self.documents += len(table)
             if len(table):
                 yield table
@@ -131,7 +134,7 @@ class Source:
 
     def _columns(self, part: Part, schema: pa.Schema) -> tuple[str, str | None]:
         """Which columns are the text and the id; no id means the row's number."""
-        own = part.format in ("text", "files")  # these have their columns from us
+        own = part.format in OWN
         text = "text" if own else self._text_column(part, schema)
         if self.id == "-":
             return text, None

@@ -180,7 +180,10 @@ def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> t
     content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
     if rows is None:
         return content, bounds[:-1], bounds[1:]
-    return content, bounds[rows], bounds[rows + 1]
+    starts, stops = bounds[rows], bounds[rows + 1]
+    for array in (starts, stops):  # like Arrow's own buffers, so that kernels are compiled for one type alone
+        array.flags.writeable = False
+    return content, starts, stops
 
 
 def split_words(clean: str) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import Explanation, Sets
+from lookalike.data import Explanation, Sets, text_bounds
 from lookalike.errors import DataError
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sets import hash_rows, sort_rows
@@ -23,7 +23,7 @@ from lookalike.kernels.text import hash_contents
 from lookalike.plan import SAMPLE, Plan
 from lookalike.read import Source
 from lookalike.run import Run, slices
-from lookalike.shingles import Shingles, text_bounds
+from lookalike.shingles import Shingles
 
 Fit = Callable[[Sets, int], Plan]
 EMPTY_BATCH = pa.table({"id": pa.array([], pa.int64()), "text": pa.array([], pa.large_string())})

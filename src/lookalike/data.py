@@ -81,6 +81,21 @@ class Sets:
         return pa.LargeListArray.from_arrays(self.indptr, self.elements)
 
 
+def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    """The bytes of an Arrow array of texts, and where each text (or each of `rows`) starts and stops.
+
+    All three are read-only, as Arrow's own buffers are, so that kernels are compiled for one type alone.
+    """
+    _, offsets, data = texts.buffers()
+    content = np.frombuffer(data if data is not None and data.size else b"\0", np.uint8)
+    bounds = np.frombuffer(offsets if offsets is not None and offsets.size else bytes(8), np.int64)
+    bounds = bounds[texts.offset : texts.offset + len(texts) + 1]
+    starts, stops = (bounds[:-1], bounds[1:]) if rows is None else (bounds[rows], bounds[rows + 1])
+    for array in (starts, stops):
+        array.flags.writeable = False
+    return content, starts, stops
+
+
 def hash_values(values: list[Any]) -> np.ndarray:
     """One 64-bit hash a value, all of them strings or all integers; the same on every machine."""
     if all(isinstance(value, str) for value in values):
@@ -88,11 +103,7 @@ def hash_values(values: list[Any]) -> np.ndarray:
             texts = pa.array(values, pa.large_string())
         except UnicodeError as error:
             raise DataError(f"elements must be valid Unicode: {error}") from error
-        _, offsets, data = texts.buffers()
-        bounds = np.frombuffer(offsets, np.int64) if offsets else np.zeros(1, np.int64)
-        content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-        first: np.ndarray = hash_contents(content, bounds[:-1], bounds[1:])[:, 0]
-        return np.ascontiguousarray(first)
+        return np.ascontiguousarray(hash_contents(*text_bounds(texts))[:, 0])
     if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values):
         try:
             numbers = np.array(values, dtype=np.int64).view(np.uint64)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import Sets
+from lookalike.data import Sets, text_bounds
 from lookalike.errors import DataError, UsageError, choice, whole
 from lookalike.kernels import characters, text
 from lookalike.stop_words import ENGLISH
@@ -171,19 +171,6 @@ def as_array(texts: Iterable[str] | pa.Array) -> pa.LargeStringArray:
         at = pc.index(array.is_null(), True).as_py()
         raise DataError(f"texts must be strings; text {at} is null.")
     return array
-
-
-def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-    """The bytes of an Arrow array of texts, and where each text (or each of `rows`) starts and stops."""
-    _, offsets, data = texts.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    content = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
-    if rows is None:
-        return content, bounds[:-1], bounds[1:]
-    starts, stops = bounds[rows], bounds[rows + 1]
-    for array in (starts, stops):  # like Arrow's own buffers, so that kernels are compiled for one type alone
-        array.flags.writeable = False
-    return content, starts, stops
 
 
 def split_words(clean: str) -> list[str]:

@@ -174,6 +174,9 @@ def needs_normal_form(data, starts, stops):
             continue
         at = starts[t]
         while at < stops[t]:
+            if data[at] < 0x80:
+                at += 1
+                continue
             code, at = decode(data, at)
             if properties(code) & UNSTABLE:
                 out[t] = True

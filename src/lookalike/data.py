@@ -38,6 +38,8 @@ class Sets:
     def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
         """From Python sets or lists, or Counters (bags); the elements all strings or all integers."""
         items = list(items)
+        if any(isinstance(item, str | bytes) for item in items):
+            raise DataError("sets must be collections of elements, not strings; for texts: Shingles(k=9).sets(texts).")
         rows = [list(item.elements()) if isinstance(item, Counter) else list(item) for item in items]
         bag = any(isinstance(item, Counter) for item in items)
         indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))

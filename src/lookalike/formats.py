@@ -1,20 +1,24 @@
 """How each kind of input is cut into Arrow tables of bounded size.
 
-A reader takes a part, a function that picks columns from the schema (None for all of them) and the number
-of bytes a table should have, and yields tables.
+A reader takes a part, the names of the columns wanted (None for all) and the number of bytes a table should have, and
+yields blocks. Lines of JSON have a file of their own, `json_lines`.
 """
 
+import csv
 import glob
 import io
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.errors import DataError
 
@@ -26,8 +30,15 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BOM = b"\xef\xbb\xbf"
+ROWS = 1 << 14  # of Parquet, read at a time at most
 
-Pick = Callable[[pa.Schema], Any]
+
+class Block(NamedTuple):
+    """Some rows of a part: those of the table, and the faulty ones between them by their number in the block."""
+
+    table: pa.Table
+    faults: Mapping[int, str] = MappingProxyType({})
+    lines: Sequence[bytes] = ()  # of JSON: the rows of the table as they stand in the file
 
 
 @dataclass(frozen=True)
@@ -38,14 +49,18 @@ class Part:
     format: str
     paths: tuple[Path, ...] = ()
     content: Any = None  # bytes of standard input, or an Arrow table
-    base: Path = Path()  # ids of documents that are files are relative to it
+    base: Path | None = None  # ids of documents that are files are relative to it
 
     def open(self) -> pa.NativeFile:
         """A stream of the part's bytes, decompressed."""
-        if self.content is not None:
-            codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
-            return pa.input_stream(pa.py_buffer(self.content), compression=codec)
-        return pa.input_stream(self.paths[0], compression=CODECS.get(self.paths[0].suffix.lower()))
+        if self.content is None:
+            return open_path(self.paths[0])
+        codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
+        return pa.input_stream(pa.py_buffer(self.content), compression=codec)
+
+    def raw(self) -> Any:
+        """The path, or the bytes as a file."""
+        return self.paths[0] if self.paths else pa.BufferReader(self.content)
 
     def row_count(self) -> int | None:
         """How many rows the part has, where that can be told without reading it."""
@@ -56,8 +71,13 @@ class Part:
         if self.format == "parquet":
             import pyarrow.parquet as pq
 
-            return int(pq.read_metadata(self.paths[0] if self.paths else pa.BufferReader(self.content)).num_rows)
+            return int(pq.read_metadata(self.raw()).num_rows)
         return None
+
+
+def open_path(path: Path) -> pa.NativeFile:
+    """A stream of a file's bytes, decompressed."""
+    return pa.input_stream(path, compression=CODECS.get(path.suffix.lower()))
 
 
 def format_of(path: Path) -> str | None:
@@ -74,7 +94,7 @@ def find_parts(inputs: list[Any], format: str | None) -> list[Part]:
     loose: list[Path] = []  # files named one by one that are not tables
     for given in inputs:
         if isinstance(given, pa.Table):
-            parts.append(Part("the table", format or "table", content=given))
+            parts.append(Part("the table", "table", content=given))
         elif str(given) == "-":
             parts.append(_standard_input(format))
         elif Path(given).is_dir() or (glob.has_magic(str(given)) and not Path(given).exists()):
@@ -114,8 +134,11 @@ def _expand(given: Path, format: str | None) -> list[Part]:
 
 def _standard_input(format: str | None) -> Part:
     content = sys.stdin.buffer.read()
-    with Part("-", "", content=content).open() as stream:
-        head = stream.read(64).removeprefix(BOM).lstrip()
+    try:
+        with Part("-", "", content=content).open() as stream:
+            head = stream.read(64).removeprefix(BOM).lstrip()
+    except (OSError, EOFError) as error:
+        raise DataError(f"standard input: cannot be decompressed: {error}") from error
     kind = next((name for magic, name in MAGIC.items() if head.startswith(magic)), "text")
     return Part("standard input", format or kind, content=content)
 
@@ -123,69 +146,82 @@ def _standard_input(format: str | None) -> Part:
 # --- tables ---
 
 
-def read_table(part: Part, pick: Pick | None, size: int) -> Iterator[pa.Table]:
+def read_table(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
     """An Arrow table in memory, a slice at a time."""
-    table = part.content if pick is None else part.content.select(pick(part.content.schema))
-    rows = rows_for(size, table.nbytes, len(table))
-    for start in range(0, len(table), rows):
-        yield table.slice(start, rows)
+    yield from _cut(part.content if columns is None else part.content.select(columns), size)
 
 
-def read_parquet(part: Part, pick: Pick | None, size: int) -> Iterator[pa.Table]:
+def read_parquet(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
     """Row group by row group, in batches that do not cross them."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(part.paths[0] if part.paths else pa.BufferReader(part.content)) as file:
-        columns = None if pick is None else pick(file.schema_arrow)
+    with pq.ParquetFile(part.raw()) as file:
         meta = file.metadata
         wanted = [i for i in range(meta.num_columns) if columns is None or meta.schema.column(i).path in columns]
         for group in range(meta.num_row_groups):
             group_meta = meta.row_group(group)
             stored = sum(group_meta.column(i).total_uncompressed_size for i in wanted)
-            rows = rows_for(size, stored, group_meta.num_rows)
+            # What repeats is stored once, so this can be far too many rows: hence a limit, and a second cut.
+            rows = min(ROWS, rows_for(size, stored, group_meta.num_rows))
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False):
-                yield pa.Table.from_batches([batch])
+                yield from _cut(pa.Table.from_batches([batch]), size)
 
 
-def read_arrow(part: Part, pick: Pick | None, size: int) -> Iterator[pa.Table]:
+def read_arrow(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
     """An IPC file, memory-mapped, or an IPC stream."""
-    source = pa.memory_map(str(part.paths[0])) if part.paths else pa.BufferReader(part.content)
-    with source:
-        is_file = source.read(6) == b"ARROW1"
-        source.seek(0)
-        if is_file:
-            reader = pa.ipc.open_file(source)
-            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-        else:
-            batches = pa.ipc.open_stream(source)
+    with _open_arrow(part) as (_, batches):
         for batch in batches:
-            yield from read_table(Part(part.name, "table", content=pa.Table.from_batches([batch])), pick, size)
+            table = pa.Table.from_batches([batch])
+            yield from _cut(table if columns is None else table.select(columns), size)
 
 
-def read_csv(part: Part, pick: Pick | None, size: int) -> Iterator[pa.Table]:
-    """CSV or TSV. Every column stays a string, so that an id such as 007 is given back as it was."""
-    from pyarrow import csv
-
-    parse = csv.ParseOptions(delimiter="\t" if part.format == "tsv" else ",", newlines_in_values=True)
-    with part.open() as stream:
+def read_csv(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
+    """CSV or TSV, in blocks that grow when a row does not fit."""
+    done, space = 0, max(size, 1 << 16)
+    while True:
         try:
-            names = csv.open_csv(stream, csv.ReadOptions(block_size=1 << 20), parse).schema.names
+            for block in _csv_blocks(part, columns, space, done):
+                done += len(block.table) + len(block.faults)
+                yield block
+            return
         except pa.ArrowInvalid as error:
             if "Empty CSV" in str(error):
                 return
-            raise
-    types = dict.fromkeys(names, pa.string())
-    columns = names if pick is None else pick(pa.schema(types.items()))
-    convert = csv.ConvertOptions(
-        column_types=types | dict.fromkeys(columns[:1] if pick else (), pa.binary()),  # checked for UTF-8 later
+            if "straddling" not in str(error) or space >= 1 << 30:
+                raise
+            space *= 8
+
+
+def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) -> Iterator[Block]:
+    """The rows from number `done` on; those with too few or too many fields are faulty."""
+    from pyarrow import csv as pa_csv
+
+    faults: dict[int, str] = {}  # by number in the file
+
+    def leave_out(row: Any) -> str:
+        faults[row.number - 2] = f"{row.actual_columns} fields, not {row.expected_columns}"  # number 1 is the header
+        return "skip"
+
+    convert = pa_csv.ConvertOptions(
+        column_types=csv_schema(part),
         include_columns=columns,
         strings_can_be_null=False,
-        check_utf8=pick is not None,
+        check_utf8=False,  # of the text and the id it is checked later, row by row
     )
+    parse = pa_csv.ParseOptions(delimiter=_delimiter(part), newlines_in_values=True, invalid_row_handler=leave_out)
     with part.open() as stream:
-        reader = csv.open_csv(stream, csv.ReadOptions(block_size=max(size, 1 << 20)), parse, convert)
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
+        reader = pa_csv.open_csv(stream, pa_csv.ReadOptions(use_threads=False, block_size=space), parse, convert)
+        tables = (pa.Table.from_batches([batch]) for batch in reader)
+        start = 0
+        for table in chain(tables, [reader.schema.empty_table()]):
+            stop = start + len(table)
+            for fault in sorted(faults):
+                stop += fault <= stop
+            here = {number - start: faults.pop(number) for number in sorted(faults) if number < stop}
+            past = max(0, done - start)
+            past_good = past - sum(at < past for at in here)
+            yield Block(table.slice(past_good), {at - past: why for at, why in here.items() if at >= past})
+            start = stop
 
 
 def rows_for(size: int, stored: int, rows: int) -> int:
@@ -193,13 +229,18 @@ def rows_for(size: int, stored: int, rows: int) -> int:
     return max(1, min(rows, size * rows // max(1, stored)))
 
 
-# --- lines ---
+def _cut(table: pa.Table, size: int) -> Iterator[Block]:
+    rows = rows_for(size, table.nbytes, len(table))
+    return (Block(table.slice(start, rows)) for start in range(0, len(table), rows))
+
+
+# --- lines and files ---
 
 
 def blocks(part: Part, size: int) -> Iterator[bytes]:
     """The part's bytes in blocks of about `size` that end with a line."""
     with part.open() as stream:
-        rest = stream.read(size).removeprefix(BOM)
+        rest = stream.read(max(size, len(BOM) + 1)).removeprefix(BOM)
         while rest:
             more = stream.read(size)
             end = rest.rfind(b"\n") + 1 if more else len(rest)
@@ -208,9 +249,8 @@ def blocks(part: Part, size: int) -> Iterator[bytes]:
             rest = rest[end:] + more
 
 
-def read_lines(part: Part, pick: Pick | None, size: int) -> Iterator[pa.Table]:
-    """A document a line; its id is the number of the line, from 0."""
-    first = 0
+def read_lines(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
+    """A document a line."""
     for block in blocks(part, size):
         block = block.replace(b"\r\n", b"\n")
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
@@ -220,104 +260,71 @@ def read_lines(part: Part, pick: Pick | None, size: int) -> Iterator[pa.Table]:
         whole = pa.Array.from_buffers(
             pa.large_binary(), len(ends), [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(block + b"\n")]
         )
-        texts = pa.compute.binary_slice(whole, 0, -1)
-        yield pa.table({"id": pa.array(np.arange(first, first + len(ends))), "text": texts})
-        first += len(ends)
+        yield Block(pa.table({"text": pc.binary_slice(whole, 0, -1)}))
 
 
-def read_files(part: Part, pick: Pick | None, size: int) -> Iterator[pa.Table]:
+def read_files(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
     """A document a file; its id is the path, relative to the folder or glob it was found by."""
-    ids: list[str] = []
-    texts: list[bytes | None] = []
+    schema = pa.schema([("id", pa.string()), ("text", pa.large_binary())])
+    rows: list[dict[str, Any]] = []
+    faults: dict[int, str] = {}
     held = 0
     for path in part.paths:
-        content = path.read_bytes().removeprefix(BOM)
+        with open_path(path) as stream:
+            content = stream.read().removeprefix(BOM)
         if b"\0" in content[:8192]:
-            content = b"\xff"  # no text: the check for UTF-8 will say so with the file's name
-        ids.append(path.relative_to(part.base).as_posix())
-        texts.append(content)
-        held += len(content)
+            faults[len(rows) + len(faults)] = "holds null bytes, so it is no text"
+        else:
+            name = path.relative_to(part.base) if part.base else path
+            rows.append({"id": name.as_posix(), "text": content})
+            held += len(content)
         if held >= size:
-            yield pa.table({"id": pa.array(ids), "text": pa.array(texts, pa.large_binary())})
-            ids, texts, held = [], [], 0
-    if ids:
-        yield pa.table({"id": pa.array(ids), "text": pa.array(texts, pa.large_binary())})
+            yield Block(pa.Table.from_pylist(rows, schema), faults)
+            rows, faults, held = [], {}, 0
+    yield Block(pa.Table.from_pylist(rows, schema), faults)
 
 
-def json_blocks(
-    part: Part, columns: Callable[[pa.Schema], tuple[str, str | None]], whole: bool, lines: bool, size: int
-) -> Iterator[tuple[pa.Table, list[tuple[int, str]]]]:
-    """JSON lines as tables, each with the rows of its block that could not be parsed.
-
-    With `lines` a column `line` holds each row as it stands in the file.
-    """
-    schema = None
-    for block in blocks(part, size):
-        if schema is None:
-            seen = _json_schema(block)
-            text, identity = columns(seen)
-            names = seen.names if whole else [name for name in (text, identity) if name]
-            schema = pa.schema([seen.field(name) for name in names])
-        rows = [line for line in block.split(b"\n") if line.strip()] if lines else None
-        faults: list[tuple[int, str]] = []
-        try:
-            table = _parse_json(block, schema, whole)
-        except (pa.ArrowInvalid, UnicodeError):
-            rows = [line for line in block.split(b"\n") if line.strip()]
-            faults = [(at, why) for at, line in enumerate(rows) if (why := _json_fault(line, schema))]
-            bad = {at for at, _ in faults}
-            if not bad:
-                raise
-            rows = [line for at, line in enumerate(rows) if at not in bad]
-            table = _parse_json(b"\n".join(rows), schema, whole)
-        if lines:
-            table = table.append_column("line", pa.array(rows, pa.binary()))
-        if schema is not None and whole:
-            schema = table.schema
-        yield table, faults
+# --- what columns there are ---
 
 
-def _parse_json(block: bytes, schema: pa.Schema, whole: bool) -> pa.Table:
-    from pyarrow import json as pa_json
+def schema_of(part: Part) -> pa.Schema:
+    """The columns of a part, other than of lines of JSON."""
+    if part.format in ("text", "files"):
+        return pa.schema([("id", pa.int64() if part.format == "text" else pa.string()), ("text", pa.large_string())])
+    if part.format == "table":
+        return part.content.schema
+    if part.format == "parquet":
+        import pyarrow.parquet as pq
 
-    if not block.strip():
-        return schema.empty_table()
-    return pa_json.read_json(
-        io.BytesIO(block),
-        pa_json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-        pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer" if whole else "ignore"),
-    )
-
-
-def _json_schema(block: bytes) -> pa.Schema:
-    """The columns of the first line that is an object: strings and integers as such, the rest as nulls."""
-    for line in block.split(b"\n"):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            kinds = {str: pa.string(), int: pa.int64()}
-            return pa.schema([(name, kinds.get(type(value), pa.string())) for name, value in row.items()])
-    return pa.schema([])
+        return pq.read_schema(part.raw())
+    if part.format == "arrow":
+        with _open_arrow(part) as (schema, _):
+            return schema
+    return csv_schema(part)
 
 
-def _json_fault(line: bytes, schema: pa.Schema) -> str | None:
-    """Why a line is no row of these columns; None if it is."""
-    try:
-        row = json.loads(line)
-    except ValueError as error:  # JSON's and Unicode's errors alike
-        return f"not valid JSON ({error})"
-    if not isinstance(row, dict):
-        return f"not a JSON object but {type(row).__name__}"
-    for column in schema:
-        value = row.get(column.name)
-        wanted = int if pa.types.is_integer(column.type) else str
-        if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
-            return f"{column.name} is {type(value).__name__}, not {wanted.__name__}"
-        if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
-            return f"{column.name} holds half a surrogate pair"
-    return None
+def csv_schema(part: Part) -> pa.Schema:
+    """Every column is a string, so that an id such as 007 is given back as it was."""
+    with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as lines:
+        names = next((row for row in csv.reader(lines, delimiter=_delimiter(part)) if row), [])
+    return pa.schema([(name, pa.string()) for name in names])
+
+
+def _delimiter(part: Part) -> str:
+    return "\t" if part.format == "tsv" else ","
+
+
+@contextmanager
+def _open_arrow(part: Part) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    with pa.memory_map(str(part.paths[0])) if part.paths else part.raw() as source:
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        if is_file:
+            file = pa.ipc.open_file(source)
+            yield file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
+        else:
+            stream = pa.ipc.open_stream(source)
+            yield stream.schema, stream
 
 
 READERS = {

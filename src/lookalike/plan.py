@@ -12,6 +12,7 @@ from lookalike.errors import UsageError, choice, fraction
 from lookalike.families import MinHash
 from lookalike.kernels.sketch import count_agreements
 from lookalike.measures import exact_fraction
+from lookalike.wording import counted, rounded
 
 METHODS = ("auto", "lsh", "exact")
 MOST_HASHES = 512
@@ -46,11 +47,11 @@ class Plan:
         if self.bands is None:
             return [f"plan: {aim}, exact: prefix index, every pair is found"]
         bands, rows, recall = self.bands
-        width = f"{_count(bands, 'band')} of {_count(rows, 'row')} ({_count(self.bands.hashes, 'minhash', 'es')})"
+        width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, 'minhash', 'es')})"
         return [
             f"plan: {aim}, by {width}",
             f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely;"
-            f" about {_round(self.candidates)} candidates expected",
+            f" about {rounded(self.candidates)} candidates expected",
         ]
 
     def settings(self) -> dict[str, str]:
@@ -113,15 +114,3 @@ def fit(plan: Plan, recall: float, sample: Sets, items: int) -> Plan:
             best = cost, replace(plan, bands=bands, items=items, candidates=pairs * rate)
     assert best is not None
     return best[1]
-
-
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number} {noun}{plural if number != 1 else ''}"
-
-
-def _round(number: float) -> str:
-    """Two significant digits, with commas."""
-    if number < 1:
-        return "no"
-    digits = max(0, int(math.log10(number)) - 1)
-    return f"{round(number / 10**digits) * 10**digits:,}"

@@ -6,21 +6,30 @@ can be read twice: first to compare the texts, then to write out the rows that a
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.errors import DataError, UsageError, choice
-from lookalike.formats import FORMATS, READERS, Part, find_parts, json_blocks
+from lookalike.formats import FORMATS, READERS, Block, Part, find_parts, schema_of
+from lookalike.json_lines import all_columns, first_columns, read_json
 
-BATCH_BYTES = 2 << 20
+BATCH_BYTES = 4 << 20
 TEXT_NAMES = ("text", "content", "body", "document")
-OWN = ("text", "files")  # formats without columns, which are given the columns `id` and `text` here
 SKIP_HINT = "on_error='skip' (--on-error skip) leaves such rows out"
+
+
+class Good(NamedTuple):
+    """Documents: a table, the number of each of its rows among all that was read, and its lines if they are JSON."""
+
+    part: Part
+    table: pa.Table
+    numbers: np.ndarray
+    lines: list[bytes]
 
 
 @dataclass
@@ -49,29 +58,30 @@ class Source:
         self.parts = find_parts(given, self.format)
         if not self.parts:
             raise UsageError("nothing to read: the input names no file.")
+        self._schemas: dict[tuple[int, bool], pa.Schema] = {}
 
     def batches(self) -> Iterator[pa.Table]:
         """The documents as tables of two columns, `id` and `text`, from the start."""
-        self.documents = self.skipped = 0
-        for part in self.parts:
-            for table in self._good(part, self._read(part, whole=False)):
-                text, identity = self._columns(part, table.schema)
-                first = self.documents - len(table)
-                ids = pa.array(np.arange(first, self.documents)) if identity is None else table[identity]
+        for part, table, numbers, _ in self._documents(whole=False):
+            text, identity = self._columns(part)
+            if len(table):
+                ids = pa.array(numbers) if identity is None else table[identity]
                 yield pa.table({"id": ids, "text": as_text(table[text])})
 
     def tables(self) -> Iterator[pa.Table]:
-        """The same documents in the same order with all their columns."""
-        self.documents = self.skipped = 0
-        for part in self.parts:
-            yield from self._good(part, self._read(part, whole=True))
+        """The same documents in the same order with all their columns; first an empty table that shows them."""
+        schema = self._whole_schema()
+        yield schema.empty_table()
+        for part, table, numbers, _ in self._documents(whole=True):
+            if part.format == "text":
+                table = table.add_column(0, "id", pa.array(numbers))
+            if len(table):
+                yield conform(table, schema)
 
     def lines(self) -> Iterator[list[bytes]]:
         """The same documents in the same order as lines of JSON, just as they stand in the files."""
-        self.documents = self.skipped = 0
-        for part in self.parts:
-            for table in self._good(part, self._read(part, whole=False, lines=True)):
-                yield table["line"].to_pylist()
+        for documents in self._documents(whole=False):
+            yield documents.lines
 
     def is_jsonl(self) -> bool:
         """Whether all inputs are lines of JSON, so that `lines` can be asked for."""
@@ -84,88 +94,130 @@ class Source:
 
     def expected(self, texts: pa.LargeStringArray) -> int:
         """About how many documents there are, given the texts of the first batch."""
-        counts = [part.row_count() for part in self.parts]
+        counts = []
+        for part in self.parts:
+            with reading(part):
+                counts.append(part.row_count())
         if None not in counts:
             return sum(count for count in counts if count is not None)
         return max(len(texts), (self.byte_size() or 0) * len(texts) // max(1, int(texts.nbytes)))
 
-    def _read(self, part: Part, whole: bool, lines: bool = False) -> Iterator[pa.Table]:
-        """The tables of a part, `whole` or with the text and id alone."""
-        try:
+    def _documents(self, whole: bool) -> Iterator[Good]:
+        """The rows of all parts without the bad ones."""
+        self.documents = self.skipped = 0
+        first = 0  # number of the block's first row
+        for part in self.parts:
+            start = first
+            for block in self._blocks(part, whole):
+                table = plain(block.table)
+                rows = np.delete(np.arange(len(table) + len(block.faults)), sorted(block.faults))
+                found = find_faults(table, *self._columns(part))
+                faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
+                for at in sorted(faults):
+                    self._bad_row(part, first - start + at, faults[at])
+                good = np.array([at for at in range(len(table)) if at not in found], np.int64)
+                lines = [block.lines[at] for at in good] if block.lines else []
+                self.documents += len(good)
+                yield Good(part, table.take(good) if found else table, first + rows[good], lines)
+                first += len(table) + len(block.faults)
+
+    def _blocks(self, part: Part, whole: bool) -> Iterator[Block]:
+        """The rows of a part with all columns, or with the text and id alone."""
+        names = list(dict.fromkeys(name for name in self._columns(part) if name))
+        with reading(part):
             if part.format == "jsonl":
-                yield from self._read_json(part, whole, lines)
+                keys = self._keys(part)
+                schema = self._schema(part, whole=True) if whole else keys
+                yield from read_json(part, keys, schema, self.batch_bytes)
             else:
-                columns = None if whole else lambda schema: [c for c in self._columns(part, schema) if c]
-                yield from READERS[part.format](part, columns, self.batch_bytes)
-        except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise DataError(f"{part.name}: cannot be read as {part.format}: {reason}") from error
+                yield from READERS[part.format](part, None if whole else names, self.batch_bytes)
 
-    def _read_json(self, part: Part, whole: bool, lines: bool) -> Iterator[pa.Table]:
-        row = 0
-        for table, faults in json_blocks(part, lambda s: self._columns(part, s), whole, lines, self.batch_bytes):
-            for at, why in faults:
-                self._bad_row(part, f"row {row + at + 1}", why)
-            row += len(table) + len(faults)
-            yield table
-
-    def _good(self, part: Part, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-        """The tables without their bad rows."""
-        row = 0
-        for table in tables:
-            text, identity = self._columns(part, table.schema)
-            faults = find_faults(table, text, identity)
-            for at, why in faults.items():
-                where = table["id"][at].as_py() if part.format == "files" else f"row {row + at + 1}"
-                self._bad_row(part, where, why)
-            row += len(table)
-            if faults:
-                table = table.take([at for at in range(len(table)) if at not in faults])
-            if part.format in OWN:  # read as bytes, which now are known to be text
-                table = table.set_column(table.schema.get_field_index(text), text, as_text(table[text]))
-            self.documents += len(table)
-            if len(table):
-                yield table
-
-    def _bad_row(self, part: Part, where: str, why: str) -> None:
+    def _bad_row(self, part: Part, row: int, why: str) -> None:
         if self.on_error == "fail":
-            raise DataError(f"{part.name}, {where}: {why}; {SKIP_HINT}.")
+            where = part.paths[row] if part.format == "files" else f"{part.name}, row {row + 1}"
+            raise DataError(f"{where}: {why}; {SKIP_HINT}.")
         self.skipped += 1
 
-    def _columns(self, part: Part, schema: pa.Schema) -> tuple[str, str | None]:
+    def _schema(self, part: Part, whole: bool = False) -> pa.Schema:
+        """The columns of a part; of lines of JSON those of the first, or of the whole."""
+        key = (id(part), whole and part.format == "jsonl")
+        if key not in self._schemas:
+            with reading(part):
+                if part.format != "jsonl":
+                    schema = schema_of(part)
+                elif whole:
+                    order = self._schema(part).names
+                    schema = all_columns(part, self._keys(part), order, self.batch_bytes)
+                else:
+                    schema = first_columns(part, self.batch_bytes)
+            if not schema.names and part.format in ("jsonl", "csv", "tsv"):  # an empty file has the columns asked for
+                names = dict.fromkeys(name for name in (self.text or TEXT_NAMES[0], self.id) if name and name != "-")
+                schema = pa.schema([(name, pa.string()) for name in names])
+            self._schemas[key] = schema
+        return self._schemas[key]
+
+    def _whole_schema(self) -> pa.Schema:
+        """The columns of all parts."""
+        for part in self.parts:
+            self._columns(part)
+        schemas = [plain_schema(self._schema(part, whole=True)) for part in self.parts]
+        if all(schema.equals(schemas[0]) for schema in schemas):
+            return schemas[0]
+        try:
+            return pa.unify_schemas(schemas, promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise DataError(f"the inputs do not fit into one table: {' '.join(str(error).split())}.") from error
+
+    def _keys(self, part: Part) -> pa.Schema:
+        """The columns of the text and the id in lines of JSON; a text that is no string is a fault of its row."""
+        text, identity = self._columns(part)
+        others = [self._schema(part).field(identity)] if identity not in (None, text) else []
+        return pa.schema([pa.field(text, pa.string()), *others])
+
+    def _columns(self, part: Part) -> tuple[str, str | None]:
         """Which columns are the text and the id; no id means the row's number."""
-        own = part.format in OWN
-        text = "text" if own else self._text_column(part, schema)
-        if self.id == "-":
+        schema = self._schema(part)
+        if part.format in ("text", "files"):  # these have their columns from us
+            return "text", "id" if part.format == "files" and self.id != "-" else None
+        text = self._text_column(part, schema)
+        identity = self.id or ("id" if "id" in schema.names else "-")
+        if identity == "-":
             return text, None
-        if self.id is None or own:
-            return text, "id" if "id" in schema.names else None
-        if self.id not in schema.names:
-            raise DataError(f"{part.name}: no column {self.id!r} for the id; it has {', '.join(schema.names)}.")
-        return text, self.id
+        _one_column(part, schema, identity, "id")
+        if pa.types.is_nested(schema.field(identity).type):
+            raise DataError(f"{part.name}: column {identity!r} holds {schema.field(identity).type}, which is no id.")
+        return text, identity
 
     def _text_column(self, part: Part, schema: pa.Schema) -> str:
-        have = ", ".join(schema.names) or "none"
         if self.text is not None:
-            if self.text not in schema.names:
-                raise DataError(f"{part.name}: no column {self.text!r} for the text; it has {have}.")
             name = self.text
         else:
             likely = [n for n in TEXT_NAMES if n in schema.names] or [f.name for f in schema if is_text(f.type)]
             if not likely or (len(likely) > 1 and likely[0] not in TEXT_NAMES):
+                have = ", ".join(schema.names) or "none"
                 raise DataError(f"{part.name}: which column is the text? Name it with --text; it has {have}.")
             name = likely[0]
-        if not is_text(schema.field(name).type):
+        _one_column(part, schema, name, "text")
+        if part.format != "jsonl" and not is_text(schema.field(name).type):
             raise DataError(f"{part.name}: column {name!r} holds {schema.field(name).type}, not text.")
         return name
 
 
+@contextmanager
+def reading(part: Part) -> Iterator[None]:
+    """Errors of those who read for us, with the name of the part."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{part.name}: cannot be read as {part.format}: {reason}") from error
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type can hold texts; a column of nulls alone can."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_null)
-    return any(test(kind) for test in (*tests, pa.types.is_binary, pa.types.is_large_binary))
+    kind = plain_type(kind)
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null, pa.types.is_binary)
+    return any(test(kind) for test in (*tests, pa.types.is_large_binary))
 
 
 def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
@@ -173,25 +225,64 @@ def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
     return column.cast(pa.large_string()).combine_chunks()
 
 
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type without dictionaries and views, which lack many of Arrow's functions."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    return views.get(kind, kind)
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The same columns with plain types."""
+    return pa.schema([f.with_type(plain_type(f.type)) for f in schema], schema.metadata)
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """The same rows with plain types."""
+    return table.cast(plain_schema(table.schema))
+
+
+def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with all columns of the schema, the missing ones null."""
+    if table.schema.equals(schema):
+        return table
+    have = set(table.schema.names)
+    missing = pa.nulls(len(table))
+    return pa.table([(table[f.name] if f.name in have else missing).cast(f.type) for f in schema], schema=schema)
+
+
 def find_faults(table: pa.Table, text: str, identity: str | None) -> dict[int, str]:
     """The bad rows of a table and what is wrong with each."""
     faults: dict[int, str] = {}
-    if identity is not None and table[identity].null_count:
-        faults |= dict.fromkeys(_where(table[identity].is_null()), f"{identity} is null")
-    if table[text].null_count:
-        faults |= dict.fromkeys(_where(table[text].is_null()), f"{text} is null")
-    try:
-        as_text(table[text]).validate(full=True)
-    except pa.ArrowInvalid:
-        for at, value in enumerate(table[text].cast(pa.large_binary())):
-            if value.is_valid:
-                try:
-                    value.as_py().decode()
-                except UnicodeDecodeError as error:
-                    faults[at] = f"{text} is not valid UTF-8 (byte {error.start})"
-    return dict(sorted(faults.items()))
+    for name in (text, identity):
+        if name is None:
+            continue
+        column = table[name]
+        if column.null_count:
+            faults |= {int(at): f"{name} is null" for at in np.flatnonzero(column.is_null())}
+        if is_text(column.type):
+            try:
+                as_text(column).validate(full=True)
+            except pa.ArrowInvalid:
+                faults |= _not_utf8(column, name)
+    return faults
 
 
-def _where(mask: pa.ChunkedArray) -> list[int]:
-    rows: list[int] = pc.indices_nonzero(mask.combine_chunks()).to_pylist()
-    return rows
+def _not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
+    faults = {}
+    for at, value in enumerate(column.cast(pa.large_binary()).to_pylist()):
+        try:
+            (value or b"").decode()
+        except UnicodeDecodeError as error:
+            faults[at] = f"{name} is not valid UTF-8 (byte {error.start})"
+    return faults
+
+
+def _one_column(part: Part, schema: pa.Schema, name: str, what: str) -> None:
+    count = schema.names.count(name)
+    if count != 1:
+        have = ", ".join(schema.names) or "none"
+        raise DataError(
+            f"{part.name}: {count or 'no'} column{'s' * (count > 1)} {name!r} for the {what}; it has {have}."
+        )

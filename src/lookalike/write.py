@@ -1,7 +1,7 @@
 """Tables to files: Parquet, Arrow, JSON lines, CSV by suffix, or JSON lines on standard output.
 
 A file appears whole or not at all: it is written beside its place under another name, and moved there when it is
-complete. Rows are regrouped to a fixed number a block, so that the bytes do not depend on how the rows came.
+complete. Rows are regrouped by rules of their own, so that the bytes do not depend on how the rows came.
 """
 
 import json
@@ -12,12 +12,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.errors import DataError, UsageError
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv")
-GROUP = 1 << 14  # rows a Parquet row group or Arrow batch
+GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # of a Parquet row group or Arrow batch: rows, and about how many bytes
+STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 def check_output(path: str) -> None:
@@ -35,10 +38,21 @@ def check_output(path: str) -> None:
 
 def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> None:
     """Write tables of one schema as one file; Parquet and Arrow files carry the settings in their metadata."""
+    with writing(tables, path, settings):
+        pass
+
+
+@contextmanager
+def writing(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> Iterator[None]:
+    """The same, but the file takes its place only if what is done meanwhile goes well, too."""
     check_output(path)
     with replacing(path) as file:
         writer = Path(path).suffix if path != "-" else ".jsonl"
-        _WRITERS[writer](regroup(tables), file, settings)
+        try:
+            _WRITERS[writer](regroup(tables), file, settings)
+        except (pa.ArrowException, UnicodeError) as error:  # a column that such a file cannot hold
+            raise DataError(f"{path}: cannot be written: {' '.join(str(error).split())}") from error
+        yield
 
 
 def write_lines(lines: Iterable[bytes], path: str) -> None:
@@ -53,8 +67,13 @@ def write_lines(lines: Iterable[bytes], path: str) -> None:
 def replacing(path: str) -> Iterator[IO[bytes]]:
     """A file that takes the place of `path` when all went well, and leaves nothing when not."""
     if path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise DataError(f"standard output: cannot be written: {error.strerror or error}") from error
         return
     place = Path(path)
     part = place.with_name(f".{place.name}.{os.getpid()}.part")
@@ -71,38 +90,55 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             part.unlink()
 
 
-def regroup(tables: Iterable[pa.Table], rows: int = GROUP) -> Iterator[pa.Table]:
-    """The same rows in tables of `rows` rows, the last one shorter; at least one table, if there is any."""
+def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYTES) -> Iterator[pa.Table]:
+    """The same rows in tables that end after `rows` rows or `size` bytes of text; one table if there are no rows."""
     waiting: list[pa.Table] = []
-    count = -1
+    count = filled = given = 0
     for table in tables:
-        waiting.append(table)
-        count = max(count, 0) + len(table)
-        if count >= rows:
-            whole = pa.concat_tables(waiting, promote_options="default")
-            while count >= rows:
-                yield whole.slice(0, rows).combine_chunks()
-                whole, count = whole.slice(rows), count - rows
-            waiting = [whole]
-    if waiting and count != 0:
-        yield pa.concat_tables(waiting, promote_options="default").combine_chunks()
-    elif waiting:
-        yield waiting[0]
+        weights = _text_bytes(table)
+        waiting.append(table[:0])
+        start = 0
+        while start < len(table):
+            total = filled + np.cumsum(weights[start : start + rows - count])
+            stop = min(start + len(total), start + int(np.searchsorted(total, size)) + 1)
+            waiting.append(table.slice(start, stop - start))
+            count, filled, start = count + stop - start, int(total[stop - start - 1]), stop
+            if count == rows or filled >= size:
+                yield _copy(waiting)
+                waiting, count, filled, given = [], 0, 0, given + 1
+    if count or (waiting and not given):
+        yield _copy(waiting)
+
+
+def _text_bytes(table: pa.Table) -> np.ndarray:
+    """How many bytes the strings of each row have."""
+    total = np.zeros(len(table), np.int64)
+    for column in table.columns:
+        if any(test(column.type) for test in STRINGS):
+            total += pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    return total
+
+
+def _copy(tables: list[pa.Table]) -> pa.Table:
+    """The rows in memory of their own: how slices lie in memory can show in the bytes of an Arrow file."""
+    table = pa.concat_tables(tables, promote_options="default")
+    columns = [pa.concat_arrays([*column.chunks, pa.array([], column.type)]) for column in table.columns]
+    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def _write_parquet(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
     import pyarrow.parquet as pq
 
-    first = next(tables)
-    schema = first.schema.with_metadata(_metadata(settings))
+    first = next(tables, pa.table({}))
+    schema = _with_settings(first.schema, settings)
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         for table in _chain(first, tables):
             writer.write_table(table.cast(schema), row_group_size=GROUP)
 
 
 def _write_arrow(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
-    first = next(tables)
-    schema = first.schema.with_metadata(_metadata(settings))
+    first = next(tables, pa.table({}))
+    schema = _with_settings(first.schema, settings)
     with pa.ipc.new_file(file, schema) as writer:
         for table in _chain(first, tables):
             writer.write_table(table.cast(schema))
@@ -111,7 +147,7 @@ def _write_arrow(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str
 def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
     from pyarrow import csv
 
-    first = next(tables)
+    first = next(tables, pa.table({}))
     with csv.CSVWriter(file, first.schema) as writer:
         for table in _chain(first, tables):
             writer.write_table(table)
@@ -119,15 +155,20 @@ def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, 
 
 def _write_jsonl(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
     for table in tables:
-        rows = (json.dumps(row, ensure_ascii=False, default=str) for row in table.to_pylist())
+        rows = (json.dumps(row, ensure_ascii=False, default=_as_string) for row in table.to_pylist())
         file.write("".join(row + "\n" for row in rows).encode())
 
 
 _WRITERS = {".parquet": _write_parquet, ".arrow": _write_arrow, ".csv": _write_csv, ".jsonl": _write_jsonl}
 
 
-def _metadata(settings: dict[str, str]) -> dict[str, str]:
-    return {f"lookalike.{name}": value for name, value in settings.items()}
+def _with_settings(schema: pa.Schema, settings: dict[str, str]) -> pa.Schema:
+    ours = {f"lookalike.{name}".encode(): value.encode() for name, value in settings.items()}
+    return schema.with_metadata({**(schema.metadata or {}), **ours})
+
+
+def _as_string(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _chain(first: Any, rest: Iterable[Any]) -> Iterator[Any]:

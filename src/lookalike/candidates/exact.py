@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from lookalike.candidates.banding import sort_keys
 from lookalike.data import Sets
 from lookalike.kernels.joins import count_elements, post, prefix_join, prefixes
-from lookalike.kernels.sets import sorted_hashes
 from lookalike.run import Run, slices
 
 ROWS = 256  # rows probed by one task
@@ -18,12 +18,11 @@ def exact_pairs(sets: Sets, p: int, q: int, split: int, run: Run) -> tuple[np.nd
     """
     rows = np.argsort(sets.sizes, kind="stable")
     rows = rows[np.searchsorted(sets.sizes[rows], 1) :]
-    ranks, shift = element_ranks(sets)
-    starts, tokens = prefixes(sets.indptr, sets.elements, rows, ranks, shift, p, q)
-    mask = np.uint64((1 << max(1, len(tokens).bit_length())) - 1)
-    ordered = sorted_hashes((tokens & ~mask) | np.arange(len(tokens), dtype=np.uint64))
-    owners = np.repeat(np.arange(len(rows)), np.diff(starts))
-    posted, positions, firsts = post(ordered, mask, owners)
+    with run.stage("index prefixes"):
+        ranks, shift = element_ranks(sets)
+        starts, tokens = prefixes(sets.indptr, sets.elements, rows, ranks, shift, p, q)
+        owners = np.repeat(np.arange(len(rows)), np.diff(starts))
+        posted, positions, firsts = post(*sort_keys(tokens), owners)
 
     def work(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         index = (rows, starts, posted, positions, firsts)

@@ -1,6 +1,7 @@
 """The commands. Nothing heavy is imported before a command runs, so that help is quick."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -149,18 +150,20 @@ def dedup(
 ) -> None:
     """Drop documents that are similar to one that is kept, and write the rest with all their columns."""
     job = _Job(locals())
+    from lookalike.errors import UsageError
     from lookalike.find import dedup as find_dedup
-    from lookalike.write import check_output, write_tables
+    from lookalike.write import check_output, writing
 
     if removed is not None:
         check_output(removed)
+        if Path(removed).absolute() == Path(out).absolute():
+            raise UsageError(f"--out and --removed must be two files; got {out!r} twice.")
     source = job.source(inputs)
     order = keep if keep in ("first", "longest") else _column(source, keep)
     result = find_dedup(source, keep=order, **job.options)
-    with job.run.stage("write", len(result.ids)) as tick:
-        if removed is not None:
-            write_tables([result.to_arrow()], removed, job.settings(result))
-        job.write_kept(source, result.keep, tick)
+    dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, job.settings(result))
+    with job.run.stage("write", len(result.ids)) as tick, dropped:
+        job.write_kept(source, result, tick)
     job.report(result)
 
 
@@ -200,9 +203,9 @@ def curve(
     """Show how likely a pair of each similarity becomes a candidate."""
     from lookalike.cli.curves import draw_curve, print_curve
 
-    print_curve(bands, rows)
     if plot is not None:
         draw_curve(bands, rows, plot)
+    print_curve(bands, rows)
 
 
 @app.command(epilog=EXAMPLES + "lookalike tune --threshold 0.8 --recall 0.99")
@@ -217,7 +220,7 @@ def tune(
     print_choices(threshold, recall, hashes)
 
 
-@app.command()
+@app.command(epilog=EXAMPLES + "lookalike demo")
 def demo(threads: Threads = None) -> None:
     """Find the similar documents among the few dozen that come with lookalike."""
     from lookalike.cli.demo import show_demo
@@ -267,15 +270,15 @@ class _Job:
             write_tables([result.to_arrow()], self.given["out"], self.settings(result))
         self.report(result)
 
-    def write_kept(self, source: "Source", keep: Any, tick: Any) -> None:
+    def write_kept(self, source: "Source", result: Any, tick: Any) -> None:
         """Write the rows that are kept: lines of JSON as they stood, or tables with all columns."""
         from lookalike.write import write_lines, write_tables
 
         out = self.given["out"]
         if source.is_jsonl() and (out == "-" or out.endswith(".jsonl")):
-            write_lines(_kept_lines(source, keep, tick), out)
+            write_lines(_kept_lines(source, result.keep, tick), out)
         else:
-            write_tables(_kept_rows(source, keep, tick), out, {})
+            write_tables(_kept_rows(source, result.keep, tick), out, self.settings(result))
 
     def report(self, result: Any) -> None:
         from lookalike.cli.progress import summary
@@ -303,14 +306,23 @@ def _kept_lines(source: "Source", keep: Any, tick: Any) -> Iterator[bytes]:
 
 
 def _column(source: "Source", name: str) -> "pa.ChunkedArray":
-    """The values of one more column of all documents."""
+    """The values of one more column of all documents; strings that are all numbers, as in CSV, as numbers."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     from lookalike.errors import DataError
 
     found = []
     for table in source.tables():
-        if name not in table.schema.names:
+        if table.schema.names.count(name) != 1:
             raise DataError(f"no column {name!r} to keep by; there is {', '.join(table.schema.names)}.")
         found.append(table[name])
-    return pa.chunked_array([chunk for column in found for chunk in column.chunks], type=found[0].type) if found else []
+    values = pa.chunked_array([chunk for column in found for chunk in column.chunks], found[0].type)
+    if pa.types.is_nested(values.type):
+        raise DataError(f"column {name!r} holds {values.type}, which has no greatest value.")
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        try:
+            return pc.if_else(pc.equal(values, ""), None, values).cast(pa.float64())
+        except pa.ArrowInvalid:
+            return values
+    return values

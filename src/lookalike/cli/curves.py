@@ -7,6 +7,7 @@ from rich.table import Table
 
 from lookalike.amplify import And, Bands, Or, bands_for, choose_bands
 from lookalike.errors import UsageError, fraction, whole
+from lookalike.write import replacing
 
 
 def print_curve(bands: int, rows: int) -> None:
@@ -27,13 +28,13 @@ def draw_curve(bands: int, rows: int, path: Path) -> None:
     """The same as a picture."""
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise UsageError(f"plot must end in .png, .svg or .pdf; got {str(path)!r}.")
+    curve = And(whole("rows", rows)) >> Or(whole("bands", bands))
     import matplotlib
     import numpy as np
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    curve = And(rows) >> Or(bands)
     s = np.linspace(0, 1, 501)
     figure, axes = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
     axes.plot(s, curve(s), color="#1f6feb", linewidth=2.2)
@@ -43,7 +44,8 @@ def draw_curve(bands: int, rows: int, path: Path) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1.01), xlabel="Jaccard similarity", ylabel="probability of becoming a candidate")
     axes.set_title(f"{bands} bands of {rows} rows")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    with replacing(str(path)) as file:
+        figure.savefig(file, format=path.suffix[1:], dpi=150)
     pyplot.close(figure)
 
 

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from lookalike.data import Clusters, Dedup, Pairs
 from lookalike.run import Run, Tick
+from lookalike.wording import counted
 
 PATIENCE = 0.7  # seconds a stage may take before it gets a bar
 
@@ -51,20 +52,25 @@ def summary(result: Pairs | Clusters | Dedup) -> list[str]:
     stats = result.stats
     left_out = {name: stats[name] for name in ("identical", "empty", "skipped") if stats[name]}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items())
-    read = f"read: {stats['items']:,} documents{f' ({notes})' if notes else ''}, {stats['shingles']:,} shingles"
+    lines = [
+        f"read: {counted(stats['items'], 'document')}{f' ({notes})' if notes else ''}, "
+        f"{counted(stats['shingles'], 'shingle')}"
+    ]
     if isinstance(result, Pairs):
-        found = f"found: {len(result):,} pairs, all verified, among {stats['candidates']:,} candidates"
+        candidates = counted(stats["candidates"], "candidate")
+        lines.append(f"found: {counted(len(result), 'pair')}, all verified, among {candidates}")
     elif isinstance(result, Clusters):
-        found = f"found: {len(result):,} clusters of {len(result.to_arrow()):,} documents"
+        documents = counted(len(result.to_arrow()), "document")
+        lines.append(f"found: {counted(len(result), 'cluster')} of {documents}")
     else:
-        found = f"found: {stats['dropped']:,} documents to drop, each similar to one of the {stats['kept']:,} kept"
-    lines = [read, found]
+        drop, kept = counted(stats["dropped"], "document"), f"{stats['kept']:,}"
+        lines.append(f"found: {drop} to drop, each similar to one of the {kept} kept")
     if result.plan is not None:
         lines[-1] += f"; expected recall at the threshold {result.plan.recall:.4f}"
     if stats["crowded"]:
         lines.append(
-            f"note: {stats['crowded']:,} documents lie among very many that are nearly similar; "
-            "they were compared with a part of those"
+            f"note: {counted(stats['crowded'], 'document')} among very many nearly similar ones, compared with "
+            "a part of those: there more may be missed"
         )
     if result.audit is not None:
         lines.append(result.audit.line())

@@ -1,0 +1,24 @@
+"""Numbers in sentences."""
+
+import math
+
+
+def counted(number: int, noun: str, plural: str = "s") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "pair"), counted(1000, "minhash", "es")
+    ('1 pair', '1,000 minhashes')
+    """
+    return f"{number:,} {noun}{plural if number != 1 else ''}"
+
+
+def rounded(number: float) -> str:
+    """Two significant digits, as for an estimate.
+
+    >>> rounded(123456), rounded(7.2), rounded(0.3)
+    ('120,000', '7', 'no')
+    """
+    if number < 1:
+        return "no"
+    digits = max(0, int(math.log10(number)) - 1)
+    return f"{round(number / 10**digits) * 10**digits:,}"

@@ -78,11 +78,11 @@ def hash_text(text, unit, k, space="collapse", keep=ALL):
     return [hash_window(window) & keep for window in windows(units, k)]
 
 
-def hash_stops(text, lower, stop_words, k, keep=ALL):
+def hash_stops(text, stop_words, k, keep=ALL):
     """The hashes of each stop word with the k - 1 words after it, where they are there."""
-    units = [hash_word(w) for w in words(text)]
-    small = words(lower)
-    return [hash_window(units[i : i + k]) & keep for i in range(len(units) - k + 1) if small[i] in stop_words]
+    found = words(text)
+    units = [hash_word(w) for w in found]
+    return [hash_window(units[i : i + k]) & keep for i in range(len(units) - k + 1) if found[i] in stop_words]
 
 
 def needs_normal_form(text):
@@ -90,7 +90,7 @@ def needs_normal_form(text):
 
 
 def hash_content(data):
-    """Two hashes of bytes, taken eight at a time as little-endian numbers and the rest as a big-endian one."""
+    """Two hashes of bytes: eight at a time as little-endian numbers, the rest as one big-endian number."""
     one, two = len(data), ~len(data) & ALL
     whole = len(data) // 8 * 8
     for at in range(0, whole, 8):
@@ -132,10 +132,10 @@ def overlap(a, b, threshold):
     return len(set(a) & set(b)) if jaccard(a, b) >= threshold and set(a) & set(b) else -1
 
 
-def similar_pairs(sets, threshold, split=0):
+def similar_pairs(sets, threshold, split=None):
     """{(i, j): shared} of all similar pairs i < j; with a split those across it."""
-    pairs = combinations(range(len(sets)), 2)
-    found = {(i, j): overlap(sets[i], sets[j], threshold) for i, j in pairs if not split or i < split <= j}
+    pairs = [(i, j) for i, j in combinations(range(len(sets)), 2) if split is None or i < split <= j]
+    found = {(i, j): overlap(sets[i], sets[j], threshold) for i, j in pairs}
     return {pair: shared for pair, shared in found.items() if shared >= 0}
 
 
@@ -150,9 +150,10 @@ def prefix(row, ranks, shift, threshold):
 
 
 def sketch(elements, seed, bins):
-    """Fast Similarity Sketching: in round i every element draws a bin and a fraction v; bins keep the least i + v.
+    """Fast Similarity Sketching: in each round every element draws a bin and a fraction v.
 
-    The rounds are 2 * bins; in the second half all elements draw bin i - bins.
+    A bin keeps the least i + v, i the round. There are 2 * bins rounds; in the second half all elements draw
+    bin i - bins.
     """
     out = [EMPTY] * bins
     for i in range(2 * bins):
@@ -193,10 +194,10 @@ def members(keys):
     return [bucket for _, bucket in sorted(buckets.items()) if len(bucket) > 1]
 
 
-def bucket_pairs(buckets, split=0):
+def bucket_pairs(buckets, split=None):
     """The pairs that share a bucket; with a split those across it."""
     pairs = {pair for bucket in buckets for pair in combinations(bucket, 2)}
-    return {(i, j) for i, j in pairs if not split or i < split <= j}
+    return {(i, j) for i, j in pairs if split is None or i < split <= j}
 
 
 def buckets_of(buckets, n):
@@ -205,7 +206,7 @@ def buckets_of(buckets, n):
 
 
 def first_similar(item, shelves, patience, sets, threshold):
-    """(the first similar item of the shelves or None, the items met); after `patience` items no further shelf."""
+    """(the first similar item or None, the items met); after `patience` items no further shelf is tried."""
     met = []
     for shelf in shelves:
         for other in shelf:

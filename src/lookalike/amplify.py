@@ -47,15 +47,26 @@ class Curve:
     def steepest(self) -> tuple[float, float]:
         """The p where the curve rises fastest, and how fast."""
         low, high = 0.0, 1.0
-        for _ in range(4):  # ever finer grids about the best point; the curve has one inflection
+        for _ in range(4):  # ever finer grids about the best point
             grid = np.linspace(low, high, 2001)
-            slopes = np.gradient(self(grid), grid)
+            slopes = self.slope(grid)
             best = int(np.argmax(slopes))
             low, high = grid[max(0, best - 1)], grid[min(2000, best + 1)]
         return float(grid[best]), float(slopes[best])
 
+    def slope(self, p: Any) -> Any:
+        """The derivative of the curve, by the chain rule."""
+        values = np.asarray(p, dtype=float)
+        slope = np.ones_like(values)
+        for step in self.steps:
+            slope = slope * step.steepness(values)
+            values = step.apply(values)
+        return slope if np.ndim(p) else float(slope)
+
     def fixed_points(self) -> list[float]:
         """Where curve(p) = p strictly between 0 and 1: under such a point an S-curve lowers p, over it raises it."""
+        if self.functions == 1:
+            return []  # all points are
         grid = np.linspace(0, 1, 10_001)[1:-1]
         above = self(grid) > grid
         points = []
@@ -87,6 +98,10 @@ class And(Curve):
         power: np.ndarray = np.power(p, self.count)
         return power
 
+    def steepness(self, p: np.ndarray) -> np.ndarray:
+        slope: np.ndarray = self.count * np.power(p, self.count - 1)
+        return slope
+
 
 class Or(Curve):
     """Any of `count` functions must agree: 1 - (1 - p)**count, computed so that tiny p keep their digits."""
@@ -99,6 +114,10 @@ class Or(Curve):
         with np.errstate(divide="ignore"):  # log(0) = -inf for p = 1, which comes out as 1
             any_of: np.ndarray = -np.expm1(self.count * np.log1p(-p))
         return any_of
+
+    def steepness(self, p: np.ndarray) -> np.ndarray:
+        slope: np.ndarray = self.count * np.power(1 - p, self.count - 1)
+        return slope
 
 
 class Bands(NamedTuple):

@@ -26,7 +26,7 @@ from lookalike.run import Run, slices
 from lookalike.shingles import Shingles
 
 Fit = Callable[[Sets, int], Plan]
-EMPTY_BATCH = pa.table({"id": pa.array([], pa.int64()), "text": pa.array([], pa.large_string())})
+HEAD = 1000  # documents that the plan's sample is drawn from: a number, since results may not depend on batches
 SLICE = 1 << 14  # items of a collection of sets handled by one task
 
 
@@ -71,8 +71,11 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run)
     ids: list[list[pa.ChunkedArray]] = [[] for _ in sources]
     made: list[tuple[np.ndarray, ...]] = []
 
-    head = next(stream, (0, EMPTY_BATCH))
-    texts = _one_array(head[1]["text"])
+    head: list[tuple[int, pa.Table]] = []
+    while sum(len(table) for _, table in head) < HEAD and (batch := next(stream, None)) is not None:
+        head.append(batch)
+    start = [chunk for _, table in head for chunk in table["text"].chunks]
+    texts = pa.chunked_array(start, pa.large_string()).slice(0, HEAD).combine_chunks()
     items = sum(source.expected(texts) for source in sources)
     rows = np.sort(np.random.default_rng(0).permutation(len(texts))[:SAMPLE])
     plan = fit(shingles.sets(texts.take(pa.array(rows))), items)
@@ -89,7 +92,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run)
             keys = band_keys(plan, indptr, hashes)
             return side, table, texts, (np.diff(indptr), lengths, hash_contents(*bounds), keys)
 
-        for side, table, texts, arrays in run.map(work, chain([head], stream)):
+        for side, table, texts, arrays in run.map(work, chain(head, stream)):
             ids[side].append(table["id"])
             chunks.append(texts)
             made.append(arrays)
@@ -155,7 +158,7 @@ class TextSets:
 
     def _readable(self, row: int) -> "set[str] | Counter[str]":
         chunk = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return self.shingles.of(self.chunks[chunk][row - int(self.starts[chunk])].as_py())
+        return self.shingles.of_prepared(self.chunks[chunk][row - int(self.starts[chunk])].as_py())
 
 
 class ReadySets:

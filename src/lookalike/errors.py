@@ -1,7 +1,10 @@
 """What can go wrong, in one line each: the name, the rule, the value got, and a hint."""
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+LARGEST_SEED = (1 << 64) - 1
 
 
 class LookalikeError(ValueError):
@@ -34,27 +37,34 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     raise UsageError(f"{name} must be one of {', '.join(options)}; got {value!r}.{hint}")
 
 
-def fraction(name: str, value: object) -> float:
-    """`value` as a number in (0, 1]."""
-    number = _number(name, value, "in (0, 1]")
+def fraction(name: str, value: object, given: object = None) -> float:
+    """`value` as a number in (0, 1]; `given` is what the user wrote for it, if that is something else."""
+    number = _number(value)
+    if number is None:
+        raise UsageError(f"{name} must be a number in (0, 1]; got {value!r}.")
     if 0 < number <= 1:
         return number
     hint = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
-    raise UsageError(f"{name} must be in (0, 1]; got {value!r}.{hint}")
+    shown = value if given is None else given
+    raise UsageError(f"{name} must be in (0, 1]; got {shown!r}.{hint}")
 
 
-def whole(name: str, value: object, least: int = 1) -> int:
-    """`value` as an integer of at least `least`."""
-    number = _number(name, value, f"an integer of at least {least}")
-    if number >= least and number == int(number):
-        return int(number)
+def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
+    """`value` as an integer of at least `least` and at most `most`."""
+    number = _number(value)
+    if number is not None and math.isfinite(number) and number == int(number):
+        exact = value if isinstance(value, int) else int(number)
+        if most is not None and exact > most:
+            raise UsageError(f"{name} must be an integer of at most {most}; got {value!r}.")
+        if exact >= least:
+            return exact
     raise UsageError(f"{name} must be an integer of at least {least}; got {value!r}.")
 
 
-def _number(name: str, value: object, rule: str) -> float:
+def _number(value: object) -> float | None:
     if isinstance(value, bool | str | bytes):
-        raise UsageError(f"{name} must be a number {rule}; got {value!r}.")
+        return None
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{name} must be a number {rule}; got {value!r}.") from None
+        return None

@@ -23,7 +23,7 @@ from lookalike.candidates.identical import Groups, group_identical
 from lookalike.cluster import components, keep_stars
 from lookalike.collection import take_in_sets, take_in_texts
 from lookalike.data import Clusters, Dedup, Pairs, Sets
-from lookalike.errors import DataError, UsageError, whole
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole
 from lookalike.kernels.buckets import ONE
 from lookalike.plan import fit, make_plan
 from lookalike.read import Source
@@ -90,10 +90,12 @@ class Job:
         threads = settings.pop("threads", None)
         self.run: Run = settings.pop("run", None) or Run(threads)
         self.audit_size = whole("audit", settings.pop("audit"), least=0)
-        whole("seed", settings["seed"], least=0)
+        whole("seed", settings["seed"], least=0, most=LARGEST_SEED)
         shingles = settings.pop("shingles")
         shingles = Shingles.parse(shingles) if isinstance(shingles, str) else shingles
         taken = [as_items(side) for side in sides]
+        if any(isinstance(side, Sets) for side in taken):  # beside sets an empty list has no sets, not no texts
+            taken = [Sets.of([]) if side == [] else items for side, items in zip(sides, taken, strict=True)]
         self.sources = [side for side in taken if isinstance(side, Source)]
         sets = [side for side in taken if isinstance(side, Sets)]
         if self.sources and sets:
@@ -199,7 +201,10 @@ class Job:
         elif isinstance(keep, str):
             raise UsageError(f"keep must be 'first', 'longest' or a value for each item; got {keep!r}.")
         else:
-            values = pa.array(keep) if not isinstance(keep, pa.Array | pa.ChunkedArray) else keep
+            try:
+                values = keep if isinstance(keep, pa.Array | pa.ChunkedArray) else pa.array(keep)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+                raise DataError(f"keep must be values of one kind: {error}") from error
         n = len(self.collection)
         if len(values) != n:
             raise DataError(f"keep must have a value for each of the {n:,} items; it has {len(values):,}.")

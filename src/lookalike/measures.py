@@ -8,7 +8,7 @@ from collections.abc import Set
 from fractions import Fraction
 from typing import Any
 
-from lookalike.errors import UsageError, choice, fraction
+from lookalike.errors import choice, fraction
 
 LARGEST = 1 << 30  # no set has more elements than this
 
@@ -46,13 +46,13 @@ def exact_fraction(threshold: float | str | Fraction) -> tuple[int, int]:
     >>> exact_fraction(0.8), exact_fraction("2/3")
     ((4, 5), (2, 3))
     """
-    if isinstance(threshold, str):
-        try:
-            threshold = Fraction(threshold)
-        except (ValueError, ZeroDivisionError):
-            raise UsageError(f"threshold must be a number in (0, 1]; got {threshold!r}.") from None
-    fraction("threshold", threshold)
-    wanted = Fraction(str(threshold))
+    try:
+        wanted = Fraction(str(threshold))
+    except (ValueError, ZeroDivisionError):
+        fraction("threshold", threshold)  # which says what is wrong
+        raise
+    if not 0 < wanted <= 1:
+        fraction("threshold", float(wanted), given=threshold)
     near = wanted.limit_denominator(LARGEST)
     if near < wanted:  # then the next fraction of the Farey sequence is at or above `wanted`
         p, q = near.numerator, near.denominator

@@ -40,7 +40,7 @@ class Shingles:
     lowercase: ignore case.
     form: Unicode normal form, "nfc" (the same text in different encodings is equal), "nfkc" or "none".
     bits: 64, or 32 to see what collisions do: among n shingles n**2 / 2**33 pairs then collide.
-    stop_words: the stop list, lower case; common English words by default.
+    stop_words: the stop list, in lower case; common English words by default.
 
     A text of fewer than k units is one shingle, itself (but a text without stop words has none); an empty text
     has none and is similar to nothing.
@@ -69,8 +69,6 @@ class Shingles:
         choice("form", self.form, FORMS)
         if self.bits not in (32, 64):
             raise UsageError(f"bits must be 64 or 32; got {self.bits!r}.")
-        if self.stop_words is not None:
-            object.__setattr__(self, "stop_words", frozenset(w.lower() for w in self.stop_words))
 
     @classmethod
     def parse(cls, spec: str, **options: Any) -> "Shingles":
@@ -90,7 +88,10 @@ class Shingles:
 
     def of(self, document: str) -> "set[str] | Counter[str]":
         """The shingles of one text as strings: a set, or a Counter for bags."""
-        (clean,) = self.prepare(pa.array([document], pa.large_string())).to_pylist()
+        return self.of_prepared(self.prepare(pa.array([document], pa.large_string()))[0].as_py())
+
+    def of_prepared(self, clean: str) -> "set[str] | Counter[str]":
+        """The same of a text that `prepare` has been through."""
         found = self._stop_shingles(clean) if self.unit == "stop" else self._windows(clean)
         return Counter(found) if self.bag else set(found)
 
@@ -104,8 +105,7 @@ class Shingles:
 
     def _stop_shingles(self, clean: str) -> list[str]:
         words = split_words(clean)
-        lower = split_words(pc.utf8_lower(clean).as_py())
-        starts = [i for i in range(len(words) - self.k + 1) if lower[i] in self._stops]
+        starts = [i for i in range(len(words) - self.k + 1) if words[i] in self._stops]
         return [" ".join(words[i : i + self.k]) for i in starts]
 
     # --- hashed ---
@@ -117,15 +117,20 @@ class Shingles:
 
     def prepare(self, texts: pa.LargeStringArray) -> pa.LargeStringArray:
         """Texts in the wanted normal form and case; most are in it already and left alone."""
-        if self.form != "none":
-            if self.form == "nfc":
-                unstable = pa.array(text.needs_normal_form(*text_bounds(texts)))
-            else:
-                unstable = pc.invert(pc.string_is_ascii(texts))
-            if pc.any(unstable).as_py():
-                changed = pc.utf8_normalize(texts.filter(unstable), self.form.upper())
-                texts = pc.replace_with_mask(texts, unstable, changed)
-        return pc.utf8_lower(texts) if self.lowercase else texts
+        texts = self._normal(texts)
+        return self._normal(pc.utf8_lower(texts)) if self.lowercase else texts
+
+    def _normal(self, texts: pa.LargeStringArray) -> pa.LargeStringArray:
+        if self.form == "none":
+            return texts
+        if self.form == "nfc":
+            unstable = pa.array(text.needs_normal_form(*text_bounds(texts)))
+        else:
+            unstable = pc.invert(pc.string_is_ascii(texts))
+        if not pc.any(unstable).as_py():
+            return texts
+        changed = pc.utf8_normalize(texts.filter(unstable), self.form.upper())
+        return pc.replace_with_mask(texts, unstable, changed)
 
     def hashes(self, prepared: pa.LargeStringArray, rows: np.ndarray | None = None) -> Rows:
         """The shingle hashes of each prepared text in order, repeats included: (indptr, hashes)."""
@@ -133,17 +138,19 @@ class Shingles:
         keep = np.uint64(0xFFFFFFFF_FFFFFFFF if self.bits == 64 else 0xFFFFFFFF_00000000)
         made: Rows
         if self.unit == "stop":
-            lower = prepared if rows is None else prepared.take(pa.array(rows))
-            lower = text_bounds(lower if self.lowercase else pc.utf8_lower(lower))
-            made = text.hash_stops(data, starts, stops, *lower, self._stop_hashes, self.k, keep)
+            made = text.hash_stops(data, starts, stops, self._stop_hashes, self.k, keep)
         else:
             unit = text.CHAR if self.unit == "char" else text.WORD
             made = text.hash_texts(data, starts, stops, unit, self.k, SPACES.index(self.space), keep)
         return made
 
-    @property
+    @cached_property
     def _stops(self) -> frozenset[str]:
-        return ENGLISH if self.stop_words is None else self.stop_words
+        """The words of the stop list as they may stand in a text: the, The, THE."""
+        listed = ENGLISH if self.stop_words is None else self.stop_words
+        forms = (form for word in listed for form in (word, word.capitalize(), word.upper()))
+        prepared = self.prepare(pa.array(sorted(forms), pa.large_string())).to_pylist()
+        return frozenset(word for form in prepared for word in split_words(form))
 
     @cached_property
     def _stop_hashes(self) -> np.ndarray:

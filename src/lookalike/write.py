@@ -32,7 +32,9 @@ def check_output(path: str) -> None:
         raise UsageError(f"output must end in {', '.join(SUFFIXES)}, or be - for standard output; got {path!r}.")
     if not folder.is_dir():
         raise DataError(f"{path}: cannot be written, there is no folder {folder}.")
-    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+    if Path(path).is_dir():
+        raise DataError(f"{path}: cannot be written, it is a folder.")
+    if not os.access(folder, os.W_OK):
         raise DataError(f"{path}: cannot be written, permission denied.")
 
 

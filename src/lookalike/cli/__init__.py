@@ -15,7 +15,7 @@ def main() -> None:
     try:
         code = _run()
     except (KeyboardInterrupt, Abort):
-        code = _complain("interrupted; nothing was written.", 1)
+        code = _complain("interrupted; no file was written.", 1)
     except BrokenPipeError:  # the reader of our output has seen enough
         code = 0
         _drop_output()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.data import Sets
-from lookalike.errors import UsageError, whole
+from lookalike.errors import LARGEST_SEED, UsageError, whole
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import sketch_rows
 
@@ -29,7 +29,7 @@ class MinHash:
 
     def __init__(self, hashes: int = 128, seed: int = 1):
         self.hashes = whole("hashes", hashes)
-        self.seed = whole("seed", seed, least=0)
+        self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
 
     def signatures(self, sets: Sets | Iterable[Any]) -> np.ndarray:
         """An array items x hashes; an empty set has the same value, which no other set has, everywhere."""
@@ -81,7 +81,7 @@ class MinHash:
     @classmethod
     def universal(cls, hashes: int = 128, seed: int = 1, prime: int = PRIME) -> "TextbookMinHash":
         """Functions (a x + b) mod p for a prime p, on sets of integers in range(p); exact, never overflowing."""
-        rng = np.random.default_rng(whole("seed", seed, least=0))
+        rng = np.random.default_rng(whole("seed", seed, least=0, most=LARGEST_SEED))
         a = rng.integers(1, prime, whole("hashes", hashes)).tolist()
         b = rng.integers(0, prime, hashes).tolist()
 

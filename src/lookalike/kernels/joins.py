@@ -106,7 +106,7 @@ def prefix_join(start, stop, rows, prefix_indptr, posted, positions, firsts, ind
                 it = rows[other]
                 if indptr[it + 1] - indptr[it] < least:
                     break
-                if met[other] == number or (split != ONE and (it < split) == (row < split)):
+                if other == number or met[other] == number or (split != ONE and (it < split) == (row < split)):
                     continue
                 met[other] = number
                 candidates += 1

@@ -185,26 +185,22 @@ def needs_normal_form(data, starts, stops):
 
 
 @kernel
-def hash_stops(data, starts, stops, lower, lower_starts, lower_stops, stop_words, k, keep):
+def hash_stops(data, starts, stops, stop_words, k, keep):
     """Hashes of each stop word with the k - 1 words after it: (indptr, hashes).
 
-    `lower` holds the same texts in lower case: there a word is looked up in `stop_words`, the sorted word
-    hashes of the stop list. A stop word with too few words after it makes no shingle.
+    `stop_words` are the sorted word hashes of the stop list. One with too few words after it makes no shingle.
     """
     texts = len(starts)
     total, longest = total_and_longest(starts, stops)
     units = np.empty(longest, np.uint64)
-    _, longest = total_and_longest(lower_starts, lower_stops)
-    lower_units = np.empty(longest, np.uint64)
     hashes = np.empty(total, np.uint64)
     indptr = np.zeros(texts + 1, np.int64)
     for t in range(texts):
         n = words(data, starts[t], stops[t], units)
-        words(lower, lower_starts[t], lower_stops[t], lower_units)
         at = indptr[t]
         for i in range(n - k + 1):
-            found = np.searchsorted(stop_words, lower_units[i])
-            if found < len(stop_words) and stop_words[found] == lower_units[i]:
+            found = np.searchsorted(stop_words, units[i])
+            if found < len(stop_words) and stop_words[found] == units[i]:
                 windows(units[i:], k, k, keep, hashes[at:])
                 at += 1
         indptr[t + 1] = at

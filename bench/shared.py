@@ -1,0 +1,72 @@
+"""What the benchmark scripts share: the machine in words, tables, and the first rows of a file."""
+
+import os
+import platform
+import shlex
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+Table = list[list[str]]  # the first row is the head
+LOAD = os.getloadavg()[0]  # before we add to it
+
+
+def machine(*packages: str) -> str:
+    """Processor, cores, system and versions, in one line."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor"
+    )
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0))
+    versions = [f"{name} {found}" for name in packages if (found := version_of(name))]
+    return (
+        f"{model}, {cores} cores, {memory:.0f} GiB, load {LOAD:.1f} at the start; "
+        f"Python {platform.python_version()}, {', '.join(versions)}"
+    )
+
+
+def version_of(package: str) -> str | None:
+    """The installed version, if it is installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def publish(blocks: list[str | Table], markdown: Path | None) -> None:
+    """Print paragraphs and tables; write them as Markdown too, under the command line that made them."""
+    print("\n\n".join(block if isinstance(block, str) else _table(block, "  ", "-") for block in blocks))
+    if markdown is not None:
+        command = f"    {shlex.join(['python', *sys.argv])}"
+        texts = [block if isinstance(block, str) else _table(block, " | ", "-", "|") for block in blocks]
+        markdown.write_text("\n\n".join([command, *texts]) + "\n")
+
+
+def _table(rows: Table, between: str, line: str, edge: str = "") -> str:
+    """Columns of even width, the first one to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    rule = [line * width if i == 0 or not edge else line * (width - 1) + ":" for i, width in enumerate(widths)]
+    texts = []
+    for row in [rows[0], rule, *rows[1:]]:
+        cells = [
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        texts.append(f"{edge} {between.join(cells)} {edge}" if edge else between.join(cells).rstrip())
+    return "\n".join(texts)
+
+
+def take_head(corpus: Path, rows: int, out: Path) -> None:
+    """Write the first rows of a Parquet file to another."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    batches, count = [], 0
+    with pq.ParquetFile(corpus) as file:
+        for batch in file.iter_batches(4096):
+            batches.append(batch)
+            count += len(batch)
+            if count >= rows:
+                break
+        pq.write_table(pa.Table.from_batches(batches, file.schema_arrow).slice(0, rows), out, compression="zstd")

@@ -1,0 +1,85 @@
+"""How the tests run the command line: within this process, which is fast, or as one of its own."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+from lookalike.cli import main
+
+
+class Outcome(NamedTuple):
+    """What a command left: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Commands:
+    """Runs commands and gives back what came of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+
+    def __call__(self, *args: object, stdin: bytes = b"") -> Outcome:
+        self.monkeypatch.setattr("sys.argv", ["lookalike", *map(str, args)])
+        self.monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
+        self.capsys.readouterr()
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with pytest.raises(SystemExit) as ended:
+                main()
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        assert isinstance(ended.value.code, int)
+        return Outcome(ended.value.code, *self.capsys.readouterr())
+
+
+def environment() -> dict[str, str]:
+    """The environment with a common terminal, and without what would change colours and widths."""
+    odd = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+    return {name: value for name, value in os.environ.items() if name not in odd} | {"TERM": "xterm-256color"}
+
+
+def spawn(*args: object, script: str | None = None, **options: Any) -> "subprocess.Popen[bytes]":
+    """Start a command as a process, by a script if one is given."""
+    start = ["-m", "lookalike"] if script is None else ["-c", script]
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen([sys.executable, *start, *map(str, args)], env=environment(), **options)
+
+
+def complaint(outcome: Outcome) -> str:
+    """The one line of the error; there must be just one besides the plan, and no traceback."""
+    lines = [line for line in outcome.err.splitlines() if not line.startswith(("plan: ", "      ", "first run: "))]
+    assert "Traceback" not in outcome.err
+    assert len(lines) == 1, outcome.err
+    assert lines[0].startswith("lookalike: ")
+    return lines[0].removeprefix("lookalike: ")
+
+
+def left_in(folder: Path) -> set[str]:
+    """The names of all files in a folder, hidden ones too."""
+    return {path.name for path in folder.iterdir()}
+
+
+# Makes work slow: tiny batches, each of which takes a while.
+SLOW = """
+import functools, sys, time
+import lookalike.cli.progress, lookalike.collection, lookalike.find, lookalike.read
+lookalike.read.Source = functools.partial(lookalike.read.Source, batch_bytes=1000)
+quick = lookalike.collection.band_keys
+def slow(*args):
+    time.sleep({pause})
+    return quick(*args)
+lookalike.collection.band_keys = slow
+lookalike.cli.progress.PATIENCE = 0.05
+from lookalike.cli import main
+main()
+"""

@@ -1,0 +1,298 @@
+"""Whatever is wrong: one line on standard error, the right exit code, and no file left behind."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commands import SLOW, Commands, Outcome, complaint, environment, left_in, spawn
+from samples import encode_csv, encode_jsonl, families, sentence, write
+
+import lookalike.write
+
+ROWS = families(10)
+USAGE, DATA = 2, 1
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(monkeypatch, capsys)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    return write(folder / "corpus.jsonl", ROWS)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """An empty folder for outputs."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+def fails(run: Commands, code: int, *args: object, out: Path) -> str:
+    """The complaint of a command that must fail and leave nothing."""
+    outcome = run(*args)
+    assert outcome.code == code
+    assert outcome.out == ""
+    assert left_in(out) == set()
+    return complaint(outcome)
+
+
+# --- what is in the files ---
+
+
+@pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.txt"])
+def test_an_empty_file_is_no_error(run: Commands, tmp_path: Path, out: Path, command: str, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    for suffix in (".parquet", ".arrow", ".csv", ".jsonl"):
+        outcome = run(command, tmp_path / name, "-o", out / f"result{suffix}")
+        assert outcome.code == 0
+        assert "read: 0 documents" in outcome.err
+        assert (out / f"result{suffix}").exists()
+    assert run(command, tmp_path / name, "-q") == (0, "", "")
+
+
+def test_an_empty_parquet_file_is_broken(run: Commands, tmp_path: Path, out: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"")
+    message = fails(run, DATA, "pairs", tmp_path / "a.parquet", "-o", out / "p.csv", out=out)
+    assert "a.parquet: cannot be read as parquet: " in message
+
+
+@pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
+def test_a_missing_file(run: Commands, tmp_path: Path, out: Path, command: str) -> None:
+    message = fails(run, DATA, command, tmp_path / "no.csv", "-o", out / "p.csv", out=out)
+    assert message == f"{tmp_path}/no.csv: no such file or folder."
+
+
+def test_a_missing_column(run: Commands, corpus: Path, out: Path) -> None:
+    for option, what in (("--text", "text"), ("--id", "id")):
+        message = fails(run, DATA, "pairs", corpus, option, "body", "-o", out / "p.csv", out=out)
+        assert message == f"{corpus}: no column 'body' for the {what}; it has id, text, score."
+
+
+def test_a_null_text(run: Commands, corpus: Path, out: Path) -> None:
+    corpus.write_bytes(encode_jsonl(ROWS[:2]) + b'{"id": "x", "text": null}\n')
+    for command in ("pairs", "dedup", "clusters"):
+        message = fails(run, DATA, command, corpus, "-o", out / "p.csv", out=out)
+        assert message.startswith(f"{corpus}, row 3: text is null; ")
+
+
+def test_an_empty_text_is_counted_and_like_nothing(run: Commands, corpus: Path) -> None:
+    corpus.write_bytes(
+        encode_jsonl([{"id": i, "text": text} for i, text in enumerate(["", "a text", "", " \n\t", "b"])])
+    )
+    for command in ("pairs", "clusters"):
+        outcome = run(command, corpus, "-t", "0.01")
+        assert (outcome.code, outcome.out) == (0, "")
+        assert "read: 5 documents (3 empty)" in outcome.err
+    assert len(run("dedup", corpus, "-t", "0.01").out.splitlines()) == 5  # none is dropped for another
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "where"),
+    [
+        ("a.jsonl", b'{"text": "fine"}\n{"text": "caf\xe9"}\n', ", row 2: text is not valid UTF-8 (byte 3)"),
+        ("a.csv", b"text\nfine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3)"),
+        ("a.txt", b"fine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3)"),
+    ],
+)
+def test_invalid_utf8(run: Commands, tmp_path: Path, out: Path, name: str, content: bytes, where: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    message = fails(run, DATA, "dedup", tmp_path / name, "-o", out / "p.jsonl", out=out)
+    assert message.startswith(f"{tmp_path}/{name}{where}; ")
+
+
+def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").write_text("fine")
+    (folder / "b.bin").write_bytes(bytes(range(256)))
+    message = fails(run, DATA, "pairs", folder, "-o", out / "p.csv", out=out)
+    assert message.startswith(f"{folder}/b.bin: holds null bytes, so it is no text; ")
+    message = fails(run, DATA, "pairs", folder / "b.bin", "-o", out / "p.csv", out=out)  # alone it is a file of lines
+    assert message.startswith(f"{folder}/b.bin, row 2: text is not valid UTF-8 (byte 117); ")
+
+
+def test_a_broken_line_of_json(run: Commands, corpus: Path, out: Path) -> None:
+    corpus.write_bytes(encode_jsonl(ROWS[:2]) + b'{"id": "x", "text": \n')
+    assert f"{corpus}, row 3: not valid JSON (" in fails(run, DATA, "pairs", corpus, "-o", out / "p.csv", out=out)
+
+
+def test_a_row_of_csv_with_too_many_fields(run: Commands, tmp_path: Path, out: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(encode_csv(ROWS[:2]) + b"x,y,z,too many\n")
+    assert f"{path}, row 3: 4 fields, not 3; " in fails(run, DATA, "dedup", path, "-o", out / "p.csv", out=out)
+
+
+def test_ids_that_are_not_unique(run: Commands, tmp_path: Path, out: Path) -> None:
+    path = write(tmp_path / "a.csv", [{"id": name, "text": sentence(at)} for at, name in enumerate("abca")])
+    message = fails(run, DATA, "pairs", path, "-o", out / "p.csv", out=out)
+    assert message.startswith("ids must be unique; 'a' occurs more than once.")
+    assert run("pairs", path, "--id", "-").code == 0
+
+
+# --- options ---
+
+BAD_OPTIONS = [
+    (("--threshold", "0"), "threshold must be in (0, 1]; got "),
+    (("--threshold", "80"), "Did you mean 0.8?"),
+    (("--threshold", "-0.5"), "threshold must be "),
+    (("--threshold", "nan"), "threshold must be "),
+    (("--threshold", "inf"), "threshold must be "),
+    (("--threshold", "abc"), "threshold must be "),
+    (("--threshold", ""), "threshold must be "),
+    (("--threshold", "1/0"), "threshold must be "),
+    (("--recall", "0"), "recall must be in (0, 1]; got 0.0."),
+    (("--recall", "1.5"), "recall must be in (0, 1]; got 1.5."),
+    (("--recall", "99"), "Did you mean 0.99?"),
+    (("--recall", "nan"), "recall must be in (0, 1]; got nan."),
+    (("--recall", "abc"), "--recall"),
+    (("--recall", "1", "--method", "lsh"), "recall must be under 1 for method 'lsh'"),
+    (("--shingle", "char:0"), "k must be an integer of at least 1; got 0."),
+    (("--shingle", "char:x"), "char:x"),
+    (("--shingle", "wrd:3"), "Did you mean 'word'?"),
+    (("--method", "exat"), "method must be one of auto, lsh, exact; got 'exat'. Did you mean 'exact'?"),
+    (("--format", "jsnl"), "Did you mean 'jsonl'?"),
+    (("--on-error", "skp"), "Did you mean 'skip'?"),
+    (("--space", "colapse"), "Did you mean 'collapse'?"),
+    (("--form", "nfd"), "got 'nfd'"),
+    (("--threads", "0"), "threads must be an integer of at least 1; got 0."),
+    (("--seed", "-1"), "seed must be "),
+    (("--audit", "-1"), "audit must be "),
+    (("--treshold", "0.8"), "--threshold"),
+    (("--threshold",), "--threshold"),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), BAD_OPTIONS, ids=lambda value: "=".join(value) if isinstance(value, tuple) else ""
+)
+def test_an_option_out_of_range(run: Commands, corpus: Path, out: Path, options: tuple[str, ...], message: str) -> None:
+    assert message in fails(run, USAGE, "pairs", corpus, "-o", out / "p.csv", *options, out=out)
+
+
+def test_missing_and_unknown_words(run: Commands, out: Path) -> None:
+    assert "INPUT" in fails(run, USAGE, "pairs", out=out)
+    assert "RIGHT" in fails(run, USAGE, "match", "left.csv", out=out)
+    assert "'pair'" in fails(run, USAGE, "pair", "a.csv", out=out)
+
+
+# --- where it should go ---
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p", "p.csv.gz"])
+def test_an_unknown_suffix(run: Commands, corpus: Path, out: Path, name: str) -> None:
+    for args in (("pairs", corpus, "-o", out / name), ("dedup", corpus, "--removed", out / name)):
+        assert "output must end in .parquet, .arrow, .jsonl, .csv, or be -" in fails(run, USAGE, *args, out=out)
+
+
+def test_a_folder_that_is_not_there(run: Commands, corpus: Path, out: Path) -> None:
+    for option in ("--out", "--removed"):
+        message = fails(run, DATA, "dedup", corpus, option, out / "no" / "p.csv", out=out)
+        assert message == f"{out}/no/p.csv: cannot be written, there is no folder {out}/no."
+
+
+def test_a_place_that_cannot_be_written(run: Commands, corpus: Path, out: Path) -> None:
+    assert "there is no folder" in fails(run, DATA, "pairs", corpus, "-o", corpus / "p.csv", out=out)
+    assert "File name too long" in fails(run, DATA, "pairs", corpus, "-o", out / f"{'x' * 250}.csv", out=out)
+
+
+def test_a_bad_output_is_told_before_anything_is_read(run: Commands, out: Path) -> None:
+    message = fails(run, USAGE, "pairs", "no such input.csv", "-o", out / "p.xlsx", out=out)
+    assert message.startswith("output must end in ")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".csv"])
+def test_a_disk_that_fills_up(tmp_path: Path, out: Path, suffix: str) -> None:
+    """A limit on the size of files stands for the end of the disk."""
+    path = tmp_path / "corpus.csv"
+    path.write_bytes(encode_csv([{"id": i, "text": random.Random(i).randbytes(3000).hex()} for i in range(900)]))
+    old = out / f"kept{suffix}"
+    old.write_text("old")
+    script = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+from lookalike.cli import main
+main()
+"""
+    process = spawn("dedup", path, "-o", old, "--removed", out / "removed.csv", script=script)
+    said, err = (stream.decode() for stream in process.communicate())
+    assert process.returncode == DATA
+    assert complaint(Outcome(DATA, said, err)) == f"{old}: cannot be written: File too large"
+    assert old.read_text() == "old"
+    assert left_in(out) == {old.name}
+
+
+def test_standard_output_that_is_full(corpus: Path) -> None:
+    for command in ("pairs", "dedup"):
+        with Path("/dev/full").open("wb") as full:
+            process = spawn(command, corpus, stdout=full)
+            err = process.communicate()[1].decode()
+        assert process.returncode == DATA
+        assert complaint(Outcome(DATA, "", err)) == "standard output: cannot be written: No space left on device"
+
+
+# --- runs that are cut short ---
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt(corpus: Path, out: Path, sent: signal.Signals) -> None:
+    corpus.write_bytes(encode_jsonl(families(300)))  # some 15 s of work, as slow as it is made
+    old = out / "kept.jsonl"
+    old.write_text("old")
+    script = SLOW.format(pause=0.05)
+    process = spawn("dedup", corpus, "-o", old, "--removed", out / "removed.csv", script=script)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert first.startswith((b"plan: ", b"first run: "))
+    time.sleep(0.3)
+    process.send_signal(sent)
+    start = time.monotonic()
+    _, err = process.communicate(timeout=20)
+    assert time.monotonic() - start < 5
+    assert process.returncode == 1
+    assert complaint(Outcome(1, "", (first + err).decode())) == "interrupted; no file was written."
+    assert old.read_text() == "old"
+    assert left_in(out) == {old.name}
+
+
+def test_an_interrupt_while_writing(tmp_path: Path, out: Path, run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.parquet", ROWS)
+
+    def interrupted(*args: object) -> None:
+        assert len(left_in(out)) == 2  # both files are under way
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(lookalike.write._WRITERS, ".csv", interrupted)
+    message = fails(run, 1, "dedup", path, "-o", out / "kept.csv", "--removed", out / "removed.jsonl", out=out)
+    assert message == "interrupted; no file was written."
+
+
+@pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
+def test_a_reader_that_is_gone(corpus: Path, command: str) -> None:
+    theirs, ours = os.pipe()
+    os.close(theirs)
+    process = spawn(command, corpus, "-q", stdout=ours)
+    os.close(ours)
+    assert process.communicate()[1] == b""
+    assert process.returncode == 0
+
+
+def test_a_reader_that_has_seen_enough(corpus: Path) -> None:
+    corpus.write_bytes(encode_jsonl(families(5000, 1)))  # more than a pipe holds
+    shell = f"{sys.executable} -m lookalike dedup {corpus} | head -1; echo ${{PIPESTATUS[0]}} >&2"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, env=environment())
+    *said, code = done.stderr.splitlines()
+    assert done.stdout.encode() == encode_jsonl(families(1, 1))
+    assert all(line.startswith(("plan: ", "      ", "first run: ")) for line in said)
+    assert code == "0"

@@ -1,0 +1,413 @@
+"""The commands: what they write, where they say what, and that their files are the same each time."""
+
+import csv
+import functools
+import json
+import os
+import pty
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import SLOW, Commands, complaint, left_in, spawn
+from samples import Row, encode_jsonl, encode_parquet, families, write
+
+import lookalike
+from lookalike.read import Source
+
+ROWS = families(20)
+KEPT_FIRST = [row["id"] for row in ROWS if row["id"].endswith("-0")]
+COMMANDS = ("pairs", "match", "dedup", "clusters", "curve", "tune", "demo")
+SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(monkeypatch, capsys)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    return write(folder / "corpus.jsonl", ROWS)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a result; of CSV all values are strings."""
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    if path.suffix == ".arrow":
+        return pa.ipc.open_file(path.read_bytes()).read_all().to_pylist()
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def family(name: str) -> str:
+    return name[:3]
+
+
+# --- results ---
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_pairs(run: Commands, corpus: Path, out: Path, suffix: str) -> None:
+    path = out / f"pairs{suffix}"
+    assert run("pairs", corpus, "-o", path).code == 0
+    rows = read(path)
+    assert list(rows[0]) == ["left", "right", "similarity"]
+    names = [row["id"] for row in ROWS]
+    expected = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if family(a) == family(b)]
+    assert [(row["left"], row["right"]) for row in rows] == expected
+    assert all(0.8 <= float(row["similarity"]) < 1 for row in rows)
+    assert left_in(out) == {path.name}
+
+
+def test_pairs_on_standard_output(run: Commands, corpus: Path, out: Path) -> None:
+    run("pairs", corpus, "-o", out / "pairs.jsonl")
+    for extra in ((), ("-o", "-")):
+        outcome = run("pairs", corpus, *extra)
+        assert outcome.out == (out / "pairs.jsonl").read_text()
+        assert outcome.code == 0
+
+
+def test_similarity_is_of_the_shingles_asked_for(run: Commands, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("A b c d\na b c d e\n")
+    for options, expected in {
+        ("-s", "word:2"): 2 / 5,
+        ("-s", "word:2", "--lowercase"): 3 / 4,
+        ("-s", "char:2", "--space", "remove"): 2 / 5,
+        ("-s", "char:2", "--recall", "1"): 5 / 9,
+    }.items():
+        outcome = run("pairs", path, "-t", "0.1", "-q", *options)
+        assert json.loads(outcome.out) == {"left": 0, "right": 1, "similarity": expected}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_clusters(run: Commands, corpus: Path, out: Path, suffix: str) -> None:
+    path = out / f"clusters{suffix}"
+    assert run("clusters", corpus, "-o", path).code == 0
+    rows = read(path)
+    assert list(rows[0]) == ["cluster", "id", "size"]
+    assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
+    assert {(row["cluster"], str(row["size"])) for row in rows} == {(name, "3") for name in KEPT_FIRST}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_match(run: Commands, corpus: Path, out: Path, tmp_path: Path, suffix: str) -> None:
+    left = write(tmp_path / "left.csv", [row for row in ROWS if row["id"].endswith("-1")][:5])
+    path = out / f"matches{suffix}"
+    assert run("match", left, corpus, "-o", path).code == 0
+    rows = read(path)
+    assert list(rows[0]) == ["left", "right", "similarity"]
+    expected = [(f"{i:03d}-1", f"{i:03d}-{j}") for i in range(5) for j in range(3)]
+    assert [(row["left"], row["right"]) for row in rows] == expected
+    assert [float(row["similarity"]) for row in rows if row["left"] == row["right"]] == [1.0] * 5
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.jsonl", "a.jsonl.gz", "a.csv", "a.tsv"])
+def test_dedup_keeps_all_columns(run: Commands, out: Path, tmp_path: Path, name: str, suffix: str) -> None:
+    kept, removed = out / f"kept{suffix}", out / f"removed{suffix}"
+    assert run("dedup", write(tmp_path / name, ROWS), "-o", kept, "--removed", removed).code == 0
+    strings = "sv" in name or suffix == ".csv"
+    expected = [{key: str(value) if strings else value for key, value in row.items()} for row in ROWS]
+    assert read(kept) == [row for row in expected if row["id"] in KEPT_FIRST]
+    dropped = read(removed)
+    assert list(dropped[0]) == ["id", "kept", "similarity"]
+    assert [row["id"] for row in dropped] == [row["id"] for row in ROWS if row["id"] not in KEPT_FIRST]
+    assert all(row["kept"] == f"{family(row['id'])}-0" for row in dropped)
+    assert left_in(out) == {kept.name, removed.name}
+
+
+def test_dedup_copies_lines_of_json(run: Commands, out: Path, tmp_path: Path) -> None:
+    lines = [
+        b'{"text" : "the same text, twice",  "x": 1.50}',
+        b'{"x": null, "text": "the same text, twice"}',
+        b'{"text": "\\u00e9 else"}\r',
+    ]
+    path = tmp_path / "odd.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    expected = lines[0] + b"\n" + lines[2] + b"\n"
+    assert run("dedup", path, "-o", out / "kept.jsonl").code == 0
+    assert (out / "kept.jsonl").read_bytes() == expected
+    assert run("dedup", path).out.encode() == expected
+
+
+def test_dedup_of_lines_and_files(run: Commands, tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for name in "ab":
+        (folder / name).write_text("the same text, twice")
+    (folder / "lines.txt").write_text("one line\none line\n")
+    assert [json.loads(line)["id"] for line in run("dedup", folder).out.splitlines()] == ["a", "lines.txt"]
+    assert run("dedup", folder / "lines.txt").out == '{"id": 0, "text": "one line"}\n'
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.csv"])
+def test_dedup_keeps_the_one_asked_for(run: Commands, tmp_path: Path, name: str) -> None:
+    rows = [row | {"score": score} for row, score in zip(ROWS, [9, 10, -1] * 20, strict=True)]  # as strings "9" > "10"
+    path = write(tmp_path / name, rows)
+    for keep, copy in {"first": 0, "longest": 2, "score": 1}.items():
+        outcome = run("dedup", path, "--keep", keep)
+        assert [json.loads(line)["id"][-1] for line in outcome.out.splitlines()] == [str(copy)] * 20
+
+
+def test_keep_by_a_column_of_words(run: Commands, tmp_path: Path) -> None:
+    rows = [{"text": "the same text, thrice", "date": date} for date in ("2024-01-02", "", "2024-03-01")]
+    outcome = run("dedup", write(tmp_path / "a.csv", rows), "--keep", "date")
+    assert [json.loads(line)["date"] for line in outcome.out.splitlines()] == ["2024-03-01"]
+
+
+def test_keep_by_a_column_that_is_not_there(run: Commands, corpus: Path, out: Path) -> None:
+    outcome = run("dedup", corpus, "--keep", "scor", "-o", out / "kept.csv")
+    assert complaint(outcome) == "no column 'scor' to keep by; there is id, text, score."
+    assert outcome.code == 1
+    nested = out.parent / "nested.jsonl"
+    nested.write_text('{"text": "a", "tags": ["x"]}\n')
+    assert "'tags' holds list" in complaint(run("dedup", nested, "--keep", "tags", "-o", out / "kept.csv"))
+    assert left_in(out) == set()
+
+
+def test_out_and_removed_are_two_files(run: Commands, corpus: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(out)
+    for removed in ("kept.csv", "./kept.csv", out / "kept.csv"):
+        outcome = run("dedup", corpus, "-o", "kept.csv", "--removed", removed)
+        assert outcome.code == 2
+        assert "--out and --removed must be two files" in complaint(outcome)
+    assert run("dedup", corpus, "--removed", "-").code == 2
+    assert left_in(out) == set()
+
+
+def test_dedup_may_replace_its_input(run: Commands, tmp_path: Path) -> None:
+    for name in ("a.parquet", "a.arrow", "a.jsonl", "a.csv"):
+        path = write(tmp_path / name, ROWS)
+        assert run("dedup", path, "-o", path).code == 0
+        assert [row["id"] for row in read(path)] == KEPT_FIRST
+
+
+def test_settings_are_in_the_files(run: Commands, corpus: Path, out: Path) -> None:
+    run("pairs", corpus, "-o", out / "pairs.parquet", "-t", "0.75", "-s", "word:3", "--seed", "5", "--recall", "1")
+    found = pq.read_schema(out / "pairs.parquet").metadata
+    ours = {key.decode(): value.decode() for key, value in found.items() if key.startswith(b"lookalike.")}
+    assert ours == {
+        "lookalike.version": lookalike.__version__,
+        "lookalike.format": "1",
+        "lookalike.measure": "jaccard",
+        "lookalike.threshold": "3/4",
+        "lookalike.items": "word:3",
+        "lookalike.seed": "5",
+        "lookalike.method": "exact",
+    }
+    run("dedup", corpus, "-o", out / "kept.parquet", "--removed", out / "removed.parquet")
+    for name in ("kept.parquet", "removed.parquet"):
+        assert pq.read_schema(out / name).metadata[b"lookalike.items"] == b"char:9"
+
+
+def test_inputs_by_standard_input_and_options(run: Commands, corpus: Path, tmp_path: Path) -> None:
+    expected = run("pairs", corpus).out
+    assert run("pairs", "-", stdin=encode_jsonl(ROWS)).out == expected
+    assert run("pairs", "-", stdin=encode_parquet(pa.Table.from_pylist(ROWS))).out == expected
+    renamed = [{"key": row["id"], "id": 0, "body": row["text"], "text": ""} for row in ROWS]
+    path = write(tmp_path / "renamed.parquet", renamed).rename(tmp_path / "renamed.data")
+    assert run("pairs", path, "--format", "parquet", "--text", "body", "--id", "key").out == expected
+    numbered = run("pairs", path, "--format", "parquet", "--text", "body", "--id", "-").out
+    assert json.loads(numbered.splitlines()[0])["left"] == 0
+
+
+def test_skipped_rows_are_counted(run: Commands, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(encode_jsonl(ROWS) + b'{"id": "x", "text": null}\nbroken\n')
+    outcome = run("pairs", path, "--on-error", "skip")
+    assert outcome.code == 0
+    assert "read: 60 documents (2 skipped)" in outcome.err
+    assert len(outcome.out.splitlines()) == 60
+
+
+def test_audit_is_reported(run: Commands, corpus: Path) -> None:
+    assert (
+        "audit: 60 of 60 true pairs of 60 sampled items found: recall 1.0000"
+        in run("pairs", corpus, "--audit", 100).err
+    )
+
+
+# --- curves and the demonstration ---
+
+
+def test_curve(run: Commands) -> None:
+    outcome = run("curve", "--bands", 20, "--rows", 5)
+    found = dict(re.findall(r"^(\d\.\d) +([\d.e-]+)", outcome.out, re.M))
+    expected = {f"{s / 10:.1f}": 1 - (1 - (s / 10) ** 5) ** 20 for s in range(1, 11)}
+    assert found.keys() == expected.keys()
+    assert all(float(found[s]) == pytest.approx(p, abs=6e-5) for s, p in expected.items())
+    assert "20 bands of 5 rows, 100 minhashes" in outcome.out
+    assert "(1/b)^(1/r) = 0.549" in outcome.out
+    assert (outcome.code, outcome.err) == (0, "")
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
+def test_curve_as_a_picture(run: Commands, out: Path, suffix: str, start: bytes) -> None:
+    path = out / f"curve{suffix}"
+    assert run("curve", "--bands", 20, "--rows", 5, "--plot", path).code == 0
+    assert path.read_bytes().startswith(start)
+    assert left_in(out) == {path.name}
+
+
+def test_curve_that_cannot_be_drawn(run: Commands, out: Path) -> None:
+    for extra, code, message in (
+        (("--plot", out / "curve.gif"), 2, "plot must end in .png, .svg or .pdf"),
+        (("--plot", out / "no" / "curve.png"), 1, "cannot be written: No such file or directory"),
+        (("--bands", 0), 2, "bands must be an integer of at least 1; got 0."),
+    ):
+        outcome = run("curve", "--bands", 20, "--rows", 5, *extra)
+        assert (outcome.code, outcome.out) == (code, "")
+        assert message in complaint(outcome)
+    assert left_in(out) == set()
+
+
+def test_tune(run: Commands) -> None:
+    outcome = run("tune", "--threshold", 0.8, "--recall", 0.99)
+    rows = [line.split() for line in outcome.out.splitlines() if re.match(r"^\d+ +\d+ ", line)]
+    for at, (band_rows, bands, hashes, recall, _) in enumerate(rows):
+        p = 0.8 ** int(band_rows)
+        assert int(band_rows) == at + 1
+        assert int(hashes) == int(band_rows) * int(bands) <= 512
+        assert float(recall) == pytest.approx(1 - (1 - p) ** int(bands), abs=6e-5)
+        assert 1 - (1 - p) ** int(bands) >= 0.99 > 1 - (1 - p) ** (int(bands) - 1)
+    best = lookalike.choose_bands(threshold=0.8, hashes=512, recall=0.99)
+    assert f"the most selective choice is {best.bands} bands of {best.rows} rows" in outcome.out
+    assert len(rows) == best.rows
+    assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_tune_that_cannot_be(run: Commands) -> None:
+    assert "Did you mean 0.8?" in complaint(run("tune", "-t", 80))
+    assert "takes more than 512 hashes" in complaint(run("tune", "-t", 0.001))
+    assert run("tune", "-t", 0.8, "--recall", 1).code == 2
+
+
+def test_demo(run: Commands) -> None:
+    outcome = run("demo")
+    assert outcome.code == 0
+    assert "news/ferry-ansel-courier.txt" in outcome.out
+    assert "all verified" in outcome.err
+    assert "audit: " in outcome.err
+
+
+# --- help ---
+
+
+def test_version(run: Commands) -> None:
+    assert run("--version") == (0, f"lookalike {lookalike.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(run: Commands, command: str) -> None:
+    outcome = run(command, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Examples" in outcome.out
+    assert f"lookalike {command}" in outcome.out.split("Examples")[1]
+
+
+def test_help_names_every_command(run: Commands) -> None:
+    for args, code in ((["--help"], 0), ([], 2)):
+        outcome = run(*args)
+        assert all(re.search(rf"\b{command}\b", outcome.out) for command in COMMANDS)
+        assert (outcome.code, outcome.err) == (code, "")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = """
+import sys
+sys.argv = ["lookalike", "pairs", "--help"]
+from lookalike.cli import main
+try:
+    main()
+finally:
+    print([name for name in ("numba", "numpy", "pyarrow", "matplotlib") if name in sys.modules], file=sys.stderr)
+"""
+    assert spawn(script=script).communicate()[1].decode().split() == ["[]"]
+
+
+# --- who says what where ---
+
+
+@pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
+def test_results_and_the_rest_go_apart(run: Commands, corpus: Path, out: Path, command: str) -> None:
+    outcome = run(command, corpus)
+    assert all(json.loads(line) for line in outcome.out.splitlines())
+    starts = [line.split(":")[0] for line in outcome.err.splitlines() if not line.startswith("first run")]
+    assert [start for start in starts if not start.startswith(" ")] == ["plan", "read", "found", "time"]
+    to_file = run(command, corpus, "-o", out / "result.csv")
+    assert to_file.out == ""
+    assert to_file.err.startswith(("plan: ", "first run: "))
+    quiet = run(command, corpus, "--quiet")
+    assert (quiet.out, quiet.err) == (outcome.out, "")
+
+
+def test_no_bars_without_a_terminal(corpus: Path, out: Path) -> None:
+    process = spawn("pairs", corpus, "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
+    said = process.communicate()[1].decode()
+    assert process.returncode == 0
+    assert "\x1b" not in said
+    assert "\r" not in said
+    assert "read and sketch" in said.splitlines()[-1]  # took long enough to have had a bar
+
+
+def on_a_terminal(*args: object, script: str) -> str:
+    """What a command writes to standard error when that is a terminal."""
+    ours, theirs = pty.openpty()
+    process = spawn(*args, script=script, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    try:
+        while some := os.read(ours, 1 << 16):
+            said += some
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    os.close(ours)
+    process.communicate()
+    assert process.returncode == 0
+    return said.decode()
+
+
+def test_bars_on_a_terminal(corpus: Path, out: Path) -> None:
+    said = on_a_terminal("pairs", corpus, "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
+    assert re.search(r"read and sketch .*\d+/\d+", said)  # of lines of JSON the number is a guess
+    assert "━" in said
+    assert "found: 60 pairs" in said
+    quiet = on_a_terminal("pairs", corpus, "-q", "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
+    assert quiet == ""
+
+
+# --- the same bytes ---
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
+def test_files_do_not_depend_on_threads_or_batches(
+    run: Commands, corpus: Path, out: Path, monkeypatch: pytest.MonkeyPatch, command: str, suffix: str
+) -> None:
+    results: set[tuple[bytes, ...]] = set()
+    make: Callable[..., Source] = Source
+    for threads, size in ((1, 2 << 20), (2, 2 << 20), (2, 2 << 20), (1, 20_000), (2, 9_000)):
+        monkeypatch.setattr("lookalike.read.Source", functools.partial(make, batch_bytes=size))
+        paths = [out / f"main{suffix}", *([out / f"removed{suffix}"] if command == "dedup" else [])]
+        extra = ("--removed", paths[1]) if command == "dedup" else ()
+        assert run(command, corpus, "-o", paths[0], *extra, "--threads", threads).code == 0
+        results.add(tuple(path.read_bytes() for path in paths))
+    assert len(results) == 1
+    assert all(results.pop())

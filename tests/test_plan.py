@@ -1,0 +1,176 @@
+"""Plans: what they promise, say and expect."""
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from lookalike import And, Or, Sets, Shingles, find_pairs
+from lookalike.amplify import Bands, bands_for
+from lookalike.collection import band_keys
+from lookalike.errors import UsageError
+from lookalike.plan import MOST_HASHES, SAMPLE, Plan, fit, make_plan
+from lookalike.run import Run
+
+
+def drawn_texts(n, vocabulary, words, seed=1):
+    """Texts of so many words of a vocabulary: the smaller it is, the more similar they are."""
+    rng = random.Random(seed)
+    return [" ".join(f"w{rng.randrange(vocabulary)}" for _ in range(words)) for _ in range(n)]
+
+
+def sample_of(vocabulary, words=30):
+    return Shingles(k=1, unit="word").sets(drawn_texts(SAMPLE, vocabulary, words))
+
+
+# --- what a plan promises ---
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.8, 0.95, 1.0])
+@pytest.mark.parametrize("recall", [0.5, 0.9, 0.99, 0.999])
+@pytest.mark.parametrize("vocabulary", [20, 1000])
+def test_fitted_bands_reach_the_recall(threshold, recall, vocabulary):
+    plan = fit(make_plan(threshold=threshold, recall=recall), recall, sample_of(vocabulary), 10_000)
+    assert plan.method == "lsh"
+    assert plan.items == 10_000
+    assert plan.recall == plan.bands.recall >= recall - 1e-12
+    assert plan.recall == pytest.approx((And(plan.bands.rows) >> Or(plan.bands.bands))(threshold))
+    assert plan.bands == bands_for(threshold, plan.bands.rows, recall)
+    assert plan.bands.hashes <= max(MOST_HASHES, bands_for(threshold, 1, recall).hashes)
+
+
+def test_curve_of_the_plan():
+    plan = fit(make_plan(threshold=0.8), 0.99, sample_of(1000), 1000)
+    bands, rows, recall = plan.bands
+    assert plan.bands.curve(0.8) == recall
+    assert plan.bands.curve(0.3) == pytest.approx(1 - (1 - 0.3**rows) ** bands)
+
+
+def test_larger_and_more_similar_collections_get_more_rows():
+    """There false candidates cost more than minhashes."""
+    plan = make_plan(threshold=0.8)
+    rows = [fit(plan, 0.99, sample_of(100), items).bands.rows for items in (100, 10_000, 1_000_000)]
+    assert rows == sorted(set(rows))
+    alike, unlike = (fit(plan, 0.99, sample_of(vocabulary), 10_000).bands.rows for vocabulary in (40, 10_000))
+    assert alike > unlike
+
+
+@pytest.mark.parametrize("sample", [Sets.of([]), Sets.of([set(), set()]), Sets.of([{1}])])
+def test_samples_that_tell_nothing(sample):
+    plan = fit(make_plan(threshold=0.8), 0.99, sample, len(sample))
+    assert plan.recall >= 0.99
+    assert plan.candidates == 0
+
+
+def test_exact_plans():
+    for options in ({"recall": 1.0}, {"recall": 1}, {"method": "exact", "recall": 0.9}):
+        plan = fit(make_plan(threshold=0.8, **options), 1.0, sample_of(100), 500)
+        assert (plan.method, plan.bands, plan.recall, plan.items) == ("exact", None, 1.0, 500)
+
+
+# --- what a plan expects ---
+
+
+@pytest.mark.parametrize(("vocabulary", "words"), [(50, 30), (100, 40), (300, 40)])
+@pytest.mark.parametrize("threshold", [0.5, 0.8])
+def test_expected_candidates(vocabulary, words, threshold):
+    """Within a factor of three of those that there are."""
+    texts = drawn_texts(1500, vocabulary, words, seed=2)
+    pairs = find_pairs(texts, threshold=threshold, shingles="word:1", run=Run(2))
+    assert pairs.stats["candidates"] > 100
+    assert pairs.stats["candidates"] / 3 < pairs.plan.candidates < pairs.stats["candidates"] * 3
+
+
+def test_candidates_are_the_pairs_that_share_a_band():
+    """Counted once each, however many bands they share; identical items count as one."""
+    texts = drawn_texts(60, 12, 8)
+    pairs = find_pairs([*texts, texts[0]], threshold=0.6, shingles="word:1", recall=0.9, seed=3, run=Run(1))
+    keys = band_keys_of(texts, pairs.plan)
+    together = {(i, j) for i in range(60) for j in range(i) if (keys[i] == keys[j]).any()}
+    assert pairs.stats["candidates"] == len(together) > 100
+
+
+def band_keys_of(texts, plan):
+    sets = Shingles(k=1, unit="word").sets(texts)
+    return band_keys(plan, sets.indptr, sets.elements)
+
+
+# --- what a plan says ---
+
+BANDS = Bands(16, 6, 0.99227)
+PLAN = Plan("lsh", "jaccard", Fraction(4, 5), 7, "word:5", bands=BANDS, items=1000, candidates=12345.6)
+
+
+def test_lines():
+    assert PLAN.lines() == [
+        "plan: jaccard >= 0.8 of word:5, by 16 bands of 6 rows (96 minhashes)",
+        "      finds a pair at the threshold with probability 0.9923, closer pairs more surely;"
+        " about 12,000 candidates expected",
+    ]
+    exact = Plan("exact", "jaccard", Fraction(2, 3), 1, "sets")
+    assert exact.lines() == ["plan: jaccard >= 0.666667 of sets, exact: prefix index, every pair is found"]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "shown"), [(1.4, "1"), (9.9, "10"), (87.3, "87"), (999, "1,000"), (1.26e6, "1,300,000")]
+)
+def test_numbers_of_candidates_are_rounded(candidates, shown):
+    plan = Plan("lsh", "jaccard", Fraction(4, 5), 1, "sets", bands=Bands(2, 1, 0.96), candidates=candidates)
+    assert f" about {shown} candidates expected" in plan.lines()[1]
+
+
+def test_settings():
+    assert PLAN.settings() == {
+        "format": "1",
+        "measure": "jaccard",
+        "threshold": "4/5",
+        "items": "word:5",
+        "seed": "7",
+        "method": "lsh 16x6",
+    }
+    assert Plan("exact", "jaccard", Fraction(1), 1, "sets").settings()["method"] == "exact"
+
+
+def test_settings_of_a_run():
+    texts = drawn_texts(20, 50, 10)
+    shingles = Shingles(k=2, unit="word", bag=True)
+    settings = find_pairs(texts, threshold="2/3", shingles=shingles, seed=5, run=Run(1)).plan.settings()
+    assert settings.items() >= {"threshold": "2/3", "items": "word:2 bag", "seed": "5"}.items()
+    sets = find_pairs([{1}, {2}], run=Run(1)).plan.settings()
+    assert sets.items() >= {"threshold": "4/5", "items": "sets", "seed": "1"}.items()
+
+
+# --- parameters ---
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 0}, "threshold must be in (0, 1]; got 0."),
+        ({"threshold": 0.8, "recall": 0}, "recall must be in (0, 1]; got 0."),
+        ({"threshold": 0.8, "measure": "cosine"}, "measure must be one of jaccard; got 'cosine'."),
+        (
+            {"threshold": 0.8, "method": "lhs"},
+            "method must be one of auto, lsh, exact; got 'lhs'. Did you mean 'lsh'?",
+        ),
+        (
+            {"threshold": 0.8, "method": "lsh", "recall": 1},
+            "recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.",
+        ),
+    ],
+)
+def test_errors(options, message):
+    with pytest.raises(UsageError) as error:
+        make_plan(**options)
+    assert str(error.value) == message
+
+
+def test_plan_of_bags_counts_copies():
+    """The sample of a collection of bags is one of bags."""
+    rng = random.Random(1)
+    bags = [Counter(rng.choices("abc", k=30)) for _ in range(50)]
+    pairs = find_pairs(bags, threshold=0.9, run=Run(1))
+    assert np.count_nonzero(pairs.similarity < 1) > 0
+    assert pairs.stats["shingles"] == 50 * 30

@@ -323,12 +323,17 @@ def test_matches_where_one_side_has_nothing_similar(left, recall):
         assert matches.audit.true == 0
 
 
-@pytest.mark.parametrize("sides", [([], [{1, 2}]), ([{1, 2}], []), ([], [Counter("ab")])])
+@pytest.mark.parametrize("sides", [([], [{1, 2}]), ([{1, 2}], []), ([], [Counter("ab")]), ((), [{1, 2}])])
 def test_matches_of_sets_with_an_empty_list(sides):
     """An empty list may stand for no texts as well as for no sets."""
     matches = la.find_matches(*sides, run=ONE)
     assert list(matches) == []
     assert (len(matches.ids), len(matches.right_ids)) == (len(sides[0]), len(sides[1]))
+
+
+def test_matches_of_sets_with_the_rows_of_a_matrix():
+    matches = la.find_matches(np.array([[1, 2], [3, 4]]), [{1, 2}, {3}], threshold=0.5, recall=1.0, run=ONE)
+    assert list(matches) == [(0, 0, 1.0), (1, 1, 0.5)]
 
 
 def test_matches_have_the_ids_of_both_sides():
@@ -523,6 +528,20 @@ def test_results_do_not_depend_on_batches(recall, batch_bytes):
     options = {"threshold": 0.7, "recall": recall, "shingles": "char:5", "audit": 50, "run": la.Run(2)}
     expected = results(la.Source([table]), **options)
     assert results(la.Source([table], batch_bytes=batch_bytes), **options) == expected
+
+
+def test_results_do_not_depend_on_batches_of_files(tmp_path):
+    """Nor does the plan, made from the first thousand documents and an estimate of how many there are."""
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"{text} {i}\n" for i, text in enumerate(many_texts() * 2)))
+    plans, found = [], []
+    for batch_bytes in (3000, 40_000, 2 << 20):
+        source = la.Source([path], batch_bytes=batch_bytes)
+        pairs = la.find_pairs(source, threshold=0.7, recall=0.8, run=la.Run(2))
+        plans.append(pairs.plan)
+        found.append(list(pairs))
+    assert plans[0] == plans[1] == plans[2]
+    assert found[0] == found[1] == found[2] != []
 
 
 # --- too many pairs ---

@@ -126,6 +126,7 @@ def test_threshold_one(threshold):
         ("x", "threshold must be a number in (0, 1]; got 'x'."),
         ("1/0", "threshold must be a number in (0, 1]; got '1/0'."),
         ("nan", "threshold must be a number in (0, 1]; got 'nan'."),
+        ("1e400", "threshold must be in (0, 1]; got '1e400'."),
         ("80", "threshold must be in (0, 1]; got '80'. Did you mean 0.8?"),
         (True, "threshold must be a number in (0, 1]; got True."),
         (None, "threshold must be a number in (0, 1]; got None."),

@@ -167,6 +167,13 @@ def test_seeds_make_different_functions():
     assert len(set(signatures)) == len(seeds)
 
 
+@pytest.mark.parametrize("seed", [2**53 + 1, 2**63 - 1])
+def test_seeds_of_numpy_are_those_of_python(seed):
+    for kind in (np.int64, np.uint64):
+        assert MinHash(seed=kind(seed)).seed == seed
+    assert MinHash(seed=np.uint64(2**64 - 1)).seed == 2**64 - 1
+
+
 def test_empty_sets():
     family = MinHash(hashes=16)
     a, b, c = family.signatures([set(), set(), {"x"}])

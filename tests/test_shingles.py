@@ -374,6 +374,15 @@ def test_errors_of_settings(options, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize("k", [3.0, np.int64(3), np.float32(3)])
+def test_k_that_is_a_whole_number_of_another_type(k):
+    shingles = Shingles(k=k)
+    assert shingles == Shingles(k=3)
+    assert str(shingles) == "char:3"
+    assert shingles.of("abcd") == {"abc", "bcd"}
+    assert shingles.sets(["abcd"]).sizes.tolist() == [2]
+
+
 @pytest.mark.parametrize("k", ["x", None, True, float("inf"), float("nan")])
 def test_k_that_is_no_number(k):
     with pytest.raises(UsageError, match=r"^k must be an integer of at least 1; got "):

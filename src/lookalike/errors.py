@@ -1,6 +1,6 @@
 """What can go wrong, in one line each: the name, the rule, the value got, and a hint."""
 
-import math
+import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -44,21 +44,27 @@ def fraction(name: str, value: object, given: object = None) -> float:
         raise UsageError(f"{name} must be a number in (0, 1]; got {value!r}.")
     if 0 < number <= 1:
         return number
-    hint = f" Did you mean {number / 100:g}?" if 1 < number <= 100 else ""
+    hint = f" Did you mean {number / 100:g}?" if 10 <= number <= 100 else ""
     shown = value if given is None else given
     raise UsageError(f"{name} must be in (0, 1]; got {shown!r}.{hint}")
 
 
 def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
     """`value` as an integer of at least `least` and at most `most`."""
-    number = _number(value)
-    if number is not None and math.isfinite(number) and number == int(number):
-        exact = value if isinstance(value, int) else int(number)
-        if most is not None and exact > most:
-            raise UsageError(f"{name} must be an integer of at most {most}; got {value!r}.")
-        if exact >= least:
-            return exact
-    raise UsageError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    number = None if isinstance(value, bool) else _index(value)
+    if number is None or number < least:
+        raise UsageError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    if most is not None and number > most:
+        raise UsageError(f"{name} must be an integer of at most {most}; got {value!r}.")
+    return number
+
+
+def _index(value: object) -> int | None:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = _number(value)
+        return int(number) if number is not None and number.is_integer() else None
 
 
 def _number(value: object) -> float | None:

@@ -23,7 +23,7 @@ from lookalike.candidates.identical import Groups, group_identical
 from lookalike.cluster import components, keep_stars
 from lookalike.collection import take_in_sets, take_in_texts
 from lookalike.data import Clusters, Dedup, Pairs, Sets
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
 from lookalike.kernels.buckets import ONE
 from lookalike.plan import fit, make_plan
 from lookalike.read import Source
@@ -34,7 +34,15 @@ from lookalike.verify import jaccard_of, verify_bands
 MAX_PAIRS = 100_000_000
 
 
-DEFAULTS = {"threshold": 0.8, "recall": 0.99, "shingles": "char:9", "audit": 0, "seed": 1}
+DEFAULTS = {
+    "threshold": 0.8,
+    "measure": "jaccard",
+    "recall": 0.99,
+    "method": "auto",
+    "shingles": "char:9",
+    "seed": 1,
+    "audit": 0,
+}
 
 
 class Options(TypedDict, total=False):
@@ -86,21 +94,22 @@ class Job:
     """One run of the pipeline on one collection, or on two to be matched."""
 
     def __init__(self, sides: list[Any], options: Options):
+        for name in options:
+            choice("option", name, Options.__annotations__)
         settings: dict[str, Any] = {**DEFAULTS, **options}
-        threads = settings.pop("threads", None)
-        self.run: Run = settings.pop("run", None) or Run(threads)
-        self.audit_size = whole("audit", settings.pop("audit"), least=0)
-        whole("seed", settings["seed"], least=0, most=LARGEST_SEED)
-        shingles = settings.pop("shingles")
+        self.run: Run = settings.get("run") or Run(settings.get("threads"))
+        self.audit_size = whole("audit", settings["audit"], least=0)
+        shingles = settings["shingles"]
         shingles = Shingles.parse(shingles) if isinstance(shingles, str) else shingles
-        taken = [as_items(side) for side in sides]
-        if any(isinstance(side, Sets) for side in taken):  # beside sets an empty list has no sets, not no texts
-            taken = [Sets.of([]) if side == [] else items for side, items in zip(sides, taken, strict=True)]
-        self.sources = [side for side in taken if isinstance(side, Source)]
-        sets = [side for side in taken if isinstance(side, Sets)]
-        if self.sources and sets:
-            raise UsageError("two collections must both be texts or both be sets.")
-        plan = make_plan(**settings, what="sets" if sets else str(shingles))
+        sets, self.sources = take_sides(sides)
+        plan = make_plan(
+            threshold=settings["threshold"],
+            measure=settings["measure"],
+            recall=settings["recall"],
+            method=settings["method"],
+            seed=whole("seed", settings["seed"], least=0, most=LARGEST_SEED),
+            what="sets" if sets else str(shingles),
+        )
         planner = partial(fit, plan, settings["recall"])
         if sets:
             self.collection = take_in_sets(sets, planner, self.run)
@@ -229,29 +238,41 @@ class Job:
         }
 
 
-def as_items(given: Any) -> Source | Sets:
-    """What the user gave: texts as a source, sets as `Sets`."""
+def take_sides(sides: list[Any]) -> tuple[list[Sets], list[Source]]:
+    """One collection or two, all of sets or all of texts: (sets, sources), one of them empty."""
+    taken = [as_items(side) for side in sides]
+    sets = any(isinstance(side, Sets) for side in taken)
+    none = Sets.of([]) if sets else Source(pa.table({"text": as_array([])}))
+    every = [none if side is None else side for side in taken]
+    found = [side for side in every if isinstance(side, Sets)], [side for side in every if isinstance(side, Source)]
+    if all(found):
+        raise UsageError("two collections must both be texts or both be sets.")
+    return found
+
+
+def as_items(given: Any) -> Source | Sets | None:
+    """What the user gave: texts as a source, sets as `Sets`; None for an empty collection, which may be either."""
     if isinstance(given, Source | Sets):
         return given
-    if isinstance(given, str | Path):
-        return Source(given)
-    if isinstance(given, pa.Table):
+    if isinstance(given, str | Path | pa.Table):
         return Source(given)
     if isinstance(given, pa.Array | pa.ChunkedArray):
-        return Source([pa.table({"text": as_array(given)})])
-    if hasattr(given, "__arrow_c_stream__") and not isinstance(given, list):
+        return Source(pa.table({"text": as_array(given)}))
+    if hasattr(given, "__arrow_c_stream__"):
         try:
-            return Source([pa.table(given)])
+            return Source(pa.table(given))
         except (TypeError, ValueError):  # a column, not a frame
-            return Source([pa.table({"text": as_array(pa.chunked_array(given))})])
+            return Source(pa.table({"text": as_array(pa.chunked_array(given))}))
     if isinstance(given, dict | bytes) or not hasattr(given, "__iter__"):
         raise UsageError(f"items must be texts, sets, a table or a path; got {type(given).__name__}.")
     items = list(given)
-    if items and all(isinstance(item, Path) for item in items):
+    if not items:
+        return None
+    if all(isinstance(item, Path) for item in items):
         return Source(items)
-    if items and isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
+    if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
         return Sets.of(items)
-    return Source([pa.table({"text": as_array(items)})])
+    return Source(pa.table({"text": as_array(items)}))
 
 
 def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:

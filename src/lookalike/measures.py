@@ -52,7 +52,8 @@ def exact_fraction(threshold: float | str | Fraction) -> tuple[int, int]:
         fraction("threshold", threshold)  # which says what is wrong
         raise
     if not 0 < wanted <= 1:
-        fraction("threshold", float(wanted), given=threshold)
+        within = min(max(wanted, Fraction(-1)), Fraction(1000))  # beyond that a float may not reach
+        fraction("threshold", float(within), given=threshold)
     near = wanted.limit_denominator(LARGEST)
     if near < wanted:  # then the next fraction of the Farey sequence is at or above `wanted`
         p, q = near.numerator, near.denominator

@@ -63,12 +63,14 @@ class Shingles:
     stop_words: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        whole("k", self.k)
+        object.__setattr__(self, "k", whole("k", self.k, most=1 << 31))
         choice("unit", self.unit, UNITS)
         choice("space", self.space, SPACES)
         choice("form", self.form, FORMS)
         if self.bits not in (32, 64):
             raise UsageError(f"bits must be 64 or 32; got {self.bits!r}.")
+        if self.stop_words is not None:
+            object.__setattr__(self, "stop_words", frozenset(word.lower() for word in self.stop_words))
 
     @classmethod
     def parse(cls, spec: str, **options: Any) -> "Shingles":
@@ -96,10 +98,13 @@ class Shingles:
         return Counter(found) if self.bag else set(found)
 
     def _windows(self, clean: str) -> list[str]:
-        units: Sequence[str] = split_words(clean)
-        if self.unit == "char":
-            kept = clean if self.space == "keep" else (" " if self.space == "collapse" else "").join(_chunks(clean))
-            units = kept
+        units: Sequence[str]
+        if self.unit == "word":
+            units = split_words(clean)
+        elif self.space == "keep":
+            units = clean
+        else:
+            units = (" " if self.space == "collapse" else "").join(_chunks(clean))
         glue = " " if self.unit == "word" else ""
         return [glue.join(units[i : i + self.k]) for i in range(max(1, len(units) - self.k + 1)) if units]
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.data import Sets
-from lookalike.errors import LARGEST_SEED, UsageError, whole
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import sketch_rows
 
@@ -76,7 +76,7 @@ class MinHash:
         >>> MinHash.from_permutations(["beadc"]).signatures([{"a", "d"}, {"c"}]).tolist()
         [[2], [4]]
         """
-        return TextbookMinHash([{x: i for i, x in enumerate(order)}.__getitem__ for order in permutations])
+        return TextbookMinHash([_place_in(order) for order in permutations])
 
     @classmethod
     def universal(cls, hashes: int = 128, seed: int = 1, prime: int = PRIME) -> "TextbookMinHash":
@@ -89,6 +89,17 @@ class MinHash:
             return lambda x: (slope * x + start) % prime
 
         return TextbookMinHash([function(slope, start) for slope, start in zip(a, b, strict=True)])
+
+
+def _place_in(order: Sequence[Any]) -> Callable[[Any], int]:
+    places = {element: place for place, element in enumerate(order)}
+
+    def place(element: Any) -> int:
+        if element not in places:
+            raise DataError(f"the permutation must hold all elements; {element!r} is not in it.")
+        return places[element]
+
+    return place
 
 
 class TextbookMinHash(MinHash):
@@ -106,4 +117,6 @@ class TextbookMinHash(MinHash):
             rows = [list(row) for row in sets]
         none = int(EMPTY)
         minima = [[min((f(x) for x in row), default=none) for f in self.functions] for row in rows]
+        if any(value < 0 or value != int(value) for row in minima for value in row):
+            raise DataError("hash functions must give whole numbers from 0 on.")
         return np.array(minima, dtype=np.uint64).reshape(len(rows), self.hashes)

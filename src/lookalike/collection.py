@@ -8,7 +8,7 @@ items that become candidates are made again from the text.
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,8 @@ from lookalike.run import Run, slices
 from lookalike.shingles import Shingles
 
 Fit = Callable[[Sets, int], Plan]
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # counts, lengths, contents, keys of a Collection
+PIECE = 1 << 20  # bytes of text that are shingled and sketched at a time
 HEAD = 1000  # documents that the plan's sample is drawn from: a number, since results may not depend on batches
 SLICE = 1 << 14  # items of a collection of sets handled by one task
 
@@ -67,10 +69,6 @@ class Collection:
 def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run) -> Collection:
     """Read, prepare, shingle and sketch the texts of one source or two; `fit` plans from a sample of the start."""
     stream = ((side, table) for side, source in enumerate(sources) for table in source.batches())
-    chunks: list[pa.LargeStringArray] = []
-    ids: list[list[pa.ChunkedArray]] = [[] for _ in sources]
-    made: list[tuple[np.ndarray, ...]] = []
-
     head: list[tuple[int, pa.Table]] = []
     while sum(len(table) for _, table in head) < HEAD and (batch := next(stream, None)) is not None:
         head.append(batch)
@@ -81,26 +79,39 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run)
     plan = fit(shingles.sets(texts.take(pa.array(rows))), items)
     for line in plan.lines():
         run.say(line)
+
+    def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[pa.LargeStringArray], list[Columns]]:
+        side, table = batch
+        chunks = pieces(shingles.prepare(table["text"].combine_chunks()))
+        return side, table, chunks, [sketch_texts(chunk, shingles, plan) for chunk in chunks]
+
+    ids: list[list[pa.ChunkedArray]] = [[] for _ in sources]
+    chunks: list[pa.LargeStringArray] = []
+    made: list[Columns] = []
     with run.stage("read and sketch", items) as tick:
-
-        def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, pa.LargeStringArray, tuple[np.ndarray, ...]]:
-            side, table = batch
-            texts = shingles.prepare(_one_array(table["text"]))
-            bounds = text_bounds(texts)
-            indptr, hashes = _elements(shingles, texts)
-            lengths = bounds[2] - bounds[1]
-            keys = band_keys(plan, indptr, hashes)
-            return side, table, texts, (np.diff(indptr), lengths, hash_contents(*bounds), keys)
-
-        for side, table, texts, arrays in run.map(work, chain(head, stream)):
+        for side, table, some, columns in run.map(work, chain(head, stream)):
             ids[side].append(table["id"])
-            chunks.append(texts)
-            made.append(arrays)
-            tick(len(texts))
-
-    counts, lengths, contents, keys = _stack(made, plan)
+            chunks.extend(some)
+            made.extend(columns)
+            tick(len(table))
     every = [unique_ids(side) for side in ids]
-    return Collection(every, plan, counts, lengths, contents, keys, TextSets(chunks, shingles))
+    return Collection(every, plan, *_stack(made, plan), TextSets(chunks, shingles))
+
+
+def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
+    """Slices of about PIECE bytes: what is made of one stays in the processor's cache."""
+    _, starts, _ = text_bounds(texts)
+    first = np.flatnonzero(np.diff((starts - starts[:1]) // PIECE, prepend=-1))
+    return [texts.slice(start, stop - start) for start, stop in pairwise([*first.tolist(), len(texts)])]
+
+
+def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan) -> Columns:
+    """The columns of prepared texts. Repeats do not matter to the sketch of a set; a bag's copies are made distinct."""
+    indptr, elements = shingles.hashes(texts)
+    if shingles.bag:
+        indptr, elements = sort_rows(indptr, elements, True)
+    content, starts, stops = text_bounds(texts)
+    return np.diff(indptr), stops - starts, hash_contents(content, starts, stops), band_keys(plan, indptr, elements)
 
 
 def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
@@ -110,18 +121,17 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
     rows = np.sort(np.random.default_rng(0).permutation(len(sets))[:SAMPLE])
     plan = fit(sets.take(rows), len(sets))
 
-    def work(part: slice) -> tuple[np.ndarray, ...]:
+    def work(part: slice) -> Columns:
         indptr = sets.indptr[part.start : part.stop + 1]
-        return (hash_rows(indptr, sets.elements), band_keys(plan, indptr, sets.elements))
+        sizes = np.diff(indptr)
+        return sizes, sizes, hash_rows(indptr, sets.elements), band_keys(plan, indptr, sets.elements)
 
     made = []
     with run.stage("sketch", len(sets)) as tick:
-        for part, arrays in zip(slices(len(sets), SLICE), run.map(work, slices(len(sets), SLICE)), strict=True):
-            sizes = sets.sizes[part]
-            made.append((sizes, sizes, *arrays))
-            tick(len(sizes))
-    counts, lengths, contents, keys = _stack(made, plan)
-    return Collection(ids, plan, counts, lengths, contents, keys, ReadySets(sets))
+        for columns in run.map(work, slices(len(sets), SLICE)):
+            made.append(columns)
+            tick(len(columns[0]))
+    return Collection(ids, plan, *_stack(made, plan), ReadySets(sets))
 
 
 def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -197,18 +207,9 @@ def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
     return whole
 
 
-def _elements(shingles: Shingles, texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
-    """What to sketch: hashes with repeats, which do not matter to a set; a bag's copies made distinct."""
-    indptr, hashes = shingles.hashes(texts)
-    return sort_rows(indptr, hashes, True) if shingles.bag else (indptr, hashes)
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks()
-
-
-def _stack(made: list[tuple[np.ndarray, ...]], plan: Plan) -> tuple[np.ndarray, ...]:
-    """The batches' arrays, one after another."""
+def _stack(made: list[Columns], plan: Plan) -> Columns:
+    """The batches' columns, one after another."""
     bands = plan.bands.bands if plan.bands else 0
     none = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2), np.uint64), np.zeros((0, bands), np.uint64))
-    return tuple(np.concatenate(arrays) for arrays in zip(none, *made, strict=True))
+    counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(none, *made, strict=True))
+    return counts, lengths, contents, keys

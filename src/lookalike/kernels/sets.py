@@ -31,9 +31,10 @@ def sort_hashes(values, spare, counts):
             slot = x >> shift
             spare[counts[slot]] = x
             counts[slot] += 1
-        values[:] = spare[:n]
-    for i in range(1, n):
-        x = values[i]
+    else:
+        spare[:n] = values
+    for i in range(n):
+        x = spare[i]
         j = i
         while j > 0 and values[j - 1] > x:
             values[j] = values[j - 1]
@@ -45,7 +46,7 @@ def sort_hashes(values, spare, counts):
 def sorted_hashes(values):
     """A sorted copy of `values`, whose high bits must be evenly spread."""
     out = values.copy()
-    sort_hashes(out, np.empty(len(out), np.uint64), np.empty(2 * len(out) + 1, np.int64))
+    sort_hashes(out, np.empty(len(out), np.uint64), np.empty(2 * len(out) + 1, np.int32))
     return out
 
 
@@ -61,25 +62,25 @@ def sort_rows(indptr, elements, bag):
     for row in range(rows):
         longest = max(longest, indptr[row + 1] - indptr[row])
     spare = np.empty(longest, np.uint64)
-    counts = np.empty(2 * longest + 1, np.int64)
+    counts = np.empty(2 * longest + 1, np.int32)
     out_indptr = np.zeros(rows + 1, np.int64)
     out = np.empty(len(elements), np.uint64)
     at = 0
     for row in range(rows):
         start = at
-        values = elements[indptr[row] : indptr[row + 1]].copy()
+        values = out[start : start + indptr[row + 1] - indptr[row]]
+        values[:] = elements[indptr[row] : indptr[row + 1]]
         sort_hashes(values, spare, counts)
-        copy = np.uint64(0)
+        last, copy = np.uint64(0), np.uint64(0)
         for i in range(len(values)):
             x = values[i]
-            if i > 0 and x == values[i - 1]:
+            if i > 0 and x == last:
                 if not bag:
                     continue
                 copy += np.uint64(1)
-                x = mix(x + copy * GOLDEN)
             else:
-                copy = np.uint64(0)
-            out[at] = x
+                last, copy = x, np.uint64(0)
+            out[at] = x if copy == 0 else mix(x + copy * GOLDEN)
             at += 1
         if bag:
             sort_hashes(out[start:at], spare, counts)

@@ -16,7 +16,7 @@ MODULES_IN_ORDER = """
     kernels kernels.hashing kernels.characters kernels.text kernels.sets kernels.sketch kernels.buckets
     kernels.joins errors statistics wording run data formats json_lines read stop_words shingles measures
     families.minhash families amplify plan collection candidates candidates.banding candidates.identical
-    candidates.exact verify audit cluster find write cli.progress cli.curves cli.demo cli.app cli __main__
+    candidates.exact verify audit cluster find write cli.progress cli.job cli.curves cli.demo cli.app cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

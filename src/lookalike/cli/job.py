@@ -1,0 +1,109 @@
+"""What the commands on documents share: options checked, sources, a run, results written and reported."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike import __version__
+from lookalike.cli.progress import TerminalRun, summary
+from lookalike.data import Clusters, Dedup, Pairs
+from lookalike.errors import DataError, UsageError
+from lookalike.find import dedup
+from lookalike.kernels import is_compiled
+from lookalike.read import Source
+from lookalike.run import Tick
+from lookalike.shingles import Shingles
+from lookalike.write import check_output, write_lines, write_tables, writing
+
+
+class Job:
+    """One command on documents, with the options it was given."""
+
+    def __init__(self, given: dict[str, Any]):
+        self.given = given
+        self.out: str = given["out"]
+        check_output(self.out)
+        self.run = TerminalRun(given["threads"], given["quiet"])
+        shingles = Shingles.parse(
+            given["shingle"], lowercase=given["lowercase"], space=given["space"], form=given["form"]
+        )
+        self.options: dict[str, Any] = {
+            "run": self.run,
+            "shingles": shingles,
+            **{name: given[name] for name in ("threshold", "recall", "method", "audit", "seed")},
+        }
+        if not is_compiled():
+            self.run.say("first run: compiling, which takes some seconds and is done once")
+
+    def source(self, inputs: list[str]) -> Source:
+        """The documents of the inputs."""
+        given = self.given
+        return Source(inputs, given["text"], given["id"], given["format"], given["on_error"])
+
+    def finish(self, result: Pairs | Clusters) -> None:
+        """Write a result's table and say what was found."""
+        with self.run.stage("write"):
+            write_tables([result.to_arrow()], self.out, _settings(result))
+        self._report(result)
+
+    def dedup(self, inputs: list[str], keep: str, removed: str | None) -> None:
+        """Write the documents that are kept with all their columns, and what was dropped to `removed`."""
+        if removed is not None:
+            check_output(removed)
+            if Path(removed).absolute() == Path(self.out).absolute():
+                raise UsageError(f"--out and --removed must be two files; got {self.out!r} twice.")
+        source = self.source(inputs)
+        result = dedup(source, keep=keep if keep in ("first", "longest") else _column(source, keep), **self.options)
+        dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, _settings(result))
+        with self.run.stage("write", len(result.ids)) as tick, dropped:
+            if source.is_jsonl() and (self.out == "-" or self.out.endswith(".jsonl")):
+                write_lines(_kept_lines(source, result, tick), self.out)  # as they stood
+            else:
+                write_tables(_kept_rows(source, result, tick), self.out, _settings(result))
+        self._report(result)
+
+    def _report(self, result: Pairs | Clusters | Dedup) -> None:
+        for line in summary(result):
+            self.run.say(line)
+
+
+def _settings(result: Pairs | Clusters | Dedup) -> dict[str, str]:
+    return {"version": __version__, **(result.plan.settings() if result.plan else {})}
+
+
+def _kept_rows(source: Source, result: Dedup, tick: Tick) -> Iterator[pa.Table]:
+    keep, start = result.keep, 0
+    for table in source.tables():
+        yield table.filter(pa.array(keep[start : start + len(table)]))
+        start += len(table)
+        tick(len(table))
+
+
+def _kept_lines(source: Source, result: Dedup, tick: Tick) -> Iterator[bytes]:
+    keep, start = result.keep, 0
+    for lines in source.lines():
+        yield from (line for line, kept in zip(lines, keep[start : start + len(lines)], strict=True) if kept)
+        start += len(lines)
+        tick(len(lines))
+
+
+def _column(source: Source, name: str) -> pa.ChunkedArray:
+    """The values of one more column of all documents; strings that are all numbers, as in CSV, as numbers."""
+    found = []
+    for table in source.tables():
+        if table.schema.names.count(name) != 1:
+            raise DataError(f"no column {name!r} to keep by; there is {', '.join(table.schema.names)}.")
+        found.append(table[name])
+    values = pa.chunked_array([chunk for column in found for chunk in column.chunks], found[0].type)
+    if pa.types.is_nested(values.type):
+        raise DataError(f"column {name!r} holds {values.type}, which has no greatest value.")
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        try:
+            return pc.if_else(pc.equal(values, ""), None, values).cast(pa.float64())
+        except pa.ArrowInvalid:
+            return values
+    return values

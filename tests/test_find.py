@@ -826,7 +826,7 @@ def test_errors_of_items(items):
         (["a", None], "texts must be strings; text 1 is null."),
         ([{"a"}, {1}], "the elements of sets must be all strings or all integers; got int, str."),
         ([{1.5}], "the elements of sets must be all strings or all integers; got float."),
-        ([{2**64}], "integer elements must fit in 64 bits."),
+        ([{2**64}], "integer elements must fit in 64 bits, with a sign or without."),
         (pa.table({"id": [3, 3], "text": ["a", "b"]}), "ids must be unique; 3 occurs more than once. "),
         (pa.table({"id": ["x", "x"], "text": ["a", "b"]}), "ids must be unique; 'x' occurs more than once. "),
         ("/no/such/file", "/no/such/file: no such file or folder."),
@@ -847,7 +847,7 @@ def test_two_kinds_of_collections_do_not_match():
 @pytest.mark.parametrize(
     ("keep", "message"),
     [
-        ("frist", "keep must be 'first', 'longest' or a value for each item; got 'frist'."),
+        ("frist", "keep must be one of first, longest; got 'frist'. Did you mean 'first'?"),
         ([1, 2], "keep must have a value for each of the 5 items; it has 2."),
     ],
 )
@@ -860,3 +860,58 @@ def test_errors_of_keep(keep, message):
 def test_values_to_keep_by_must_be_of_one_kind():
     with pytest.raises(la.LookalikeError, match=r"^keep must "):
         la.dedup(MATES, keep=[1, "x", 2, 3, 4])
+
+
+# --- what crowds, and what is refused early ---
+
+
+def test_clusters_say_when_a_crowd_was_not_searched(monkeypatch):
+    """Many sets that share a core are nearly similar to each other: with a short reach something is left out."""
+    rng = np.random.default_rng(1)
+    core = [f"core{i}" for i in range(60)]
+    sets = [{*core, *(f"own{i}-{j}" for j in range(20))} for i in range(150)]
+    sets += [{*list(one)[: rng.integers(77, 80)], f"new{i}"} for i, one in enumerate(map(sorted, sets[:40]))]
+    monkeypatch.setattr("lookalike.cluster.reach", lambda items: 2)
+    assert la.find_clusters(sets, threshold=0.8, run=ONE).stats["crowded"] > 0
+    monkeypatch.undo()
+    assert la.find_clusters(sets, threshold=0.8, run=ONE).stats["crowded"] == 0
+
+
+def test_a_sample_of_long_texts_is_kept_short():
+    """The plan looks at a few megabytes, however long the texts are."""
+    from lookalike.collection import SAMPLE_BYTES, sample_rows
+
+    texts = pa.array(["x" * 1_000_000] * 50, pa.large_string())
+    assert len(sample_rows(texts)) <= SAMPLE_BYTES // 1_000_000 + 3
+    assert len(sample_rows(texts.slice(0, 1))) == 1
+
+
+@pytest.mark.parametrize("options", [{"max_pairs": 0}, {"shingles": "word:0"}, {"treshold": 0.5}])
+def test_bad_parameters_are_told_before_anything_is_read(options):
+    class Untouched:
+        def __iter__(self):
+            raise AssertionError("it was read")
+
+    with pytest.raises(UsageError):
+        la.find_pairs(Untouched(), **options)
+
+
+def test_very_low_thresholds_take_the_exact_method():
+    assert la.find_pairs(MATES, threshold=0.001, run=ONE).plan.method == "exact"
+    with pytest.raises(UsageError, match=r"^threshold must be higher for method 'lsh' at recall 0.99: 0.001 takes "):
+        la.find_pairs(MATES, threshold=0.001, method="lsh")
+
+
+def test_exact_pairs_stop_at_the_limit():
+    with pytest.raises(la.LookalikeError, match=r"more than max_pairs = 10: "):
+        la.find_pairs(near_copies(40), threshold=0.3, recall=1.0, max_pairs=10, run=ONE)
+
+
+def test_unsigned_elements():
+    pairs = la.find_pairs([{2**64 - 1, 2**63}, {2**63, 2**64 - 1}, {5}], threshold=0.9, run=ONE)
+    assert positions(pairs) == {(0, 1): 1.0}
+
+
+def test_a_set_of_texts_has_no_order():
+    with pytest.raises(UsageError, match="got set"):
+        la.find_pairs({"a", "b"})

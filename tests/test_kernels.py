@@ -269,7 +269,7 @@ def test_post(rng):
 def test_exact_join(rng, threshold, split):
     sets = drawn_sets(rng, rows=12)
     across = ONE if split is None else split
-    *found, candidates = exact_pairs(Sets(*as_rows(sets)), *threshold.as_integer_ratio(), across, Run(1))
+    *found, candidates = exact_pairs(Sets(*as_rows(sets)), *threshold.as_integer_ratio(), across, 10**9, Run(1))
     left, right, shared = (column.tolist() for column in found)
     expected = ref.similar_pairs(sets, threshold, split)
     assert dict(zip(zip(left, right, strict=True), shared, strict=True)) == expected
@@ -282,7 +282,7 @@ def test_exact_join_over_several_tasks():
     pool = [rng.getrandbits(64) for _ in range(60)]
     sets = [sorted(rng.sample(pool, rng.choice([3, 4, 5]))) for _ in range(700)]
     expected = ref.similar_pairs(sets, Fraction(1, 2))
-    left, right, shared, _ = exact_pairs(Sets(*as_rows(sets)), 1, 2, ONE, Run(2))
+    left, right, shared, _ = exact_pairs(Sets(*as_rows(sets)), 1, 2, ONE, 10**9, Run(2))
     found = zip(left.tolist(), right.tolist(), shared.tolist(), strict=True)
     assert sorted(found) == [(*pair, both) for pair, both in sorted(expected.items())]
     assert len(expected) > 256
@@ -291,7 +291,7 @@ def test_exact_join_over_several_tasks():
 def test_exact_join_pairs_no_item_with_itself():
     """Two elements of a set whose high bits agree look like one element of two sets to the index."""
     sets = [[2**40, 2**40 + 1, 2**50], [2**40, 2**40 + 1, 2**60]]
-    left, right, shared, _ = exact_pairs(Sets(*as_rows(sets)), 1, 2, ONE, Run(1))
+    left, right, shared, _ = exact_pairs(Sets(*as_rows(sets)), 1, 2, ONE, 10**9, Run(1))
     assert list(zip(left.tolist(), right.tolist(), shared.tolist(), strict=True)) == [(0, 1, 2)]
 
 
@@ -424,14 +424,15 @@ def test_join_pairs(rng, n):
 def test_join_buckets(rng, threshold, reach, patience):
     sets = drawn_sets(rng, rows=10)
     drawn = drawn_buckets(rng, 10, rng.randrange(5))
-    parent, unlike = np.arange(10), np.zeros(10, np.int64)
-    rules = (reach, patience, unlike, *as_rows(sets), *threshold.as_integer_ratio())
+    parent, cut = np.arange(10), np.zeros(10, np.bool_)
+    rules = (reach, patience, np.zeros(10, np.int64), cut, *as_rows(sets), *threshold.as_integer_ratio())
     bucket_kernels.join_buckets(*as_rows(drawn, np.int64), *rules, parent)
     found = bucket_kernels.roots(parent).tolist()
     assert found == ref.join_buckets(drawn, reach, patience, sets, threshold)
     if reach == 100 and patience == 1000:
         pairs = ref.bucket_pairs(drawn) & ref.similar_pairs(sets, threshold).keys()
         assert found == ref.components(10, pairs)
+        assert not cut.any()
 
 
 def test_sample_of_a_band_is_even():

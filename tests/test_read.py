@@ -265,8 +265,11 @@ def test_columns_of_json_have_one_type_however_they_are_cut(tmp_path: Path, size
         {"text": "b", "n": 2.5, "when": "soon", "tags": ["t"], "meta": {"y": "2024-01-01"}, "late": "2024-01-01"},
         {"text": "c", "more": 3, "id": 4},
     ]
-    source = Source(put(tmp_path / "a.jsonl", encode_jsonl(rows)), batch_bytes=size)
-    assert documents(source) == [(0, "a"), (1, "b"), (2, "c")]  # the first row has no id
+    path = put(tmp_path / "a.jsonl", encode_jsonl(rows))
+    with pytest.raises(DataError, match="row 1: id is null"):
+        documents(Source(path, batch_bytes=size))
+    source = Source(path, id="-", batch_bytes=size)
+    assert documents(source) == [(0, "a"), (1, "b"), (2, "c")]
     whole = pa.concat_tables(source.tables())
     assert whole.schema.names == ["text", "n", "when", "tags", "meta", "ok", "late", "more", "id"]
     assert whole.schema.field("when").type == whole.schema.field("late").type == pa.string()
@@ -620,3 +623,26 @@ def test_other_columns_may_share_a_name(tmp_path: Path) -> None:
 def test_an_empty_table() -> None:
     assert documents(Source(TABLE[:0])) == []
     assert len(la.find_pairs(TABLE[:0])) == 0
+
+
+def test_the_text_of_json_may_be_missing_in_the_first_line(tmp_path):
+    """The columns are those of many lines, not of the first alone."""
+    path = tmp_path / "late.jsonl"
+    path.write_text('{"id": 1, "title": "Intro"}\n{"id": 2, "title": "Two", "text": "body"}\n')
+    source = Source(path, on_error="skip")
+    assert [table["text"].to_pylist() for table in source.batches()] == [["body"]]
+    assert source.skipped == 1
+
+
+def test_expected_documents_of_bytes_in_memory(monkeypatch):
+    """Standard input is planned for by its size, as a file is."""
+    lines = b"".join(b"a document of some length, number %d\n" % i for i in range(5000))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    source = Source("-")
+    first = next(source.batches())["text"].combine_chunks()
+    assert 4000 < source.expected(first.slice(0, 1000)) < 6000
+
+
+def test_an_empty_name():
+    with pytest.raises(UsageError, match="an input must name a file or folder"):
+        Source([""])

@@ -66,13 +66,15 @@ def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.nda
         row, owner, _ = probe(part.indptr, part.elements, slots, shift, ordered, owners, sets.sizes, p, q)
         return len(rows), rows[row], sample[owner]
 
-    pairs = [np.zeros((0, 2), np.int64)]
+    n = len(collection)
+    pairs = [np.zeros(0, np.int64)]  # each as left * n + right
     with run.stage("audit", len(live)) as tick:
         for done, one, other in run.map(work, collection.maker.tasks(live)):
             tick(done)
-            pairs.append(np.column_stack((np.minimum(one, other), np.maximum(one, other))))
-    true = np.unique(np.concatenate(pairs), axis=0)
-    left, right = true[true[:, 0] < true[:, 1]].T
+            apart = one != other
+            one, other = one[apart], other[apart]
+            pairs.append(np.minimum(one, other) * n + np.maximum(one, other))
+        left, right = np.divmod(np.unique(np.concatenate(pairs)), n)
     if collection.split != ONE:
         across = (left < collection.split) & (right >= collection.split)
         left, right = left[across], right[across]

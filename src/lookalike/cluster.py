@@ -11,7 +11,6 @@ from lookalike.data import Sets
 from lookalike.kernels.buckets import buckets_of, join_buckets, roots, stars
 from lookalike.run import Run, slices
 
-REACH = 32  # unlike items that an item is compared with in one bucket
 STEP = 4096
 
 
@@ -20,18 +19,23 @@ def patience(items: int) -> int:
     return max(128, 20_000_000 // max(1, items))
 
 
+def reach(items: int) -> int:
+    """How many items an item is compared with in one bucket."""
+    return patience(items) // 4
+
+
 def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run) -> tuple[np.ndarray, int]:
-    """The least member of each item's component, and how many items lost their patience."""
+    """The least member of each item's component, and how many items were not compared with all they could be."""
     parent = np.arange(len(sets))
-    unlike = np.zeros(len(sets), np.int64)
-    limit = patience(len(sets))
+    cut = np.zeros(len(sets), np.bool_)
+    limits = (reach(len(sets)), patience(len(sets)), np.zeros(len(sets), np.int64), cut)
     with run.stage("join", sum(len(indptr) - 1 for indptr, _ in buckets.bands)) as tick:
         for indptr, items in buckets.bands:
             for part in slices(len(indptr) - 1, STEP):
                 within = indptr[part.start : part.stop + 1]
-                join_buckets(within, items, REACH, limit, unlike, sets.indptr, sets.elements, p, q, parent)
+                join_buckets(within, items, *limits, sets.indptr, sets.elements, p, q, parent)
                 tick(part.stop - part.start)
-    return roots(parent), int(np.count_nonzero(unlike >= limit))
+    return roots(parent), int(np.count_nonzero(cut))
 
 
 def keep_stars(
@@ -45,7 +49,7 @@ def keep_stars(
     sizes = np.concatenate([np.diff(indptr) for indptr, _ in buckets.bands])
     items = np.concatenate([items for _, items in buckets.bands])
     of_item = buckets_of(np.concatenate(([0], np.cumsum(sizes))), items, len(sets))
-    rooms = np.concatenate(([0], np.cumsum(np.minimum(sizes, REACH))))
+    rooms = np.concatenate(([0], np.cumsum(np.minimum(sizes, reach(len(sets))))))
     kept = np.empty(rooms[-1], np.int64)
     held = np.zeros(len(sizes), np.int64)
     seen = np.full(len(sets), -1)

@@ -27,6 +27,7 @@ from lookalike.shingles import Shingles
 
 Fit = Callable[[Sets, int], Plan]
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # counts, lengths, contents, keys of a Collection
+SAMPLE_BYTES = 8 << 20
 PIECE = 1 << 20  # bytes of text that are shingled and sketched at a time
 HEAD = 1000  # documents that the plan's sample is drawn from: a number, since results may not depend on batches
 SLICE = 1 << 14  # items of a collection of sets handled by one task
@@ -75,8 +76,8 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run)
     start = [chunk for _, table in head for chunk in table["text"].chunks]
     texts = pa.chunked_array(start, pa.large_string()).slice(0, HEAD).combine_chunks()
     items = sum(source.expected(texts) for source in sources)
-    rows = np.sort(np.random.default_rng(0).permutation(len(texts))[:SAMPLE])
-    plan = fit(shingles.sets(texts.take(pa.array(rows))), items)
+    with run.stage("plan"):
+        plan = fit(shingles.sets(texts.take(pa.array(sample_rows(texts)))), items)
     for line in plan.lines():
         run.say(line)
 
@@ -96,6 +97,13 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run)
             tick(len(table))
     every = [unique_ids(side) for side in ids]
     return Collection(every, plan, *_stack(made, plan), TextSets(chunks, shingles))
+
+
+def sample_rows(texts: pa.LargeStringArray) -> np.ndarray:
+    """Some of the texts, at random but always the same: at most SAMPLE, and of about SAMPLE_BYTES bytes."""
+    rows = np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
+    _, starts, stops = text_bounds(texts, rows)
+    return np.sort(rows[: 2 + np.searchsorted(np.cumsum(stops - starts), SAMPLE_BYTES)])
 
 
 def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:

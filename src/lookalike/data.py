@@ -13,6 +13,7 @@ from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import sort_rows
 from lookalike.kernels.text import hash_contents
+from lookalike.wording import counted
 
 if TYPE_CHECKING:
     from lookalike.audit import Audit
@@ -38,8 +39,10 @@ class Sets:
     def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
         """From Python sets or lists, or Counters (bags); the elements all strings or all integers."""
         items = list(items)
-        if any(isinstance(item, str | bytes) for item in items):
-            raise DataError("sets must be collections of elements, not strings; for texts: Shingles(k=9).sets(texts).")
+        for item in items:
+            if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
+                kind = type(item).__name__
+                raise DataError(f"sets must be collections of elements; got {kind}. For texts: Shingles().sets(texts).")
         rows = [list(item.elements()) if isinstance(item, Counter) else list(item) for item in items]
         bag = any(isinstance(item, Counter) for item in items)
         indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
@@ -55,6 +58,7 @@ class Sets:
         return len(self.indptr) - 1
 
     def __getitem__(self, row: int) -> np.ndarray:
+        row = range(len(self))[row]
         return self.elements[self.indptr[row] : self.indptr[row + 1]]
 
     @property
@@ -108,9 +112,10 @@ def hash_values(values: list[Any]) -> np.ndarray:
         return np.ascontiguousarray(hash_contents(*text_bounds(texts))[:, 0])
     if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values):
         try:
-            numbers = np.array(values, dtype=np.int64).view(np.uint64)
+            signed = all(value < 1 << 63 for value in values)
+            numbers = np.array(values, dtype=np.int64 if signed else np.uint64).view(np.uint64)
         except OverflowError:
-            raise DataError("integer elements must fit in 64 bits.") from None
+            raise DataError("integer elements must fit in 64 bits, with a sign or without.") from None
         with np.errstate(over="ignore"):
             hashes: np.ndarray = mix.py_func(numbers + GOLDEN)
         return hashes
@@ -172,7 +177,7 @@ class Pairs:
         return Clusters(roots(parent), self.ids, plan=self.plan, stats=self.stats)
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} pairs of {len(self.ids):,} items>"
+        return f"<{counted(len(self), 'pair')} of {counted(len(self.ids), 'item')}>"
 
 
 @dataclass(frozen=True)
@@ -240,7 +245,7 @@ class Clusters:
         return pa.table({"cluster": first, "id": self.ids.take(pa.array(items)), "size": sizes[items]})
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} clusters among {len(self.ids):,} items>"
+        return f"<{counted(len(self), 'cluster')} among {counted(len(self.ids), 'item')}>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,4 +278,4 @@ class Dedup:
 
     def __repr__(self) -> str:
         kept = int(self.keep.sum())
-        return f"<{kept:,} of {len(self.ids):,} items kept, {len(self.ids) - kept:,} dropped>"
+        return f"<{kept:,} of {counted(len(self.ids), 'item')} kept, {len(self.ids) - kept:,} dropped>"

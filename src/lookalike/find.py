@@ -68,12 +68,12 @@ def find_pairs(items: Any, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Opti
     >>> [(left, right) for left, right, _ in find_pairs(texts, threshold=0.5, shingles="char:4")]
     [(0, 1)]
     """
-    return Job([items], options).pairs(max_pairs)
+    return Job([items], options, max_pairs=max_pairs).pairs()
 
 
 def find_matches(left: Any, right: Any, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Options]) -> Pairs:
     """All similar pairs of an item of `left` and an item of `right`, as `find_pairs` does for one collection."""
-    return Job([left, right], options).pairs(max_pairs)
+    return Job([left, right], options, max_pairs=max_pairs).pairs()
 
 
 def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
@@ -82,25 +82,28 @@ def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
 
 
 def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Dedup:
-    """What to keep so that no two kept items are similar, each dropped item verified similar to a kept one.
+    """What to keep: one of similar items. Each dropped item is verified similar to one that is kept.
 
+    No two kept items are similar, but for pairs missed within the stated recall.
     `keep` says which of similar items is kept: the "first", the "longest", or the one with the greatest of the
     values given, one for each item.
     """
-    return Job([items], options).stars(keep)
+    return Job([items], options, keep=keep).stars()
 
 
 class Job:
     """One run of the pipeline on one collection, or on two to be matched."""
 
-    def __init__(self, sides: list[Any], options: Options):
+    def __init__(self, sides: list[Any], options: Options, max_pairs: int = MAX_PAIRS, keep: Any = "first"):
         for name in options:
             choice("option", name, Options.__annotations__)
+        self.max_pairs = whole("max_pairs", max_pairs)
+        self.keep = choice("keep", keep, ("first", "longest")) if isinstance(keep, str) else keep
         settings: dict[str, Any] = {**DEFAULTS, **options}
         self.run: Run = settings.get("run") or Run(settings.get("threads"))
         self.audit_size = whole("audit", settings["audit"], least=0)
         shingles = settings["shingles"]
-        shingles = Shingles.parse(shingles) if isinstance(shingles, str) else shingles
+        shingles = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         sets, self.sources = take_sides(sides)
         plan = make_plan(
             threshold=settings["threshold"],
@@ -121,12 +124,12 @@ class Job:
         self.live = np.flatnonzero(self.collection.counts)  # an empty item is similar to nothing
         self.candidates = self.crowded = 0
 
-    def pairs(self, max_pairs: int) -> Pairs:
+    def pairs(self) -> Pairs:
         """List the similar pairs."""
         groups = group_identical(self.collection.contents, self.live, self.split)
-        left, right, similarity = self._head_pairs(groups, whole("max_pairs", max_pairs))
+        left, right, similarity = self._head_pairs(groups, self.max_pairs)
         with self.run.stage("order"):
-            left, right, similarity = groups.spread(left, right, similarity, self.split, max_pairs)
+            left, right, similarity = groups.spread(left, right, similarity, self.split, self.max_pairs)
         n = len(self.collection)
         numbers = left * n + right  # ascending, since the pairs are in order
         ids = self.collection.ids
@@ -153,9 +156,9 @@ class Job:
         audit = self._audit(lambda a, b: label[a] == label[b])
         return Clusters(label, self.collection.ids[0], plan=self.plan, audit=audit, stats=self._stats(groups))
 
-    def stars(self, keep: Any) -> Dedup:
+    def stars(self) -> Dedup:
         """Keep items that are similar to none kept before, the best ones first."""
-        order = self._order(keep)
+        order = self._order()
         groups = group_identical(self.collection.contents, order)
         buckets, members, sets = self._buckets(groups)
         rank = np.empty(len(self.collection), np.int64)
@@ -178,7 +181,7 @@ class Job:
         if self.plan.bands is None:
             rows = groups.heads
             sets = self.collection.sets(rows, self.run)
-            found = exact_pairs(sets, *self.ratio, self._split_among(rows), self.run)
+            found = exact_pairs(sets, *self.ratio, self._split_among(rows), limit, self.run)
         else:
             buckets, rows, sets = self._buckets(groups)
             found = verify_bands(buckets, sets, *self.ratio, self._split_among(rows), limit, self.run)
@@ -201,23 +204,22 @@ class Job:
             members = groups.heads[buckets.items]
         return buckets, members, self.collection.sets(members, self.run)
 
-    def _order(self, keep: Any) -> np.ndarray:
+    def _order(self) -> np.ndarray:
         """The items that are not empty, the ones to be kept first."""
-        if isinstance(keep, str) and keep == "first":
+        if isinstance(self.keep, str) and self.keep == "first":
             return self.live
-        if isinstance(keep, str) and keep == "longest":
-            values = pa.array(self.collection.lengths)
-        elif isinstance(keep, str):
-            raise UsageError(f"keep must be 'first', 'longest' or a value for each item; got {keep!r}.")
-        else:
-            try:
-                values = keep if isinstance(keep, pa.Array | pa.ChunkedArray) else pa.array(keep)
-            except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
-                raise DataError(f"keep must be values of one kind: {error}") from error
+        try:
+            if isinstance(self.keep, pa.Array | pa.ChunkedArray):
+                values = self.keep
+            else:
+                values = pa.array(self.collection.lengths if isinstance(self.keep, str) else self.keep)
+            places = pc.sort_indices(values, sort_keys=[("", "descending")])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
+            raise DataError(f"keep must be values of one kind that can be ordered: {error}") from error
         n = len(self.collection)
         if len(values) != n:
             raise DataError(f"keep must have a value for each of the {n:,} items; it has {len(values):,}.")
-        order = pc.sort_indices(values, sort_keys=[("", "descending")]).to_numpy().astype(np.int64)
+        order = places.to_numpy().astype(np.int64)
         live: np.ndarray = order[self.collection.counts[order] > 0]
         return live
 
@@ -234,7 +236,7 @@ class Job:
             "candidates": self.candidates,
             "crowded": self.crowded,
             **more,
-            "seconds": self.run.seconds,
+            "seconds": dict(self.run.seconds),
         }
 
 
@@ -263,7 +265,7 @@ def as_items(given: Any) -> Source | Sets | None:
             return Source(pa.table(given))
         except (TypeError, ValueError):  # a column, not a frame
             return Source(pa.table({"text": as_array(pa.chunked_array(given))}))
-    if isinstance(given, dict | bytes) or not hasattr(given, "__iter__"):
+    if isinstance(given, dict | bytes | set | frozenset) or not hasattr(given, "__iter__"):
         raise UsageError(f"items must be texts, sets, a table or a path; got {type(given).__name__}.")
     items = list(given)
     if not items:

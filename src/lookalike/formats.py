@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import DataError
+from lookalike.errors import DataError, UsageError
 
 SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
@@ -62,6 +62,12 @@ class Part:
         """The path, or the bytes as a file."""
         return self.paths[0] if self.paths else pa.BufferReader(self.content)
 
+    def byte_size(self) -> int:
+        """About how many bytes the part has, decompressed; text is taken to shrink to a quarter."""
+        if isinstance(self.content, bytes):
+            return len(self.content) * (4 if self.content.startswith(tuple(CODEC_MAGIC)) else 1)
+        return sum(path.stat().st_size * (4 if path.suffix.lower() in CODECS else 1) for path in self.paths)
+
     def row_count(self) -> int | None:
         """How many rows the part has, where that can be told without reading it."""
         if self.format == "files":
@@ -95,6 +101,8 @@ def find_parts(inputs: list[Any], format: str | None) -> list[Part]:
     for given in inputs:
         if isinstance(given, pa.Table):
             parts.append(Part("the table", "table", content=given))
+        elif not str(given):
+            raise UsageError("an input must name a file or folder; got ''.")
         elif str(given) == "-":
             parts.append(_standard_input(format))
         elif Path(given).is_dir() or (glob.has_magic(str(given)) and not Path(given).exists()):

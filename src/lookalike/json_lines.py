@@ -3,22 +3,26 @@
 import io
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
 from lookalike.formats import Block, Part, blocks
 
+LOOK = 1000  # lines whose columns are taken for those of the file
+
 
 def first_columns(part: Part, size: int) -> pa.Schema:
-    """The columns of the first line that is an object: integers as such, all else as strings."""
-    for block in blocks(part, size):
-        for line in block.split(b"\n"):
-            row, _ = _object(line)
-            if row is not None:
-                kinds = {name: pa.int64() if type(value) is int else pa.string() for name, value in row.items()}
-                return pa.schema(list(kinds.items()))
-    return pa.schema([])
+    """The columns of the first LOOK lines: those whose first value is an integer as such, all others as strings."""
+    kinds: dict[str, pa.DataType] = {}
+    lines = (line for block in blocks(part, size) for line in _lines(block))
+    for line in islice(lines, LOOK):
+        row, _ = _object(line)
+        for name, value in (row or {}).items():
+            if kinds.get(name) in (None, pa.null()):
+                kinds[name] = pa.null() if value is None else pa.int64() if type(value) is int else pa.string()
+    return pa.schema([(name, pa.string() if kind == pa.null() else kind) for name, kind in kinds.items()])
 
 
 def all_columns(part: Part, keys: pa.Schema, order: list[str], size: int) -> pa.Schema:
@@ -28,7 +32,7 @@ def all_columns(part: Part, keys: pa.Schema, order: list[str], size: int) -> pa.
         table, _ = _parse(_lines(block), keys, keys, "infer")
         found.append(pa.schema([(field.name, _without_times(field.type)) for field in table.schema]))
     merged = pa.unify_schemas(found, promote_options="permissive")
-    return pa.schema([merged.field(name) for name in dict.fromkeys([*order, *merged.names])])
+    return pa.schema([merged.field(name) for name in dict.fromkeys([*order, *merged.names]) if name in merged.names])
 
 
 def read_json(part: Part, keys: pa.Schema, schema: pa.Schema, size: int) -> Iterator[Block]:

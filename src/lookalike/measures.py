@@ -37,7 +37,7 @@ def bag_jaccard(a: "Counter[Any]", b: "Counter[Any]", union: str = "max") -> flo
 
 
 def exact_fraction(threshold: float | str | Fraction) -> tuple[int, int]:
-    """(p, q) such that for all sets similarity >= threshold just when similarity >= p/q, both under 2**30.
+    """(p, q) such that for all sets similarity >= threshold just when similarity >= p/q, neither over 2**30.
 
     The threshold is the decimal the user typed: 0.8 is 4/5, not the binary number nearest to it. p/q is the
     least fraction at or above it with a denominator that a similarity can have; comparing with it in

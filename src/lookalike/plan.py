@@ -80,13 +80,19 @@ def make_plan(
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
     wanted = Fraction(*exact_fraction(threshold))
+    single = bands_for(float(wanted), 1, min(recall, 1 - 1e-15))
     if method == "auto":
-        method = "exact" if recall == 1 else "lsh"
+        method = "exact" if recall == 1 or single.hashes > MOST_HASHES else "lsh"
     if method == "exact":
         return Plan("exact", measure, wanted, seed, what)
     if recall == 1:
         raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
-    return Plan("lsh", measure, wanted, seed, what, bands=bands_for(float(wanted), 1, recall))
+    if single.hashes > MOST_HASHES:
+        raise UsageError(
+            f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(wanted):g} takes "
+            f"{single.hashes:,} minhashes, more than {MOST_HASHES}. Use method 'exact'."
+        )
+    return Plan("lsh", measure, wanted, seed, what, bands=single)
 
 
 def fit(plan: Plan, recall: float, sample: Sets, items: int) -> Plan:
@@ -105,7 +111,7 @@ def fit(plan: Plan, recall: float, sample: Sets, items: int) -> Plan:
     best: tuple[float, Plan] | None = None
     for rows in range(1, MOST_HASHES + 1):
         bands = bands_for(float(plan.threshold), rows, recall)
-        if bands.hashes > MOST_HASHES and best is not None:
+        if bands.hashes > MOST_HASHES:
             break
         rate = float(agreements @ bands.curve(similarities)) / max(1, agreements.sum())
         draws = items * (size + bands.hashes * (1 + math.log(bands.hashes)))

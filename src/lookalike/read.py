@@ -87,10 +87,9 @@ class Source:
         """Whether all inputs are lines of JSON, so that `lines` can be asked for."""
         return all(part.format == "jsonl" for part in self.parts)
 
-    def byte_size(self) -> int | None:
-        """How many bytes the input files have, if they are files."""
-        paths = [path for part in self.parts for path in part.paths]
-        return sum(path.stat().st_size for path in paths) if paths else None
+    def byte_size(self) -> int:
+        """About how many bytes the inputs have, decompressed."""
+        return sum(part.byte_size() for part in self.parts)
 
     def expected(self, texts: pa.LargeStringArray) -> int:
         """About how many documents there are, given the texts of the first batch."""
@@ -100,7 +99,7 @@ class Source:
                 counts.append(part.row_count())
         if None not in counts:
             return sum(count for count in counts if count is not None)
-        return max(len(texts), (self.byte_size() or 0) * len(texts) // max(1, int(texts.nbytes)))
+        return max(len(texts), self.byte_size() * len(texts) // max(1, int(texts.nbytes)))
 
     def _documents(self, whole: bool) -> Iterator[Good]:
         """The rows of all parts without the bad ones."""

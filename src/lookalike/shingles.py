@@ -42,8 +42,8 @@ class Shingles:
     bits: 64, or 32 to see what collisions do: among n shingles n**2 / 2**33 pairs then collide.
     stop_words: the stop list, in lower case; common English words by default.
 
-    A text of fewer than k units is one shingle, itself (but a text without stop words has none); an empty text
-    has none and is similar to nothing.
+    A text of fewer than k units is one shingle, itself (but a stop word with too few words after it makes none);
+    an empty text has none and is similar to nothing.
 
     >>> sorted(Shingles(k=2).of("abcdabd"))
     ['ab', 'bc', 'bd', 'cd', 'da']
@@ -69,6 +69,8 @@ class Shingles:
         choice("form", self.form, FORMS)
         if self.bits not in (32, 64):
             raise UsageError(f"bits must be 64 or 32; got {self.bits!r}.")
+        if isinstance(self.stop_words, str):
+            raise UsageError(f"stop_words must be a collection of words; got {self.stop_words!r}.")
         if self.stop_words is not None:
             object.__setattr__(self, "stop_words", frozenset(word.lower() for word in self.stop_words))
 
@@ -84,13 +86,15 @@ class Shingles:
     def __str__(self) -> str:
         changed = [f"{n}={getattr(self, n)}" for n in ("space", "form", "bits") if getattr(self, n) != DEFAULTS[n]]
         flags = [name for name in ("bag", "lowercase") if getattr(self, name)]
+        if self.stop_words is not None:
+            flags.append(f"stop_words={','.join(sorted(self.stop_words))}")
         return " ".join([f"{self.unit}:{self.k}", *flags, *changed])
 
     # --- readable ---
 
     def of(self, document: str) -> "set[str] | Counter[str]":
         """The shingles of one text as strings: a set, or a Counter for bags."""
-        return self.of_prepared(self.prepare(pa.array([document], pa.large_string()))[0].as_py())
+        return self.of_prepared(self.prepare(as_array([document]))[0].as_py())
 
     def of_prepared(self, clean: str) -> "set[str] | Counter[str]":
         """The same of a text that `prepare` has been through."""

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lookalike.candidates.banding import Buckets
-from lookalike.candidates.identical import too_many
+from lookalike.candidates.banding import Buckets, too_many
 from lookalike.data import Sets
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sets import overlaps
@@ -42,13 +41,14 @@ def verify_bands(
                 raise too_many(total, limit)
         return *_join(found), candidates
 
-    parts = []
+    parts, total = [], 0
     with run.stage("verify", len(bands)) as tick:
         for part in run.map(work, bands):
             parts.append(part)
+            total += len(part[0])
+            if total > limit:
+                raise too_many(total, limit)
             tick(1)
-    if (total := sum(len(part[0]) for part in parts)) > limit:
-        raise too_many(total, limit)
     return *_join([part[:3] for part in parts]), sum(part[3] for part in parts)
 
 

@@ -77,7 +77,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise DataError(f"standard output: cannot be written: {error.strerror or error}") from error
         return
-    place = Path(path)
+    place = Path(os.path.realpath(path))  # a link stays one
     part = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lookalike.errors import TooManyPairs
 from lookalike.kernels.buckets import ONE, count_pairs, members, new_pairs
 from lookalike.kernels.sets import sorted_hashes
 from lookalike.run import Run
@@ -90,3 +91,11 @@ def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.nda
     no_keys = np.empty((0, 0), np.uint64)
     n = new_pairs(indptr, items, no_keys, 0, np.uint64(0), ONE, np.zeros(3, np.int64), left, right)
     return left[:n], right[:n]
+
+
+def too_many(pairs: int, limit: int) -> TooManyPairs:
+    """The error for an answer that would be too long to list."""
+    return TooManyPairs(
+        f"about {pairs:,} similar pairs, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
+        "of pairs; or raise the threshold, or --max-pairs."
+    )

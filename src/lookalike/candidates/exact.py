@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lookalike.candidates.banding import sort_keys
+from lookalike.candidates.banding import sort_keys, too_many
 from lookalike.data import Sets
 from lookalike.kernels.joins import count_elements, post, prefix_join, prefixes
 from lookalike.run import Run, slices
@@ -10,11 +10,14 @@ from lookalike.run import Run, slices
 ROWS = 256  # rows probed by one task
 
 
-def exact_pairs(sets: Sets, p: int, q: int, split: int, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def exact_pairs(
+    sets: Sets, p: int, q: int, split: int, limit: int, run: Run
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """All pairs of rows with Jaccard similarity p/q or more: (left, right, shared, candidates compared).
 
     Two similar sets share an element of their prefixes (see `kernels.joins.prefixes`), however the elements are
-    ordered; with rare elements first few sets share one by chance. Unless `split` is ONE only pairs across it.
+    ordered; with rare elements first few sets share one by chance. Unless `split` is ONE only pairs across it. More
+    than `limit` pairs are an error.
     """
     rows = np.argsort(sets.sizes, kind="stable")
     rows = rows[np.searchsorted(sets.sizes[rows], 1) :]
@@ -31,10 +34,13 @@ def exact_pairs(sets: Sets, p: int, q: int, split: int, run: Run) -> tuple[np.nd
         )
         return found
 
-    found = []
+    found, total = [], 0
     with run.stage("compare", len(rows)) as tick:
         for part in run.map(work, slices(len(rows), ROWS)):
             found.append(part)
+            total += len(part[0])
+            if total > limit:
+                raise too_many(total, limit)
             tick(ROWS)
     none = np.zeros(0, np.int64)
     left, right, shared = (np.concatenate([none, *(part[i] for part in found)]) for i in range(3))

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lookalike.candidates.banding import all_pairs, sort_keys
-from lookalike.errors import TooManyPairs
+from lookalike.candidates.banding import all_pairs, sort_keys, too_many
 from lookalike.kernels.buckets import ONE, members
 
 
@@ -66,11 +65,3 @@ def group_identical(contents: np.ndarray, order: np.ndarray, split: int = ONE) -
         head[items[same]] = leader[same]
         first[side] = side[head]
     return Groups(first, np.flatnonzero(first == np.arange(len(first))))
-
-
-def too_many(pairs: int, limit: int) -> TooManyPairs:
-    """The error for an answer that would be too long to list."""
-    return TooManyPairs(
-        f"about {pairs:,} similar pairs, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
-        "of pairs; or raise the threshold, or --max-pairs."
-    )

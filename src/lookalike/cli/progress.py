@@ -65,7 +65,7 @@ def summary(result: Pairs | Clusters | Dedup) -> list[str]:
     else:
         drop, kept = counted(stats["dropped"], "document"), f"{stats['kept']:,}"
         lines.append(f"found: {drop} to drop, each similar to one of the {kept} kept")
-    if result.plan is not None:
+    if result.plan is not None and not stats["crowded"]:
         lines[-1] += f"; expected recall at the threshold {result.plan.recall:.4f}"
     if stats["crowded"]:
         lines.append(

@@ -165,16 +165,18 @@ def join_pairs(left, right, parent):
 
 
 @kernel
-def join_buckets(bucket_indptr, items, reach, patience, unlike, indptr, elements, p, q, parent):
+def join_buckets(bucket_indptr, items, reach, patience, unlike, cut, indptr, elements, p, q, parent):
     """Make one component of the similar items of each bucket.
 
     Each item is compared with the `reach` items before it in its bucket, those already in its component left
     out: all pairs of a small bucket, and of a large one no more than `reach` an item. `unlike` counts the
-    items that each item was found unlike, in all buckets; after `patience` of them it looks no further.
+    items that each item was found unlike, in all buckets; after `patience` of them it looks no further. An item
+    that was not compared with all it might be joined to is marked in `cut`.
     """
     for bucket in range(len(bucket_indptr) - 1):
         first = bucket_indptr[bucket]
         for i in range(first + 1, bucket_indptr[bucket + 1]):
+            before = unlike[items[i]]
             for j in range(i - 1, max(first, i - reach) - 1, -1):
                 if unlike[items[i]] >= patience:
                     break
@@ -184,6 +186,9 @@ def join_buckets(bucket_indptr, items, reach, patience, unlike, indptr, elements
                     union(parent, items[i], items[j])
                 else:
                     unlike[items[i]] += 1
+            apart = unlike[items[i]] > before or find(parent, items[i]) != find(parent, items[first])
+            if unlike[items[i]] >= patience or (i - reach > first and apart):
+                cut[items[i]] = True
 
 
 @kernel

@@ -23,6 +23,7 @@ def sketch(elements, seed, out):
         return
     low = np.uint64(0xFFFFFFFF)
     step = seed
+    filled = 0  # bins up to this one are not empty, and never will be again
     for i in range(2 * bins):
         step += GOLDEN
         round_ = np.uint64(i) << np.uint64(32)
@@ -34,8 +35,10 @@ def sketch(elements, seed, out):
         elif out[i - bins] == EMPTY:
             for x in elements:
                 out[i - bins] = min(out[i - bins], round_ | (mix(x ^ step) & low))
-        if not np.any(out == EMPTY):
-            return
+        while out[filled] != EMPTY:
+            filled += 1
+            if filled == bins:
+                return
 
 
 @kernel

@@ -20,7 +20,7 @@ SAMPLE = 400  # items whose pairs show how similar the collection is to itself
 SAMPLE_HASHES = 256
 
 # What a step costs, in nanoseconds on one core; only their ratios matter, and those are much the same anywhere.
-DRAW, BAND, CANDIDATE, ELEMENT, REMAKE = 2.0, 60.0, 300.0, 3.0, 15.0
+DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,8 @@ def fit(plan: Plan, recall: float, sample: Sets, items: int) -> Plan:
             break
         rate = float(agreements @ bands.curve(similarities)) / max(1, agreements.sum())
         draws = items * (size + bands.hashes * (1 + math.log(bands.hashes)))
-        candidates = pairs * rate
-        compare = candidates * (CANDIDATE + ELEMENT * size) + min(items, 2 * candidates) * REMAKE * size
-        cost = DRAW * draws + BAND * items * bands.bands + compare
+        cost = DRAW * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)
         if best is None or cost < best[0]:
-            best = cost, replace(plan, bands=bands, items=items, candidates=candidates)
+            best = cost, replace(plan, bands=bands, items=items, candidates=pairs * rate)
     assert best is not None
     return best[1]

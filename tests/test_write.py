@@ -195,3 +195,10 @@ def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_name_that_the_disk_refuses(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be written: File name too long"), replacing(f"{tmp_path}/{'x' * 300}"):
         pass
+
+
+def test_json_has_null_for_what_is_no_number(tmp_path):
+    path = tmp_path / "a.jsonl"
+    write_tables([pa.table({"x": [1.5, float("nan"), float("inf"), None]})], str(path), {})
+    assert [json.loads(line)["x"] for line in path.read_text().splitlines()] == [1.5, None, None, None]
+    assert "NaN" not in path.read_text()

@@ -156,7 +156,7 @@ def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, 
 
 
 def _write_jsonl(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
-    for table in tables:
+    for table in map(_finite, tables):
         rows = (json.dumps(row, ensure_ascii=False, default=_as_string) for row in table.to_pylist())
         file.write("".join(row + "\n" for row in rows).encode())
 
@@ -167,6 +167,14 @@ _WRITERS = {".parquet": _write_parquet, ".arrow": _write_arrow, ".csv": _write_c
 def _with_settings(schema: pa.Schema, settings: dict[str, str]) -> pa.Schema:
     ours = {f"lookalike.{name}".encode(): value.encode() for name, value in settings.items()}
     return schema.with_metadata({**(schema.metadata or {}), **ours})
+
+
+def _finite(table: pa.Table) -> pa.Table:
+    """The table with nulls for what is no number, which JSON has no word for."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            table = table.set_column(at, field, pc.if_else(pc.is_finite(table.column(at)), table.column(at), None))
+    return table
 
 
 def _as_string(value: Any) -> str:

@@ -19,23 +19,8 @@ USAGE, DATA = 2, 1
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
-    return Commands(monkeypatch, capsys)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    return write(folder / "corpus.jsonl", ROWS)
-
-
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    """An empty folder for outputs."""
-    folder = tmp_path / "out"
-    folder.mkdir()
-    return folder
+def corpus(inputs: Path) -> Path:
+    return write(inputs / "corpus.jsonl", ROWS)
 
 
 def fails(run: Commands, code: int, *args: object, out: Path) -> str:

@@ -25,22 +25,8 @@ SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv")
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
-    return Commands(monkeypatch, capsys)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    return write(folder / "corpus.jsonl", ROWS)
-
-
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    folder = tmp_path / "out"
-    folder.mkdir()
-    return folder
+def corpus(inputs: Path) -> Path:
+    return write(inputs / "corpus.jsonl", ROWS)
 
 
 def read(path: Path) -> list[Row]:

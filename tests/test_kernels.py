@@ -367,7 +367,8 @@ def test_new_pairs(rng, items, room, split):
         indptr, inside = bucket_kernels.members(*sort_keys(np.ascontiguousarray(array[:, band])))
         assert as_lists(indptr, inside) == expected_buckets
         expected = ref.bucket_pairs(expected_buckets, split)
-        assert bucket_kernels.count_pairs(indptr, inside, across) == len(expected)
+        buckets = Buckets([(indptr, inside)], array, mask, np.arange(len(array)))
+        assert buckets.count(0) == len(ref.bucket_pairs(expected_buckets))
         found = []
         state, left, right = np.zeros(3, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
         while state[0] < len(indptr) - 1:

@@ -114,8 +114,8 @@ class Source:
                 faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
                 for at in sorted(faults):
                     self._bad_row(part, first - start + at, faults[at])
-                good = np.array([at for at in range(len(table)) if at not in found], np.int64)
-                lines = [block.lines[at] for at in good] if block.lines else []
+                good = np.delete(np.arange(len(table)), list(found))
+                lines = [block.lines[at] for at in good.tolist()] if block.lines else []
                 self.documents += len(good)
                 yield Good(part, table.take(good) if found else table, first + rows[good], lines)
                 first += len(table) + len(block.faults)

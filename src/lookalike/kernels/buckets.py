@@ -36,20 +36,6 @@ def members(ordered, mask):
 
 
 @kernel
-def count_pairs(indptr, items, split):
-    """How many pairs share a bucket; unless `split` is ONE, those of an item under it with one from it on."""
-    total = 0
-    for bucket in range(len(indptr) - 1):
-        size = indptr[bucket + 1] - indptr[bucket]
-        lefts = 0
-        if split != ONE:
-            for item in items[indptr[bucket] : indptr[bucket + 1]]:
-                lefts += item < split
-        total += lefts * (size - lefts) if split != ONE else size * (size - 1) // 2
-    return total
-
-
-@kernel
 def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
     """Fill `left` and `right` with pairs that share a bucket of this band and none of an earlier one.
 

@@ -167,30 +167,32 @@ def sketch(elements, seed, bins):
 
 
 def band_keys(signature, bands, rows):
-    """A hash of each band's values."""
+    """A hash of each band's values; EMPTY if one of them is."""
     keys = []
     for band in range(bands):
         key = 0
-        for value in signature[band * rows : (band + 1) * rows]:
+        values = signature[band * rows : (band + 1) * rows]
+        for value in values:
             key = (key ^ mix(value)) * BASE & ALL
-        keys.append(mix(key))
+        keys.append(EMPTY if EMPTY in values else mix(key))
     return keys
 
 
 def count_agreements(signatures):
     """How many pairs of signatures agree in 0, 1, ... K positions."""
-    same = Counter(sum(x == y for x, y in zip(a, b, strict=True)) for a, b in combinations(signatures, 2))
+    same = Counter(sum(x == y != EMPTY for x, y in zip(a, b, strict=True)) for a, b in combinations(signatures, 2))
     return [same[n] for n in range(len(signatures[0]) + 1)]
 
 
 # --- buckets ---
 
 
-def members(keys):
-    """The items that share a key with another, by key."""
+def members(keys, mask):
+    """The items that share a key with another but for the mask's bits, by key; those whose key is EMPTY do not."""
     buckets = {}
     for item, key in enumerate(keys):
-        buckets.setdefault(key, []).append(item)
+        if key | mask != EMPTY:
+            buckets.setdefault(key & ~mask, []).append(item)
     return [bucket for _, bucket in sorted(buckets.items()) if len(bucket) > 1]
 
 

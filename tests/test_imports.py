@@ -14,8 +14,10 @@ ROOT = Path(lookalike.__file__).parent
 # A module may import from those before it and from no others.
 MODULES_IN_ORDER = """
     kernels kernels.hashing kernels.characters kernels.text kernels.sets kernels.sketch kernels.buckets
-    kernels.joins errors statistics wording run data formats json_lines read stop_words shingles measures
-    families.minhash families amplify plan collection candidates candidates.banding candidates.identical
+    kernels.joins kernels.vectors errors statistics wording run data formats json_lines read stop_words shingles
+    pairwise measures exact entities mapreduce
+    families.base families.draws families.minhash families.hyperplanes families.lines families.bits families.squares
+    families.fields families candidates candidates.banding amplify plan collection candidates.identical
     candidates.exact verify audit cluster find write cli.progress cli.job cli.curves cli.demo cli.app cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()

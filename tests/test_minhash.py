@@ -215,8 +215,8 @@ def test_universal_functions_depend_on_the_seed_alone():
 
 
 def test_collision_and_sensitivity():
-    assert MinHash.collision(0.25) == 0.75
-    assert MinHash.sensitivity(0.3, 0.6) == pytest.approx((0.3, 0.6, 0.7, 0.4))
+    assert MinHash().collision(0.25) == 0.75
+    assert MinHash().sensitivity(0.3, 0.6) == pytest.approx((0.3, 0.6, 0.7, 0.4))
 
 
 @pytest.mark.parametrize("options", [{"hashes": 0}, {"hashes": 1.5}, {"seed": -1}, {"seed": 0.5}])
@@ -230,4 +230,4 @@ def test_errors_of_parameters(options):
 
 def test_signatures_of_different_lengths_have_no_estimate():
     with pytest.raises(UsageError, match=r"^signatures must have one length; got 2 and 3"):
-        MinHash.estimate(np.zeros(2, np.uint64), np.zeros(3, np.uint64))
+        MinHash().estimate(np.zeros(2, np.uint64), np.zeros(3, np.uint64))

@@ -32,7 +32,7 @@ def sample_of(vocabulary, words=30):
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99, 0.999])
 @pytest.mark.parametrize("vocabulary", [20, 1000])
 def test_fitted_bands_reach_the_recall(threshold, recall, vocabulary):
-    plan = fit(make_plan(threshold=threshold, recall=recall), recall, sample_of(vocabulary), 10_000)
+    plan = fit(make_plan(threshold=threshold, recall=recall), sample_of(vocabulary), 10_000)
     assert plan.method == "lsh"
     assert plan.items == 10_000
     assert plan.recall == plan.bands.recall >= recall - 1e-12
@@ -42,7 +42,7 @@ def test_fitted_bands_reach_the_recall(threshold, recall, vocabulary):
 
 
 def test_curve_of_the_plan():
-    plan = fit(make_plan(threshold=0.8), 0.99, sample_of(1000), 1000)
+    plan = fit(make_plan(threshold=0.8), sample_of(1000), 1000)
     bands, rows, recall = plan.bands
     assert plan.bands.curve(0.8) == recall
     assert plan.bands.curve(0.3) == pytest.approx(1 - (1 - 0.3**rows) ** bands)
@@ -51,22 +51,22 @@ def test_curve_of_the_plan():
 def test_larger_and_more_similar_collections_get_more_rows():
     """There false candidates cost more than minhashes."""
     plan = make_plan(threshold=0.8)
-    rows = [fit(plan, 0.99, sample_of(100), items).bands.rows for items in (100, 10_000, 1_000_000)]
+    rows = [fit(plan, sample_of(100), items).bands.rows for items in (100, 10_000, 1_000_000)]
     assert rows == sorted(set(rows))
-    alike, unlike = (fit(plan, 0.99, sample_of(vocabulary), 10_000).bands.rows for vocabulary in (40, 10_000))
+    alike, unlike = (fit(plan, sample_of(vocabulary), 10_000).bands.rows for vocabulary in (40, 10_000))
     assert alike > unlike
 
 
 @pytest.mark.parametrize("sample", [Sets.of([]), Sets.of([set(), set()]), Sets.of([{1}])])
 def test_samples_that_tell_nothing(sample):
-    plan = fit(make_plan(threshold=0.8), 0.99, sample, len(sample))
+    plan = fit(make_plan(threshold=0.8), sample, len(sample))
     assert plan.recall >= 0.99
     assert plan.candidates == 0
 
 
 def test_exact_plans():
     for options in ({"recall": 1.0}, {"recall": 1}, {"method": "exact", "recall": 0.9}):
-        plan = fit(make_plan(threshold=0.8, **options), 1.0, sample_of(100), 500)
+        plan = fit(make_plan(threshold=0.8, **options), sample_of(100), 500)
         assert (plan.method, plan.bands, plan.recall, plan.items) == ("exact", None, 1.0, 500)
 
 

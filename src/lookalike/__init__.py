@@ -16,6 +16,7 @@ _HOMES = {
     "Sets": "lookalike.data",
     "measures": "lookalike",
     "families": "lookalike",
+    "exact": "lookalike",
     "And": "lookalike.amplify",
     "Or": "lookalike.amplify",
     "choose_bands": "lookalike.amplify",
@@ -23,13 +24,14 @@ _HOMES = {
     "find_matches": "lookalike.find",
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
+    "entities": "lookalike",
     "Run": "lookalike.run",
     "LookalikeError": "lookalike.errors",
 }
 __all__ = list(_HOMES)
 
 if TYPE_CHECKING:
-    from lookalike import families, measures
+    from lookalike import entities, exact, families, measures
     from lookalike.amplify import And, Or, choose_bands
     from lookalike.data import Sets
     from lookalike.errors import LookalikeError

@@ -5,11 +5,15 @@ probability 1 - (1 - p)**b. `And(5) >> Or(20)` first combines by AND and then by
 """
 
 import math
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lookalike.errors import UsageError, fraction, whole
+
+if TYPE_CHECKING:
+    from lookalike.families import Family
 
 Sensitivity = tuple[float, float, float, float]
 
@@ -26,7 +30,7 @@ class Curve:
 
     def __call__(self, p: Any) -> Any:
         """The probability that the cascade agrees; scalars and arrays alike."""
-        values = np.asarray(p, dtype=float)
+        values = _probabilities(p)
         for step in self.steps:
             values = step.apply(values)
         return values if np.ndim(p) else float(values)
@@ -56,7 +60,7 @@ class Curve:
 
     def slope(self, p: Any) -> Any:
         """The derivative of the curve, by the chain rule."""
-        values = np.asarray(p, dtype=float)
+        values = _probabilities(p)
         slope = np.ones_like(values)
         for step in self.steps:
             slope = slope * step.steepness(values)
@@ -82,6 +86,38 @@ class Curve:
         """(d1, d2, p1, p2) of one function to that of the cascade."""
         d1, d2, p1, p2 = sensitivity
         return d1, d2, self(p1), self(p2)
+
+    def candidates(self, family: "Family", items: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Run the cascade: the pairs of items on which it agrees, as positions (left, right), left < right, in order.
+
+        Its first step combines neighbouring functions of the family, the next neighbouring results of that, and so on;
+        functions beyond those it takes are left alone. An AND and an OR after it are bands, whose pairs are found by
+        sorting keys. Steps above those make the union or the intersection of sets of pairs.
+
+        >>> from lookalike.families import BitSampling
+        >>> left, right = (And(2) >> Or(3)).candidates(BitSampling(6), ["000000", "110011", "010101", "011100"])
+        >>> list(zip(left.tolist(), right.tolist()))
+        [(0, 1), (0, 3), (2, 3)]
+        """
+        from lookalike.candidates.banding import pairs_in_bands
+        from lookalike.families.base import as_keys
+
+        if family.hashes < self.functions:
+            raise UsageError(f"{self} takes {self.functions} functions; the family has {family.hashes}.")
+        steps = list(self.steps)
+        rows = steps.pop(0).count if isinstance(steps[0], And) else 1
+        bands = steps.pop(0).count if steps and isinstance(steps[0], Or) else 1
+
+        def run(steps: "list[And | Or]", signatures: np.ndarray) -> np.ndarray:
+            if not steps:
+                return pairs_in_bands(signatures, bands, rows)
+            *inner, last = steps
+            parts = (run(inner, part) for part in np.hsplit(signatures, last.count))
+            return reduce(np.union1d if isinstance(last, Or) else np.intersect1d, parts)
+
+        signatures = as_keys(family.signatures(items)[:, : self.functions])
+        left, right = np.divmod(run(steps, signatures), max(1, len(signatures)))
+        return left, right
 
     def __repr__(self) -> str:
         return " >> ".join(f"{type(step).__name__}({step.count})" for step in self.steps)
@@ -120,6 +156,14 @@ class Or(Curve):
         return slope
 
 
+def _probabilities(p: Any) -> np.ndarray:
+    values = np.asarray(p, dtype=float)
+    outside = ~((values >= 0) & (values <= 1))
+    if outside.any():
+        raise UsageError(f"p must be in [0, 1]; got {values[outside].flat[0]:g}.")
+    return values
+
+
 class Bands(NamedTuple):
     """Bands of rows, and the probability that a pair right at the threshold shares a band."""
 
@@ -129,37 +173,41 @@ class Bands(NamedTuple):
 
     @property
     def curve(self) -> Curve:
-        """The chance of a pair of similarity s to become a candidate: 1 - (1 - s**rows)**bands."""
+        """From the chance that one function agrees to that of becoming a candidate: 1 - (1 - p**rows)**bands."""
         return And(self.rows) >> Or(self.bands)
 
     @property
     def hashes(self) -> int:
-        """How many minhashes that takes."""
+        """How many functions of the family that takes."""
         return self.bands * self.rows
 
 
-def bands_for(threshold: float, rows: int, recall: float) -> Bands:
-    """The fewest bands of `rows` rows that find a pair at the threshold with probability `recall`."""
-    p = max(And(rows)(threshold), 1e-300)  # with so many rows no number of bands would do
-    bands = 1 if p >= recall else math.ceil(math.log1p(-recall) / math.log1p(-p) - 1e-12)
-    return Bands(bands, rows, (And(rows) >> Or(bands))(threshold))
+def bands_for(p: float, rows: int, recall: float) -> Bands:
+    """The fewest bands of `rows` rows that find a pair with probability `recall` if one function agrees with p."""
+    band = max(And(rows)(p), 1e-300)  # with so many rows no number of bands would do
+    bands = 1 if band >= recall else math.ceil(math.log1p(-recall) / math.log1p(-band) - 1e-12)
+    return Bands(bands, rows, (And(rows) >> Or(bands))(p))
 
 
-def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99) -> Bands:
-    """The most selective bands of at most `hashes` minhashes that keep the recall at the threshold.
+def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, family: "Family | None" = None) -> Bands:
+    """The most selective bands of at most `hashes` functions that keep the recall at the threshold.
 
-    More rows make fewer false candidates; the fewest bands that still reach the recall make fewest of all.
+    More rows make fewer false candidates; the fewest bands that still reach the recall make fewest of all. The
+    threshold is one of the family's measure: a Jaccard similarity, and minhashes the functions, if none is given.
 
     >>> choose_bands(threshold=0.8, hashes=128, recall=0.99)
     Bands(bands=16, rows=6, recall=0.9922812706923393)
+    >>> from lookalike.families import Hyperplanes
+    >>> choose_bands(threshold=20, hashes=128, recall=0.99, family=Hyperplanes())[:2]  # within 20 degrees
+    (11, 9)
     """
-    threshold, recall = fraction("threshold", threshold), fraction("recall", recall)
+    p, recall = family.chance(threshold) if family else fraction("threshold", threshold), fraction("recall", recall)
     hashes = whole("hashes", hashes)
-    if recall == 1 and threshold < 1:
+    if recall == 1 and p < 1:
         raise UsageError("recall 1 takes an exact method, not bands: method='exact', or a recall under 1.")
-    fitting = [b for rows in range(1, hashes + 1) if (b := bands_for(threshold, rows, recall)).hashes <= hashes]
+    fitting = [b for rows in range(1, hashes + 1) if (b := bands_for(p, rows, recall)).hashes <= hashes]
     if not fitting:
-        most = Or(hashes)(threshold)
+        most = Or(hashes)(p)
         raise UsageError(
             f"recall {recall:g} at threshold {threshold:g} takes more than {hashes} hashes; "
             f"{hashes} reach {most:.4g} at most. Raise hashes, or lower the recall."

@@ -18,7 +18,7 @@ from lookalike.data import Explanation, Sets, text_bounds
 from lookalike.errors import DataError
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sets import hash_rows, sort_rows
-from lookalike.kernels.sketch import fold_bands, sketch_rows
+from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.plan import SAMPLE, Plan
 from lookalike.read import Source
@@ -143,12 +143,14 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
 
 
 def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """One key a band for each row; no columns if the plan has no bands."""
+    """One key a band for each row, which items have in common that `plan.bands.curve` makes candidates.
+
+    No columns if the plan has no bands.
+    """
     if plan.bands is None:
         return np.empty((len(indptr) - 1, 0), np.uint64)
     bands, rows, _ = plan.bands
-    signatures = sketch_rows(indptr, elements, np.uint64(plan.seed), bands * rows)
-    keys: np.ndarray = fold_bands(signatures, bands, rows)
+    keys: np.ndarray = fold_bands(plan.family(bands * rows).sketch(indptr, elements), bands, rows)
     return keys
 
 

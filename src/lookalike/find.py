@@ -113,7 +113,7 @@ class Job:
             seed=whole("seed", settings["seed"], least=0, most=LARGEST_SEED),
             what="sets" if sets else str(shingles),
         )
-        planner = partial(fit, plan, settings["recall"])
+        planner = partial(fit, plan)
         if sets:
             self.collection = take_in_sets(sets, planner, self.run)
         else:

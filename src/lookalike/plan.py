@@ -3,18 +3,21 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from lookalike.amplify import Bands, bands_for
 from lookalike.data import Sets
 from lookalike.errors import UsageError, choice, fraction
-from lookalike.families import MinHash
+from lookalike.families import Family, MinHash
+from lookalike.families.base import as_keys
 from lookalike.kernels.sketch import count_agreements
 from lookalike.measures import exact_fraction
 from lookalike.wording import counted, rounded
 
 METHODS = ("auto", "lsh", "exact")
+FAMILIES = {"jaccard": MinHash}  # of a measure
 MOST_HASHES = 512
 SAMPLE = 400  # items whose pairs show how similar the collection is to itself
 SAMPLE_HASHES = 256
@@ -32,7 +35,8 @@ class Plan:
     threshold: Fraction
     seed: int
     what: str  # the shingles, or "sets"
-    bands: Bands | None = None
+    wanted: float = 1.0  # the recall that was asked for
+    bands: Bands | None = None  # And(rows) >> Or(bands) of the measure's family
     items: int = 0  # about how many there are
     candidates: float = 0.0  # about how many pairs will be compared
 
@@ -40,6 +44,10 @@ class Plan:
     def recall(self) -> float:
         """The probability of finding a pair right at the threshold; pairs above it are found more surely."""
         return self.bands.recall if self.bands else 1.0
+
+    def family(self, hashes: int) -> MinHash:
+        """So many functions of the measure's family."""
+        return FAMILIES[self.measure](hashes, self.seed)
 
     def lines(self) -> list[str]:
         """The plan in two or three lines for people to read."""
@@ -76,47 +84,57 @@ def make_plan(
     what: str = "sets",
 ) -> Plan:
     """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
-    choice("measure", measure, ("jaccard",))
+    choice("measure", measure, FAMILIES)
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
-    wanted = Fraction(*exact_fraction(threshold))
-    single = bands_for(float(wanted), 1, min(recall, 1 - 1e-15))
-    if method == "auto":
-        method = "exact" if recall == 1 or single.hashes > MOST_HASHES else "lsh"
-    if method == "exact":
-        return Plan("exact", measure, wanted, seed, what)
+    plan = Plan("exact", measure, Fraction(*exact_fraction(threshold)), seed, what, wanted=recall)
+    single = bands_for(plan.family(1).chance(float(plan.threshold)), 1, min(recall, 1 - 1e-15))
+    if method == "exact" or (method == "auto" and (recall == 1 or single.hashes > MOST_HASHES)):
+        return plan
     if recall == 1:
         raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
     if single.hashes > MOST_HASHES:
         raise UsageError(
-            f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(wanted):g} takes "
+            f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(plan.threshold):g} takes "
             f"{single.hashes:,} minhashes, more than {MOST_HASHES}. Use method 'exact'."
         )
-    return Plan("lsh", measure, wanted, seed, what, bands=single)
+    return replace(plan, method="lsh", bands=single)
 
 
-def fit(plan: Plan, recall: float, sample: Sets, items: int) -> Plan:
-    """Choose bands and rows for a collection of about `items` items, of which `sample` is a part.
-
-    Any number of rows reaches the recall, given bands enough. More rows cost more minhashes and bands, fewer
-    cost more false candidates; how many shows in the similarities of the sample's pairs. The cheapest wins.
-    """
+def fit(plan: Plan, sample: Sets, items: int) -> Plan:
+    """Choose bands and rows for a collection of about `items` items, of which `sample` is a part."""
     if plan.method == "exact":
         return replace(plan, items=items)
     live = sample.take(np.flatnonzero(sample.sizes))
-    agreements = count_agreements(MinHash(SAMPLE_HASHES, seed=plan.seed).signatures(live))
-    similarities = np.arange(SAMPLE_HASHES + 1) / SAMPLE_HASHES
-    pairs = items * (items - 1) / 2
     size = float(live.sizes.mean()) if len(live) else 1.0
-    best: tuple[float, Plan] | None = None
+    family = plan.family(SAMPLE_HASHES)
+    bands, rate = cheapest_bands(family, family.chance(float(plan.threshold)), plan.wanted, live, items, size)
+    return replace(plan, bands=bands, items=items, candidates=rate * items * (items - 1) / 2)
+
+
+def cheapest_bands(
+    family: Family, chance: float, recall: float, sample: Any, items: int, size: float
+) -> tuple[Bands, float]:
+    """The bands that cost least, and the share of all pairs that they make candidates, for any family.
+
+    `chance` is that of one function to agree on a pair right at the threshold, and `size` what it takes to hash or
+    compare an item. Any number of rows reaches the recall, given bands enough. More rows cost more functions and
+    bands, fewer cost more false candidates: how many, the curve says of the sample's pairs, once it is known on what
+    share of the family's functions each pair agrees. The cheapest wins.
+    """
+    agreements = count_agreements(as_keys(family.signatures(sample)))
+    shares = np.arange(family.hashes + 1) / family.hashes
+    pairs = items * (items - 1) / 2
+    best: tuple[float, Bands, float] | None = None
     for rows in range(1, MOST_HASHES + 1):
-        bands = bands_for(float(plan.threshold), rows, recall)
+        bands = bands_for(chance, rows, recall)
         if bands.hashes > MOST_HASHES:
             break
-        rate = float(agreements @ bands.curve(similarities)) / max(1, agreements.sum())
+        rate = float(agreements @ bands.curve(shares)) / max(1, agreements.sum())
         draws = items * (size + bands.hashes * (1 + math.log(bands.hashes)))
         cost = DRAW * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)
         if best is None or cost < best[0]:
-            best = cost, replace(plan, bands=bands, items=items, candidates=pairs * rate)
-    assert best is not None
-    return best[1]
+            best = cost, bands, rate
+    if best is None:
+        raise UsageError(f"recall {recall:g} takes more than {MOST_HASHES} functions that agree with {chance:.3g}.")
+    return best[1:]

@@ -8,9 +8,11 @@ import numpy as np
 from lookalike.errors import TooManyPairs
 from lookalike.kernels.buckets import ONE, members, new_pairs
 from lookalike.kernels.sets import sorted_hashes
+from lookalike.kernels.sketch import fold_bands
 from lookalike.run import Run
 
 CHUNK = 1 << 18  # candidate pairs handed on at a time
+MOST_CANDIDATES = 200_000_000  # that are listed without being verified
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Buckets:
 
 
 def find_buckets(keys: np.ndarray, run: Run) -> Buckets:
-    """Sort the keys of each band; equal keys are a bucket. `keys` is items x bands."""
+    """Sort the keys of each band; equal keys are a bucket, but for EMPTY. `keys` is items x bands."""
     items, bands = keys.shape
 
     def work(band: int) -> tuple[np.ndarray, np.ndarray]:
@@ -84,6 +86,21 @@ def sort_keys(keys: np.ndarray) -> tuple[np.ndarray, np.uint64]:
 def low_bits(items: int) -> np.uint64:
     """A mask of as many low bits as the numbers of so many items take."""
     return np.uint64((1 << max(1, (items - 1).bit_length())) - 1)
+
+
+def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int) -> np.ndarray:
+    """The pairs a < b that agree in all rows of a band or more, as ascending numbers a * items + b."""
+    buckets = find_buckets(fold_bands(signatures, bands, rows), Run())
+    total = sum(buckets.count(band) for band in range(bands))
+    if total > MOST_CANDIDATES:
+        raise TooManyPairs(
+            f"about {total:,} candidates, more than {MOST_CANDIDATES:,}: take more rows, or fewer bands."
+        )
+    found = [np.empty(0, np.int64)]
+    for band in range(bands):
+        for left, right in buckets.pairs(band):
+            found.append(buckets.items[left] * len(signatures) + buckets.items[right])
+    return np.sort(np.concatenate(found))
 
 
 def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,11 @@
-"""Locality-sensitive families: hash functions under which similar items collide with a known probability."""
+"""Locality-sensitive families: hash functions under which near items collide with a known probability."""
 
+from lookalike.families.base import Family
+from lookalike.families.bits import BitSampling
+from lookalike.families.fields import FieldEquality
+from lookalike.families.hyperplanes import Hyperplanes
+from lookalike.families.lines import RandomLines
 from lookalike.families.minhash import MinHash
+from lookalike.families.squares import GridSquares
 
-__all__ = ["MinHash"]
+__all__ = ["BitSampling", "Family", "FieldEquality", "GridSquares", "Hyperplanes", "MinHash", "RandomLines"]

@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 
 from lookalike.data import Sets
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole
+from lookalike.errors import LARGEST_SEED, DataError, whole
+from lookalike.families.base import Family
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import sketch_rows
 
 PRIME = (1 << 61) - 1  # modulus of universal hash functions: a Mersenne prime
 
 
-class MinHash:
+class MinHash(Family):
     """`hashes` minhash functions by Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup 2017).
 
     Each function agrees on two sets with probability equal to their Jaccard similarity, as minima under
@@ -27,6 +28,8 @@ class MinHash:
     True
     """
 
+    measure = "jaccard"
+
     def __init__(self, hashes: int = 128, seed: int = 1):
         self.hashes = whole("hashes", hashes)
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
@@ -35,29 +38,27 @@ class MinHash:
         """An array items x hashes; an empty set has the same value, which no other set has, everywhere."""
         if not isinstance(sets, Sets):
             sets = Sets.of(sets)
-        made: np.ndarray = sketch_rows(sets.indptr, sets.elements, np.uint64(self.seed), self.hashes)
+        return self.sketch(sets.indptr, sets.elements)
+
+    def sketch(self, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
+        """The same for rows of hashes in any order; repeats make no difference."""
+        made: np.ndarray = sketch_rows(indptr, elements, np.uint64(self.seed), self.hashes)
         return made
 
-    @staticmethod
-    def estimate(a: np.ndarray, b: np.ndarray) -> float:
-        """The share of positions at which two signatures agree: an estimate of Jaccard similarity.
+    def estimate(self, a: np.ndarray, b: np.ndarray) -> float:
+        """The Jaccard similarity of two sets, from their signatures: the share of positions that agree.
 
         Unbiased; its standard error is at most sqrt(s (1 - s) / hashes). Empty sets are similar to nothing.
         """
-        a, b = np.asarray(a), np.asarray(b)
-        if a.shape != b.shape:
-            raise UsageError(f"signatures must have one length; got {len(a)} and {len(b)}.")
-        return float(np.mean((a == b) & (a != EMPTY)))
+        return self.agreement(a, b)
 
-    @staticmethod
-    def collision(distance: float) -> float:
-        """The probability that one function agrees on two sets at this Jaccard distance."""
-        return 1.0 - distance
+    def _law(self, distance: np.ndarray) -> np.ndarray:
+        return 1 - distance
 
-    @classmethod
-    def sensitivity(cls, d1: float, d2: float) -> tuple[float, float, float, float]:
-        """(d1, d2, p1, p2): at distance d1 or less one function agrees with p1 or more, from d2 on with p2 or less."""
-        return d1, d2, cls.collision(d1), cls.collision(d2)
+    def chance(self, threshold: float) -> float:
+        """The threshold itself; 1 - (1 - s) would round it."""
+        super().chance(threshold)  # which checks it
+        return float(threshold)
 
     @classmethod
     def from_functions(cls, functions: Sequence[Callable[[Any], Any]]) -> "TextbookMinHash":

@@ -5,7 +5,7 @@ Buckets come as rows: the items of bucket b are items[indptr[b]:indptr[b + 1]], 
 
 import numpy as np
 
-from lookalike.kernels.hashing import kernel
+from lookalike.kernels.hashing import EMPTY, kernel
 from lookalike.kernels.sets import overlap
 
 ONE = -1  # in place of a split between two collections: there is just one
@@ -16,7 +16,8 @@ def members(ordered, mask):
     """The buckets of two items or more: (indptr, items).
 
     `ordered` is sorted: each number holds the high bits of an item's key over the item's own number, which
-    takes the bits of `mask`. So the items of a bucket lie side by side, in order.
+    takes the bits of `mask`. So the items of a bucket lie side by side, in order. Those without a key, EMPTY,
+    lie at the end and are in no bucket.
     """
     indptr = np.empty(len(ordered) // 2 + 1, np.int64)
     items = np.empty(len(ordered), np.int64)
@@ -25,7 +26,7 @@ def members(ordered, mask):
     for i in range(1, len(ordered) + 1):
         if i < len(ordered) and (ordered[i] ^ ordered[start]) & ~mask == 0:
             continue
-        if i - start > 1:
+        if i - start > 1 and ordered[start] & ~mask != EMPTY & ~mask:
             for j in range(start, i):
                 items[n] = np.int64(ordered[j] & mask)
                 n += 1
@@ -54,7 +55,9 @@ def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
                 a = items[j]
                 j += 1
                 earlier = 0
-                while earlier < band and (keys[a, earlier] ^ keys[b, earlier]) & ~mask != 0:
+                while earlier < band and (
+                    (keys[a, earlier] ^ keys[b, earlier]) & ~mask != 0 or keys[a, earlier] | mask == EMPTY
+                ):
                     earlier += 1
                 if earlier == band:
                     left[n], right[n] = a, b

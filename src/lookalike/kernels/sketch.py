@@ -52,26 +52,28 @@ def sketch_rows(indptr, elements, seed, hashes):
 
 @kernel
 def fold_bands(signatures, bands, rows):
-    """One key a band, a hash of its `rows` values: an array items x bands."""
+    """One key a band, a hash of its `rows` values: an array items x bands. EMPTY if one of the values is."""
     out = np.empty((len(signatures), bands), np.uint64)
     for item in range(len(signatures)):
         for band in range(bands):
             key = np.uint64(0)
+            nowhere = False
             for row in range(band * rows, (band + 1) * rows):
                 key = (key ^ mix(signatures[item, row])) * BASE
-            out[item, band] = mix(key)
+                nowhere |= signatures[item, row] == EMPTY
+            out[item, band] = EMPTY if nowhere else mix(key)
     return out
 
 
 @kernel
 def count_agreements(signatures):
-    """How many pairs of rows agree in 0, 1, ... K positions."""
+    """How many pairs of rows agree in 0, 1, ... K positions; EMPTY agrees with nothing."""
     items, hashes = signatures.shape
     out = np.zeros(hashes + 1, np.int64)
     for a in range(items):
         for b in range(a):
             same = 0
             for i in range(hashes):
-                same += signatures[a, i] == signatures[b, i]
+                same += signatures[a, i] == signatures[b, i] and signatures[a, i] != EMPTY
             out[same] += 1
     return out

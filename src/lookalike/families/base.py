@@ -1,0 +1,83 @@
+"""What every family offers: hash functions under which near items collide more often than far ones.
+
+A family is (d1, d2, p1, p2)-sensitive if one of its functions, drawn at random, agrees with probability at least p1 on
+two items at distance d1 or less, and with probability at most p2 on two at distance d2 or more. `amplify` drives p1
+and p2 apart.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lookalike.errors import UsageError
+from lookalike.kernels.hashing import EMPTY
+from lookalike.measures import MEASURES
+
+Probabilities = tuple[float, float, float, float]
+
+
+class Family(ABC):
+    """A number of functions drawn from a family; `collision` is its law.
+
+    `signatures` applies the functions to items. Two items agree under a function if their values are equal and not
+    EMPTY, the value of an item that the function puts into no bucket.
+    """
+
+    measure: ClassVar[str]  # of which similar items collide: a name of `measures.MEASURES`
+    hashes: int  # how many functions there are
+
+    @abstractmethod
+    def signatures(self, items: Any) -> np.ndarray:
+        """The functions' values: an array of integers, items x hashes."""
+
+    @abstractmethod
+    def _law(self, distance: np.ndarray) -> np.ndarray:
+        """The probability that a random function of the family agrees on two items at this distance."""
+
+    @property
+    def farthest(self) -> float:
+        """The greatest distance there is."""
+        return 1.0
+
+    def collision(self, distance: Any) -> Any:
+        """The probability that one function agrees on two items at this distance; numbers and arrays alike.
+
+        For a similarity measure the distance is 1 - similarity.
+        """
+        distances = np.asarray(distance, dtype=float)
+        outside = ~((distances >= 0) & (distances <= self.farthest) & (distances < math.inf))
+        if outside.any():
+            end = f"{self.farthest:g}]" if self.farthest < math.inf else "infinity)"
+            raise UsageError(f"distance must be in [0, {end}; got {distances[outside].flat[0]:g}.")
+        p = self._law(distances)
+        return p if np.ndim(distance) else float(p)
+
+    def sensitivity(self, d1: float, d2: float) -> Probabilities:
+        """(d1, d2, p1, p2): at distance d1 or less one function agrees with p1 or more, from d2 on with p2 or less."""
+        if not d1 < d2:
+            raise UsageError(f"d1 must be less than d2; got {d1!r} and {d2!r}.")
+        return d1, d2, self.collision(d1), self.collision(d2)
+
+    def chance(self, threshold: float) -> float:
+        """The probability that one function agrees on two items right at a threshold of the family's measure."""
+        return float(self.collision(1 - threshold if MEASURES[self.measure].kind == "similarity" else threshold))
+
+    @staticmethod
+    def agreement(a: np.ndarray, b: np.ndarray) -> float:
+        """The share of functions that agree on two items, given their signatures: an estimate of `collision`.
+
+        Its standard error is sqrt(p (1 - p) / hashes) if the functions are independent.
+        """
+        a, b = np.atleast_1d(a), np.atleast_1d(b)
+        if a.shape != b.shape:
+            raise UsageError(f"signatures must have one length; got {a.size} and {b.size}.")
+        return float(np.mean((a == b) & (as_keys(a) != EMPTY)))
+
+
+def as_keys(signatures: np.ndarray) -> np.ndarray:
+    """Signatures as unsigned 64-bit numbers, equal just where they were; numbers with a sign are moved up first."""
+    if signatures.dtype.kind == "i":
+        return signatures.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63)
+    return signatures.astype(np.uint64, copy=False)

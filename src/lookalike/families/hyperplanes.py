@@ -1,0 +1,87 @@
+"""Random hyperplanes: the family for cosine distance. Two vectors collide if they lie on the same side of one."""
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
+from lookalike.families.base import Family
+from lookalike.families.draws import gaussians, signs
+from lookalike.kernels.vectors import project
+from lookalike.pairwise import as_matrix, finite
+
+VECTORS = {"gaussian": gaussians, "signs": signs}
+
+
+class Hyperplanes(Family):
+    """The signs of dot products with `hashes` random vectors (Charikar 2002), each the normal of a hyperplane.
+
+    A hyperplane through the origin comes between two vectors at an angle of d degrees with probability d / 180. That is
+    exact for `vectors="gaussian"`, whose directions are even; vectors of +1 and -1 (`"signs"`) come close to it
+    when many dimensions matter, and need only additions. `from_vectors` takes given vectors.
+
+    >>> family = Hyperplanes(hashes=4096, seed=1)
+    >>> a, b = family.signatures([[1, 2, -1], [2, 1, 1]])
+    >>> abs(family.estimate(a, b) - 60) < 3
+    True
+    """
+
+    measure = "cosine"
+
+    def __init__(self, hashes: int = 128, seed: int = 1, vectors: str = "gaussian"):
+        self.hashes = whole("hashes", hashes)
+        self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
+        self.vectors = choice("vectors", vectors, VECTORS)
+        self.given: np.ndarray | None = None
+
+    @classmethod
+    def from_vectors(cls, vectors: Any) -> "Hyperplanes":
+        """The functions of these normal vectors, one a row.
+
+        >>> family = Hyperplanes.from_vectors([[1, -1, 1, 1], [-1, 1, -1, 1], [1, 1, -1, -1]])
+        >>> family.signatures([[3, 4, 5, 6], [4, 3, 2, 1]]).tolist()
+        [[1, 1, 0], [1, 0, 1]]
+        """
+        matrix = as_matrix(vectors)
+        family = cls(hashes=len(matrix))
+        family.given = finite(matrix, np.arange(len(matrix)))
+        return family
+
+    @property
+    def farthest(self) -> float:
+        """Opposite directions."""
+        return 180.0
+
+    def _law(self, distance: np.ndarray) -> np.ndarray:
+        return 1 - distance / 180
+
+    def signatures(self, items: Any) -> np.ndarray:
+        """1 for a dot product that is positive or zero, 0 for a negative one: an array items x hashes."""
+        matrix = as_matrix(items)
+        rows = finite(matrix, np.arange(len(matrix)))
+        above: np.ndarray = project(rows, self.normals(matrix.shape[1])) >= 0
+        return above.view(np.uint8)
+
+    def sketches(self, items: Any) -> np.ndarray:
+        """The signatures as packed bits, eight to a byte: an array items x ceil(hashes / 8) of bytes."""
+        return np.packbits(self.signatures(items), axis=1, bitorder="little")
+
+    def estimate(self, a: np.ndarray, b: np.ndarray) -> float:
+        """The angle between two vectors, from their signatures: 180 degrees times the share that disagrees."""
+        return 180 * (1 - self.agreement(a, b))
+
+    def angles(self, sketches: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The same for many pairs of rows of packed sketches."""
+        if sketches.ndim != 2 or sketches.shape[1] != (self.hashes + 7) // 8:
+            raise UsageError(f"sketches must have {(self.hashes + 7) // 8} bytes a row; got shape {sketches.shape}.")
+        apart = np.bitwise_count(sketches[left] ^ sketches[right]).sum(axis=1, dtype=np.int64)
+        angles: np.ndarray = 180 * apart / self.hashes
+        return angles
+
+    def normals(self, dimensions: int) -> np.ndarray:
+        """The vectors, as an array dimensions x hashes."""
+        if self.given is None:
+            return np.ascontiguousarray(VECTORS[self.vectors](self.seed, self.hashes, dimensions).T)
+        if self.given.shape[1] != dimensions:
+            raise DataError(f"items must have {self.given.shape[1]} dimensions, as the vectors do; got {dimensions}.")
+        return np.ascontiguousarray(self.given.T)

@@ -74,7 +74,7 @@ def drawn_sets(rng, n):
 
 def take_in(sides, threshold="2/3"):
     plan = make_plan(threshold=threshold, recall=1.0)
-    return take_in_sets([Sets.of(side) for side in sides], partial(fit, plan, 1.0), Run(1))
+    return take_in_sets([Sets.of(side) for side in sides], partial(fit, plan), Run(1))
 
 
 def audited(collection, size):

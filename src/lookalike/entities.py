@@ -30,9 +30,9 @@ def points(a: str, b: str, *, alike: Alike | None = None, penalty: float = 4.0) 
 def match_fraction(observed: float, *, perfect: float, random: float) -> float:
     """The share of true matches among pairs whose mean of some value is `observed`.
 
-    (random - observed) / (random - perfect). The value, such as a delay in days, is one that was not used to find the pairs. `perfect` is its mean for pairs that
-    are surely matches and `random` for pairs that are surely not: a share f of matches gives the mean
-    f * perfect + (1 - f) * random. Beyond those two the share is 1 or 0.
+    The value, such as a delay in days, is one that was not used to find the pairs. `perfect` is its mean for pairs that
+    are surely matches and `random` for pairs that are surely not. A share f of matches gives the mean
+    f * perfect + (1 - f) * random, so f = (random - observed) / (random - perfect); beyond the two it is 1 or 0.
 
     >>> match_fraction(10, perfect=10, random=45), match_fraction(24, perfect=10, random=45)
     (1.0, 0.6)

@@ -3,10 +3,13 @@
 Nothing here is fast and nothing wraps by itself, so each function can be checked by reading it.
 """
 
+import math
 import re
 from collections import Counter
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
+from operator import mul
 
 from lookalike.kernels.characters import INDEX, KIND, PAGE, PAGES, SPACE, UNSTABLE
 
@@ -266,3 +269,218 @@ def join_buckets(buckets, reach, patience, sets, threshold):
                     else:
                         unlike[item] += 1
     return components(len(sets), joined)
+
+
+# --- measures ---
+
+
+def bag_jaccard(a, b, union="max"):
+    """The lesser counts over the greater ones, or over both; 0 where both bags are empty."""
+    a, b = Counter(a), Counter(b)
+    every = {*a, *b}
+    whole = sum(max(a[x], b[x]) if union == "max" else a[x] + b[x] for x in every)
+    return Fraction(sum(min(a[x], b[x]) for x in every), whole) if whole else Fraction(0)
+
+
+def containment(a, b):
+    """The share of a's elements that b has; 0 where a is empty."""
+    return Fraction(sum(x in set(b) for x in set(a)), len(set(a))) if a else Fraction(0)
+
+
+def minkowski(x, y, r=2):
+    """(sum |x_i - y_i|**r) ** (1/r) to 50 digits; with r infinite the greatest difference."""
+    with localcontext(prec=50):
+        apart = [abs(Decimal(a) - Decimal(b)) for a, b in zip(x, y, strict=True)]
+        if r == math.inf:
+            return max(apart, default=Decimal(0))
+        return sum((d ** Decimal(r) for d in apart), Decimal(0)) ** (1 / Decimal(r))
+
+
+def euclidean(x, y):
+    return minkowski(x, y, 2)
+
+
+def manhattan(x, y):
+    return minkowski(x, y, 1)
+
+
+def chebyshev(x, y):
+    return minkowski(x, y, math.inf)
+
+
+def square_of_cosine(x, y):
+    """(x.y)**2 / (x.x y.y), exactly, and the sign of x.y."""
+    x, y = [Fraction(value) for value in x], [Fraction(value) for value in y]
+    xx, xy, yy = (sum(map(mul, *sides)) for sides in ((x, x), (x, y), (y, y)))
+    return xy * xy / (xx * yy), 1 if xy >= 0 else -1
+
+
+def cosine_similarity(x, y):
+    square, sign = square_of_cosine(x, y)
+    return sign * math.sqrt(square)
+
+
+def cosine(x, y):
+    """The angle in degrees whose sine and cosine have these squares."""
+    square, sign = square_of_cosine(x, y)
+    return math.degrees(math.atan2(math.sqrt(1 - square), sign * math.sqrt(square)))
+
+
+def hamming(x, y):
+    return sum(a != b for a, b in zip(x, y, strict=True))
+
+
+def edit(x, y, moves="indel"):
+    """The fewest edits by the dynamic programme; that of Lowrance and Wagner where neighbours may be swapped.
+
+    cost[i, j] is that of turning the first i symbols of x into the first j of y. Symbols with others between them
+    are swapped by deleting those of x first and inserting those of y afterwards.
+    """
+    cost = {}
+    row_of = {}  # the last row before this one with each symbol of x
+    for i in range(len(x) + 1):
+        column = 0  # the last column before this one with this row's symbol
+        for j in range(len(y) + 1):
+            ways = [] if i or j else [0]
+            if i:
+                ways.append(cost[i - 1, j] + 1)
+            if j:
+                ways.append(cost[i, j - 1] + 1)
+            if i and j:
+                same, row = x[i - 1] == y[j - 1], row_of.get(y[j - 1], 0)
+                if same:
+                    ways.append(cost[i - 1, j - 1])
+                if moves != "indel":
+                    ways.append(cost[i - 1, j - 1] + 1)
+                if moves == "transpositions" and row and column:
+                    ways.append(cost[row - 1, column - 1] + (i - row - 1) + 1 + (j - column - 1))
+                if same:
+                    column = j
+            cost[i, j] = min(ways)
+        if i:
+            row_of[x[i - 1]] = i
+    return cost[len(x), len(y)]
+
+
+def edited(x, letters, moves):
+    """Every string that is one edit away."""
+    n = len(x)
+    yield from (x[:i] + x[i + 1 :] for i in range(n))
+    yield from (x[:i] + letter + x[i:] for i in range(n + 1) for letter in letters)
+    if moves != "indel":
+        yield from (x[:i] + letter + x[i + 1 :] for i in range(n) for letter in letters)
+    if moves == "transpositions":
+        yield from (x[:i] + x[i + 1] + x[i] + x[i + 2 :] for i in range(n - 1))
+
+
+def edits_from(x, letters, longest, moves):
+    """{string: fewest edits} of all strings of these letters up to some length, by trying all edits."""
+    found, last = {x: 0}, [x]
+    while last:
+        new = {other for string in last for other in edited(string, letters, moves) if len(other) <= longest}
+        new -= found.keys()
+        found |= dict.fromkeys(new, found[last[0]] + 1)
+        last = list(new)
+    return found
+
+
+def lcs_length(x, y):
+    """How many symbols a longest common subsequence has, by the dynamic programme over prefixes."""
+    length = Counter()
+    for i, a in enumerate(x, 1):
+        for j, b in enumerate(y, 1):
+            length[i, j] = length[i - 1, j - 1] + 1 if a == b else max(length[i - 1, j], length[i, j - 1])
+    return length[len(x), len(y)]
+
+
+# --- families ---
+
+
+def draw_words(seed, rows, columns, stream=0):
+    """Random words row by row: the i-th of a stream is a hash of the stream's own start and i, from 1 on."""
+    start = mix(seed + stream * GOLDEN & ALL)
+    return [[mix(start + (row * columns + i) * GOLDEN & ALL) for i in range(1, columns + 1)] for row in range(rows)]
+
+
+def draw_uniforms(seed, rows, columns, stream=0):
+    """The high 53 bits of each word, as a number in (0, 1]."""
+    return [[((word >> 11) + 1) / 2**53 for word in row] for row in draw_words(seed, rows, columns, stream)]
+
+
+def draw_gaussians(seed, rows, columns):
+    """Box and Muller: the length from the first stream, the angle from the second."""
+    sides = draw_uniforms(seed, rows, columns, 0), draw_uniforms(seed, rows, columns, 1)
+    return [
+        [math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v) for u, v in zip(*row, strict=True)]
+        for row in zip(*sides, strict=True)
+    ]
+
+
+def draw_units(seed, rows, columns):
+    """Gaussians divided by their length."""
+    return [[x / math.hypot(*row) for x in row] for row in draw_gaussians(seed, rows, columns)]
+
+
+def draw_signs(seed, rows, columns):
+    """The highest bit of each word: 1 is +1, 0 is -1."""
+    return [[1.0 if word >> 63 else -1.0 for word in row] for row in draw_words(seed, rows, columns)]
+
+
+def draw_samples(seed, rows, size, of):
+    """The places of the least words of each row, the least first."""
+    return [sorted(range(of), key=row.__getitem__)[:size] for row in draw_words(seed, rows, of)]
+
+
+def dot(x, y):
+    """Products added up in order."""
+    total = 0.0
+    for a, b in zip(x, y, strict=True):
+        total += a * b
+    return total
+
+
+def project(rows, directions):
+    """The dot product of each row with each direction."""
+    return [[dot(row, direction) for direction in directions] for row in rows]
+
+
+def hyperplane_signature(row, normals):
+    """On which side of each hyperplane a vector lies; 1 on the hyperplane itself."""
+    return [int(dot(row, normal) >= 0) for normal in normals]
+
+
+def line_signature(row, lines, offsets, width):
+    """The segment of each line that a point falls into."""
+    return [math.floor((dot(row, line) + offset) / width) for line, offset in zip(lines, offsets, strict=True)]
+
+
+def bit_signature(row, positions):
+    """The symbols at some positions, characters as their code points."""
+    return [ord(row[at]) if isinstance(row[at], str) else row[at] for at in positions]
+
+
+def square_signature(cells, functions):
+    """0 for a function all squares of which are among the cells."""
+    return [0 if set(function) <= set(cells) else EMPTY for function in functions]
+
+
+def field_signature(values):
+    """A hash of each value as a text; EMPTY for None, nan and the empty text."""
+    missing = [value is None or value != value or value == "" for value in values]
+    return [EMPTY if gone else hash_content(str(x).encode())[0] for x, gone in zip(values, missing, strict=True)]
+
+
+def agreement(a, b):
+    """On which functions two signatures agree."""
+    return [x == y != EMPTY for x, y in zip(a, b, strict=True)]
+
+
+def cascade_agrees(steps, agreed):
+    """Whether a cascade of ("And" or "Or", count) agrees, given which functions do: the last step on equal parts."""
+    if not steps:
+        (single,) = agreed
+        return single
+    *inner, (kind, count) = steps
+    size = len(agreed) // count
+    parts = [cascade_agrees(inner, agreed[part * size : (part + 1) * size]) for part in range(count)]
+    return all(parts) if kind == "And" else any(parts)

@@ -1,4 +1,4 @@
-"""Cascades of ANDs and ORs: the textbook's tables, exact values, and the choice of bands."""
+"""Cascades of ANDs and ORs: exact values, and the choice of bands."""
 
 import math
 from fractions import Fraction
@@ -16,24 +16,7 @@ def exact(bands, rows, p):
     return 1 - (1 - Fraction(p) ** rows) ** bands
 
 
-def tenths(first, last):
-    return [round(i / 10, 1) for i in range(first, last + 1)]
-
-
-def printed(values, digits):
-    return [f"{value:.{digits}f}".lstrip("0") for value in values]
-
-
-# --- the textbook ---
-
-
-def test_example_3_11():
-    curve = And(5) >> Or(20)
-    assert curve.functions == 100
-    values = [curve(s) for s in tenths(2, 8)]
-    assert printed(values[:6], 3) == [".006", ".047", ".186", ".470", ".802", ".975"]
-    assert printed(values[6:], 4) == [".9996"]
-    assert [f"{(1 / b) ** (1 / r):.3f}" for b, r in ((20, 5), (16, 4))] == ["0.549", "0.500"]
+# --- curves ---
 
 
 @pytest.mark.parametrize(("bands", "rows"), [(20, 5), (16, 4), (1, 1), (100, 2)])
@@ -42,35 +25,6 @@ def test_threshold_is_where_half_of_the_pairs_become_candidates(bands, rows):
     curve = And(rows) >> Or(bands)
     assert curve.threshold() == pytest.approx((1 - 0.5 ** (1 / bands)) ** (1 / rows), abs=1e-12)
     assert curve((1 / bands) ** (1 / rows)) == pytest.approx(1 - (1 - 1 / bands) ** bands)
-
-
-def test_example_3_18():
-    curve = And(4) >> Or(4)
-    expected = [".0064", ".0320", ".0985", ".2275", ".4260", ".6666", ".8785", ".9860"]
-    assert printed([curve(p) for p in tenths(2, 9)], 4) == expected
-    *distances, p1, p2 = curve.amplify((0.2, 0.6, 0.8, 0.4))
-    assert (distances, printed([p1, p2], 4)) == ([0.2, 0.6], [".8785", ".0985"])
-    (fixed,) = curve.fixed_points()
-    assert 0.7 < fixed < 0.8
-    assert curve(fixed) == pytest.approx(fixed, abs=1e-12)
-
-
-def test_example_3_19():
-    curve = Or(4) >> And(4)
-    expected = [".0140", ".1215", ".3334", ".5740", ".7725", ".9015", ".9680", ".9936"]
-    assert printed([curve(p) for p in tenths(1, 8)], 4) == expected
-    *distances, p1, p2 = curve.amplify((0.2, 0.6, 0.8, 0.4))
-    assert (distances, printed([p1, p2], 4)) == ([0.2, 0.6], [".9936", ".5740"])
-
-
-def test_example_3_20():
-    cascade = And(4) >> Or(4) >> Or(4) >> And(4)
-    assert cascade.functions == 256
-    *distances, p1, p2 = cascade.amplify((0.2, 0.8, 0.8, 0.2))
-    assert (distances, printed([p1, p2], 7)) == ([0.2, 0.8], [".9991285", ".0000004"])
-
-
-# --- curves ---
 
 
 def test_curves_compose():

@@ -16,6 +16,7 @@ from commands import SLOW, Commands, complaint, left_in, spawn
 from samples import Row, encode_jsonl, encode_parquet, families, write
 
 import lookalike
+from lookalike.amplify import Curve
 from lookalike.read import Source
 
 ROWS = families(20)
@@ -277,6 +278,79 @@ def test_tune(run: Commands) -> None:
     assert f"the most selective choice is {best.bands} bands of {best.rows} rows" in outcome.out
     assert len(rows) == best.rows
     assert (outcome.code, outcome.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "values", "curve", "collision"),
+    [
+        (("--cascade", "And(4) >> Or(4) >> Or(4) >> And(4)"), 10, "And(4) >> Or(4) >> Or(4) >> And(4)", lambda s: s),
+        (("--cascade", "or(3)"), 10, "Or(3)", lambda s: s),
+        (("--bands", 3, "--rows", 2, "--family", "hyperplanes"), 13, "And(2) >> Or(3)", lambda d: 1 - d / 180),
+        (("--bands", 3, "--rows", 2, "--family", "bits:64"), 11, "And(2) >> Or(3)", lambda d: 1 - d / 64),
+        (
+            ("--bands", 3, "--rows", 2, "--family", "lines:4"),
+            12,
+            "And(2) >> Or(3)",
+            lambda d: lookalike.families.RandomLines(4).collision(d),
+        ),
+    ],
+)
+def test_curve_of_any_cascade_and_family(
+    run: Commands, options: tuple[object, ...], values: int, curve: str, collision: Callable[[float], float]
+) -> None:
+    outcome = run("curve", *options)
+    found = re.findall(r"^([\d.]+) +([\d.e-]+)", outcome.out, re.M)
+    assert len(found) == values
+    for value, p in found:
+        assert float(p) == pytest.approx(Curve.parse(curve)(collision(float(value))), abs=6e-5)
+    half = re.search(r"half of the pairs at \w+ ([\d.]+) become candidates", outcome.out)
+    assert half
+    assert Curve.parse(curve)(collision(float(half[1]))) == pytest.approx(0.5, abs=0.02)
+    assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_curve_with_a_fixed_point_says_so(run: Commands) -> None:
+    assert "fixed point at 0.724" in run("curve", "--bands", 4, "--rows", 4).out
+    assert "fixed" not in run("curve", "--cascade", "And(4)").out
+
+
+def test_curve_that_is_nowhere_one_half(run: Commands) -> None:
+    outcome = run("curve", "--cascade", "Or(1000)", "--family", "lines:1")
+    assert outcome.code == 0
+    assert "half of" not in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "give either --bands and --rows, or a --cascade such as 'And(4) >> Or(4)'."),
+        (("--bands", 3), "give either --bands and --rows, or a --cascade such as 'And(4) >> Or(4)'."),
+        (("--bands", 3, "--rows", 3, "--cascade", "And(1)"), "give either --bands and --rows, or a --cascade"),
+        (("--cascade", "5x20"), "a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got '5x20'."),
+        (("--cascade", "And(4) >>"), "a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got 'And(4) >>'."),
+        (("--cascade", "And(x)"), "And must be an integer of at least 1; got 'x'."),
+        (("--cascade", "Or(0)"), "Or must be an integer of at least 1; got 0."),
+        (("--cascade", "Or(2)", "--family", "simhash"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
+        (("--cascade", "Or(2)", "--family", "bits"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
+        (("--cascade", "Or(2)", "--family", "minhash:3"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
+        (("--cascade", "Or(2)", "--family", "lines:x"), "family must have a number after its colon; got 'lines:x'."),
+        (("--cascade", "Or(2)", "--family", "lines:0"), "width must be a positive number; got 0.0."),
+        (("--cascade", "Or(2)", "--family", "bits:1.5"), "dimensions must be an integer of at least 1; got 1.5."),
+    ],
+)
+def test_curve_that_cannot_be(run: Commands, options: tuple[object, ...], message: str) -> None:
+    outcome = run("curve", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert message in complaint(outcome)
+
+
+def test_tune_for_other_families(run: Commands) -> None:
+    outcome = run("tune", "-t", 20, "--family", "hyperplanes", "--hashes", 128)
+    best = lookalike.choose_bands(20, 128, 0.99, lookalike.families.Hyperplanes())
+    assert "at angle 20 with probability 0.889" in outcome.out
+    assert f"the most selective choice is {best.bands} bands of {best.rows} rows: it finds 99.07%" in outcome.out
+    assert len(re.findall(r"^\d+ +\d+ +\d+ ", outcome.out, re.M)) == best.rows
+    assert "distance must be in [0, 180]; got 200." in complaint(run("tune", "-t", 200, "--family", "hyperplanes"))
 
 
 def test_tune_that_cannot_be(run: Commands) -> None:

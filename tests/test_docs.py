@@ -3,9 +3,11 @@
 import contextlib
 import io
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from commands import Commands
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,6 +26,25 @@ def test_code_prints_what_the_page_says(page: Path, monkeypatch: pytest.MonkeyPa
             exec(compile(code, str(page), "exec"), names)
         if expected:
             assert printed.getvalue() == expected
+
+
+def shown_commands(page: Path) -> list[tuple[str, str]]:
+    """The commands of a page whose output stands below them, with that output."""
+    consoles = re.findall(r"^```console\n(.*?)^```\n", page.read_text(), re.M | re.S)
+    commands = [part for console in consoles for part in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", console, re.M)]
+    return [(command, output) for command, output in commands if output]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_print_what_the_page_says(page: Path, run: Commands) -> None:
+    for command, expected in shown_commands(page):
+        name, *args = shlex.split(command)
+        assert name == "lookalike"
+        assert run(*args).out == expected
+
+
+def test_some_commands_are_shown() -> None:
+    assert any(shown_commands(page) for page in PAGES)
 
 
 def test_links_lead_somewhere() -> None:

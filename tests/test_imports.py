@@ -18,7 +18,7 @@ MODULES_IN_ORDER = """
     pairwise measures exact entities mapreduce
     families.base families.draws families.minhash families.hyperplanes families.lines families.bits families.squares
     families.fields families candidates candidates.banding amplify plan collection candidates.identical
-    candidates.exact verify audit cluster find write cli.progress cli.job cli.curves cli.demo cli.app cli __main__
+    candidates.exact verify audit cluster find write plots cli.progress cli.job cli.curves cli.demo cli.app cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

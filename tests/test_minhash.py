@@ -1,7 +1,6 @@
-"""MinHash: the textbook's signatures, and that ours collide as often as the sets are similar."""
+"""MinHash: sets collide as often as they are similar."""
 
 from fractions import Fraction
-from itertools import permutations
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +15,8 @@ from lookalike.families import MinHash
 from lookalike.families.minhash import PRIME
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import fold_bands, sketch_rows
-from lookalike.measures import jaccard
 from lookalike.plan import Bands, Plan
 
-FIGURE_3_2 = [{"a", "d"}, {"c"}, {"b", "d", "e"}, {"a", "c", "d"}]
-FIGURE_3_4 = [{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}]
 NONE = int(EMPTY)
 
 # How a pair is made: the elements that both have, that only the left has, that only the right has.
@@ -37,59 +33,6 @@ def random_pairs(pairs, shared, left, right, seed=0):
     rows = [row[side] for row in pool for side in sides]
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
     return indptr, np.concatenate(rows)
-
-
-# --- the textbook ---
-
-
-def test_example_3_7():
-    signatures = MinHash.from_permutations(["beadc"]).signatures(FIGURE_3_2)
-    assert ["beadc"[place] for (place,) in signatures.tolist()] == ["a", "c", "b", "a"]
-
-
-def test_example_3_8():
-    family = MinHash.from_functions([lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5])
-    signatures = family.signatures(FIGURE_3_4)
-    assert signatures.tolist() == [[1, 0], [3, 2], [0, 0], [1, 0]]
-    estimates = [family.estimate(signatures[0], signatures[other]) for other in (3, 2, 1)]
-    assert estimates == [1, 1 / 2, 0]
-    assert [jaccard(FIGURE_3_4[0], FIGURE_3_4[other]) for other in (3, 2, 1)] == [2 / 3, 1 / 4, 0]
-
-
-@pytest.mark.parametrize(
-    ("row", "matrix"),
-    [
-        (0, [[1, 1], [NONE, NONE], [NONE, NONE], [1, 1]]),
-        (1, [[1, 1], [NONE, NONE], [2, 4], [1, 1]]),
-        (2, [[1, 1], [3, 2], [2, 4], [1, 1]]),
-        (3, [[1, 0], [3, 2], [2, 0], [1, 0]]),
-        (4, [[1, 0], [3, 2], [0, 0], [1, 0]]),
-    ],
-)
-def test_example_3_8_row_by_row(row, matrix):
-    """After a row the matrix holds the signatures of the rows so far; infinity is that of no element."""
-    family = MinHash.from_functions([lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5])
-    assert family.signatures([{x for x in one if x <= row} for one in FIGURE_3_4]).tolist() == matrix
-
-
-def test_example_3_8b():
-    matrix = ["1010", "1001", "0101", "0101", "0101", "1010", "1010"]
-    columns = [{row for row in range(7) if matrix[row][column] == "1"} for column in range(4)]
-    numbers = ["2376154", "4213675", "3472615"]
-    family = MinHash.from_functions([lambda row, of=of: int(of[row]) for of in numbers])
-    signatures = family.signatures(columns)
-    assert signatures.T.tolist() == [[2, 1, 2, 1], [2, 1, 4, 1], [1, 2, 1, 2]]
-    pairs = [(0, 2), (1, 3), (0, 1), (2, 3)]
-    assert [jaccard(columns[i], columns[j]) for i, j in pairs] == [3 / 4, 3 / 4, 0, 0]
-    assert [family.estimate(signatures[i], signatures[j]) for i, j in pairs] == [2 / 3, 1, 0, 0]
-
-
-def test_example_3_8c():
-    """Over all permutations minhashes agree as often as the sets are similar."""
-    family = MinHash.from_permutations(list(permutations([1, 2, 3])))
-    a, b = family.signatures([{1, 2}, {2, 3}])
-    assert (a == b).tolist().count(True) == 2
-    assert family.estimate(a, b) == jaccard({1, 2}, {2, 3}) == 1 / 3
 
 
 # --- Fast Similarity Sketching ---

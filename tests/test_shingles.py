@@ -1,4 +1,4 @@
-"""Texts to shingles: the readable and the hashed form agree, the textbook's examples, Unicode."""
+"""Texts to shingles: the readable and the hashed form agree, Unicode."""
 
 import unicodedata
 from fractions import Fraction
@@ -17,10 +17,6 @@ from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES
 from lookalike.measures import bag_jaccard, jaccard
 from lookalike.shingles import split_words
 
-SUDZO = (
-    "A spokesperson for the Sudzo Corporation revealed today that studies have shown it is good for people "
-    "to buy Sudzo products."
-)
 SPACES = [*b"\t\n\v\f\r ", 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 KIND_COUNTS = [912861, 25, 39055, 159761, 2410]  # separators, white space, letters, lone letters, marks
 FLAT = PAGES[INDEX].reshape(-1)  # what the table says of every code point
@@ -95,62 +91,6 @@ def test_rows_of_prepared_texts_can_be_picked():
         picked, hashes = shingles.hashes(given, np.array([0, 3]))
         assert np.diff(picked).tolist() == np.diff(indptr)[[0, 3]].tolist()
         assert hashes.tolist() == [*every[: indptr[1]], *every[indptr[3] :]]
-
-
-# --- the textbook ---
-
-
-def test_example_3_3():
-    assert Shingles(k=2).of("abcdabd") == {"ab", "bc", "cd", "da", "bd"}
-    assert Shingles(k=2).sets(["abcdabd"]).sizes.tolist() == [5]
-
-
-def test_example_3_3b():
-    assert Shingles(k=2).of("abcab") == {"ab", "bc", "ca"}
-    assert Shingles(k=2, bag=True).of("abcab") == {"ab": 2, "bc": 1, "ca": 1}
-    assert Shingles(k=2, bag=True).sets(["abcab"]).sizes.tolist() == [4]
-
-
-def test_example_3_4():
-    plane, quarterback = "The plane was ready for touch down", "The quarterback scored a touchdown"
-    kept, removed = Shingles(k=9, space="keep"), Shingles(k=9, space="remove")
-    assert "touchdown" in kept.of(quarterback)
-    assert "touchdown" not in kept.of(plane)
-    assert similarity(kept, plane, quarterback) == 0
-    assert "touchdown" in removed.of(plane) & removed.of(quarterback)
-    assert similarity(removed, plane, quarterback) > 0
-
-
-@pytest.mark.parametrize(("k", "expected"), [(1, 6 / 10), (5, 2 / 8), (9, 0)])
-def test_example_3_4b(k, expected):
-    assert similarity(Shingles(k=k), "editorial", "factorial") == expected
-
-
-def test_example_3_4c():
-    """A change of one word replaces the shingles that touch it, and no others."""
-    which, that = (Shingles(k=3).of(f"The dog {word} chased the cat") for word in ("which", "that"))
-    assert which - that == {"g w", " wh", "whi", "hic", "ich", "ch ", "h c"}
-    assert that - which == {"g t", " th", "tha", "hat", "at ", "t c"} - which
-
-
-def test_example_3_5():
-    shingles = Shingles(k=3, unit="stop")
-    stops = {"a", "for", "the", "that", "have", "it", "is", "to"}
-    found = shingles._stop_shingles(SUDZO)
-    assert found[:3] == ["A spokesperson for", "for the Sudzo", "the Sudzo Corporation"]
-    assert len(found) == len(shingles.of(SUDZO)) == 9
-    assert {shingle.split()[0].lower() for shingle in found} == stops
-    assert shingles.of("Buy Sudzo") == set()
-    assert shingles.sets([SUDZO, "Buy Sudzo"]).sizes.tolist() == [9, 0]
-
-
-def test_example_3_23():
-    shingles = Shingles(k=3, unit="stop", stop_words=frozenset(["I", "that", "you", "for", "your"]))
-    recommended = "I recommend that you buy Sudzo for your laundry."
-    expected = {"I recommend that", "that you buy", "you buy Sudzo", "for your laundry", "your laundry x"}
-    assert shingles.of(f"{recommended} x") == expected
-    assert shingles.of(recommended) == expected - {"your laundry x"}
-    assert shingles.sets([f"{recommended} x", recommended, "Buy Sudzo"]).sizes.tolist() == [5, 4, 0]
 
 
 # --- white space, case, sizes ---

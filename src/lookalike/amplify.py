@@ -5,6 +5,7 @@ probability 1 - (1 - p)**b. `And(5) >> Or(20)` first combines by AND and then by
 """
 
 import math
+import re
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +24,20 @@ class Curve:
 
     def __init__(self, steps: "tuple[And | Or, ...]"):
         self.steps = steps
+
+    @classmethod
+    def parse(cls, text: str) -> "Curve":
+        """From such a text as "And(4) >> Or(4)", as `str` gives it.
+
+        >>> Curve.parse("and(5) >> or(20)")
+        And(5) >> Or(20)
+        """
+        steps = [re.fullmatch(r"\s*(and|or)\s*\((.*)\)\s*", part, re.IGNORECASE) for part in text.split(">>")]
+        if not all(steps):
+            raise UsageError(f"a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got {text!r}.")
+        kinds = {"and": And, "or": Or}
+        made: list[Curve] = [kinds[step[1].lower()](_count(step[2])) for step in steps if step]
+        return reduce(cls.__rshift__, made)
 
     def __rshift__(self, other: "Curve") -> "Curve":
         """This cascade, then the other applied to its results."""
@@ -154,6 +169,13 @@ class Or(Curve):
     def steepness(self, p: np.ndarray) -> np.ndarray:
         slope: np.ndarray = self.count * np.power(1 - p, self.count - 1)
         return slope
+
+
+def _count(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
 def _probabilities(p: Any) -> np.ndarray:

@@ -142,30 +142,47 @@ def clusters(job: "Job", inputs: Inputs) -> None:
     job.finish(find_clusters(job.source(inputs), **job.options))
 
 
-@app.command(epilog=examples("lookalike curve --bands 20 --rows 5 --plot curve.png"))
+FamilyName = Annotated[
+    str, typer.Option("--family", help="What is banded: minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH.")
+]
+
+
+@app.command(
+    epilog=examples(
+        "lookalike curve --bands 20 --rows 5 --plot curve.png",
+        "lookalike curve --cascade 'And(4) >> Or(4) >> Or(4) >> And(4)'",
+        "lookalike curve --bands 11 --rows 9 --family hyperplanes",
+    )
+)
 def curve(
-    bands: Annotated[int, typer.Option(help="How many bands.")],
-    rows: Annotated[int, typer.Option(help="How many minhashes a band.")],
+    bands: Annotated[int | None, typer.Option(help="How many bands.")] = None,
+    rows: Annotated[int | None, typer.Option(help="How many functions a band.")] = None,
+    cascade: Annotated[str | None, typer.Option(help="In place of bands and rows: any ANDs and ORs.")] = None,
+    family: FamilyName = "minhash",
     plot: Annotated[Path | None, typer.Option(help="Draw the curve to a .png, .svg or .pdf file.")] = None,
 ) -> None:
-    """Show how likely a pair of each similarity becomes a candidate."""
-    from lookalike.cli.curves import draw_curve, print_curve
+    """Show how likely a pair of each similarity, or at each distance, becomes a candidate."""
+    from lookalike.cli.curves import cascade_of, show_curve
 
-    if plot is not None:
-        draw_curve(bands, rows, plot)
-    print_curve(bands, rows)
+    show_curve(*cascade_of(bands, rows, cascade), family, plot)
 
 
-@app.command(epilog=examples("lookalike tune --threshold 0.8 --recall 0.99"))
+@app.command(
+    epilog=examples(
+        "lookalike tune --threshold 0.8 --recall 0.99",
+        "lookalike tune --threshold 20 --family hyperplanes",
+    )
+)
 def tune(
-    threshold: Annotated[float, typer.Option("--threshold", "-t", help="Similarity to be found.")],
+    threshold: Annotated[float, typer.Option("--threshold", "-t", help="Similarity, or distance, to be found.")],
     recall: Annotated[float, typer.Option(help="How surely.")] = 0.99,
-    hashes: Annotated[int, typer.Option(help="The most minhashes to use.")] = 512,
+    hashes: Annotated[int, typer.Option(help="The most functions to use.")] = 512,
+    family: FamilyName = "minhash",
 ) -> None:
     """Show the bands and rows that reach a recall at a threshold, and what each costs."""
-    from lookalike.cli.curves import print_choices
+    from lookalike.cli.curves import show_choices
 
-    print_choices(threshold, recall, hashes)
+    show_choices(threshold, recall, hashes, family)
 
 
 @app.command(epilog=examples("lookalike demo"))

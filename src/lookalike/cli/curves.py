@@ -1,68 +1,161 @@
 """The commands on curves: tables and plots of how likely a pair becomes a candidate."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
-from lookalike.amplify import And, Bands, Or, bands_for, choose_bands
-from lookalike.errors import UsageError, fraction, whole
-from lookalike.write import replacing
+from lookalike.amplify import And, Curve, Or, bands_for, choose_bands
+from lookalike.errors import UsageError, whole
+from lookalike.plots import draw_curve, picture
+from lookalike.wording import counted
+
+if TYPE_CHECKING:
+    from lookalike.families import Family
+
+FAMILIES = "minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH"
 
 
-def print_curve(bands: int, rows: int) -> None:
-    """The curve of bands and rows as a table with bars."""
-    curve = And(whole("rows", rows)) >> Or(whole("bands", bands))
-    table = Table("similarity", "candidate with probability", "", box=None, pad_edge=False)
-    for tenth in range(1, 11):
-        p = curve(tenth / 10)
-        table.add_row(f"{tenth / 10:.1f}", f"{p:.4f}" if p >= 1e-4 or p == 0 else f"{p:.1e}", "█" * round(40 * p))
+class Axis(NamedTuple):
+    """What a curve is drawn over: a measure, and the chance of one function to agree at each value of it."""
+
+    measure: str
+    steps: list[float]  # values for a table
+    end: float
+    chance: Callable[[Any], Any]
+    family: "Family | None" = None  # none for minhashes, which need not be imported
+    functions: str = "functions"
+
+
+def axis_of(spec: str) -> Axis:
+    """From the name of a family, with its parameter after a colon."""
+    name, _, given = spec.partition(":")
+    if name == "minhash" and not given:
+        return Axis("similarity", [i / 10 for i in range(1, 11)], 1.0, lambda s: s, None, "minhashes")
+    from lookalike.families import BitSampling, Hyperplanes, RandomLines
+
+    try:
+        parameter = float(given or "nan")
+    except ValueError:
+        raise UsageError(f"family must have a number after its colon; got {spec!r}.") from None
+    family: Family
+    if name == "hyperplanes" and not given:
+        family = Hyperplanes()
+        return Axis("angle", [*range(0, 100, 10), 120, 150, 180], 180.0, family.collision, family)
+    if name == "bits" and given:
+        family = BitSampling(whole("dimensions", parameter))
+        twentieths = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20)
+        places: list[float] = sorted({round(family.farthest * share / 20) for share in twentieths})
+        return Axis("distance", places, family.farthest, family.collision, family)
+    if name == "lines" and given:
+        family = RandomLines(parameter)
+        steps = [parameter * share for share in (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 1.5, 2, 3, 4)]
+        return Axis("distance", steps, 4 * parameter, family.collision, family)
+    raise UsageError(f"family must be {FAMILIES}; got {spec!r}.")
+
+
+def cascade_of(bands: int | None, rows: int | None, cascade: str | None) -> tuple[Curve, str]:
+    """The curve that was asked for, and its name."""
+    if cascade is not None and bands is None and rows is None:
+        curve = Curve.parse(cascade)
+        return curve, str(curve)
+    if cascade is None and bands is not None and rows is not None:
+        curve = And(whole("rows", rows)) >> Or(whole("bands", bands))
+        return curve, f"{counted(bands, 'band')} of {counted(rows, 'row')}"
+    raise UsageError("give either --bands and --rows, or a --cascade such as 'And(4) >> Or(4)'.")
+
+
+def show_curve(curve: Curve, name: str, family: str, plot: Path | None) -> None:
+    """The curve as a table with bars, in words, and as a picture."""
+    axis = axis_of(family)
+
+    def probability(value: Any) -> Any:
+        return curve(axis.chance(value))
+
+    half = half_way(probability, axis.end)
+    if plot is not None:
+        with picture(plot) as axes:
+            draw_curve(axes, probability, min(axis.end, 4 * half) if half and axis.family else axis.end, half)
+            axes.set(xlabel=axis_label(axis), title=name)
+    table = Table(axis.measure, "candidate with probability", "", box=None, pad_edge=False)
+    for value in axis.steps:
+        p = probability(value)
+        table.add_row(f"{value:g}" if axis.family else f"{value:.1f}", shown(p), "█" * round(40 * p))
     console = Console(highlight=False)
-    console.print(f"{bands} bands of {rows} rows, {curve.functions} minhashes")
+    console.print(f"{name}, {curve.functions} {axis.functions}", soft_wrap=True)
     console.print(table)
-    half, estimate = curve.threshold(), (1 / bands) ** (1 / rows)
-    console.print(f"half of the pairs at similarity {half:.3f} become candidates ((1/b)^(1/r) = {estimate:.3f})")
+    for line in describe(curve, axis, half):
+        console.print(line, soft_wrap=True)
 
 
-def draw_curve(bands: int, rows: int, path: Path) -> None:
-    """The same as a picture."""
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise UsageError(f"plot must end in .png, .svg or .pdf; got {str(path)!r}.")
-    curve = And(whole("rows", rows)) >> Or(whole("bands", bands))
-    import matplotlib
-    import numpy as np
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    s = np.linspace(0, 1, 501)
-    figure, axes = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
-    axes.plot(s, curve(s), color="#1f6feb", linewidth=2.2)
-    middle = curve.threshold()
-    axes.plot([middle, middle, 0], [0, 0.5, 0.5], color="#8b949e", linewidth=1, linestyle="--")
-    axes.annotate(f"{middle:.3f}", (middle, 0.02), xytext=(6, 0), textcoords="offset points", color="#57606a")
-    axes.set(xlim=(0, 1), ylim=(0, 1.01), xlabel="Jaccard similarity", ylabel="probability of becoming a candidate")
-    axes.set_title(f"{bands} bands of {rows} rows")
-    axes.spines[["top", "right"]].set_visible(False)
-    with replacing(str(path)) as file:
-        figure.savefig(file, format=path.suffix[1:], dpi=150)
-    pyplot.close(figure)
+def describe(curve: Curve, axis: Axis, half: float | None) -> list[str]:
+    """What there is to know of a curve, in a few lines."""
+    lines = []
+    if half is not None:
+        estimate = ""
+        if axis.family is None and len(curve.steps) == 2 and isinstance(curve.steps[0], And):
+            rows, bands = (step.count for step in curve.steps)
+            estimate = f" ((1/b)^(1/r) = {(1 / bands) ** (1 / rows):.3f})"
+        lines.append(f"half of the pairs at {axis.measure} {half:.3g} become candidates{estimate}")
+    where, slope = curve.steepest()
+    lines.append(f"steepest where one function agrees with probability {where:.3f}: slope {slope:.2f}")
+    fixed = curve.fixed_points()
+    if fixed:
+        points = ", ".join(f"{p:.3f}" for p in fixed)
+        lines.append(f"fixed point at {points}: a pair less likely to agree gets less likely, a likelier one likelier")
+    return lines
 
 
-def print_choices(threshold: float, recall: float, hashes: int) -> None:
-    """For each number of rows the fewest bands that reach the recall."""
-    best = choose_bands(fraction("threshold", threshold), hashes, fraction("recall", recall))
-    table = Table("rows", "bands", "minhashes", f"recall at {threshold:g}", "at half of it", box=None, pad_edge=False)
+def half_way(probability: Callable[[Any], Any], end: float) -> float | None:
+    """Where a rising or falling curve is one half; none if it is nowhere."""
+    low, high = 0.0, end
+    rising = probability(high) > probability(low)
+    if not min(probability(low), probability(high)) < 0.5 < max(probability(low), probability(high)):
+        return None
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (probability(middle) < 0.5) == rising else (low, middle)
+    return (low + high) / 2
+
+
+def axis_label(axis: Axis) -> str:
+    """The measure in full."""
+    labels = {"cosine": "angle in degrees", "hamming": "Hamming distance", "euclidean": "Euclidean distance"}
+    return labels[axis.family.measure] if axis.family else "Jaccard similarity"
+
+
+def shown(p: float) -> str:
+    """A probability with as many digits as it takes to see it."""
+    return f"{p:.4f}" if p >= 1e-4 or p == 0 else f"{p:.1e}"
+
+
+def show_choices(threshold: float, recall: float, hashes: int, family: str) -> None:
+    """For each number of rows the fewest bands that reach the recall, and which of them to take and why."""
+    axis = axis_of(family)
+    best = choose_bands(threshold, hashes, recall, axis.family)
+    chance = float(axis.chance(threshold))
+    far = threshold / 2 if axis.family is None else min(2 * threshold, axis.end)
+    table = Table("rows", "bands", axis.functions, f"recall at {threshold:g}", f"at {far:g}", box=None, pad_edge=False)
     for rows in range(1, best.rows + 1):
-        row: Bands = bands_for(threshold, rows, recall)
-        low = row.curve(threshold / 2)
-        table.add_row(str(rows), str(row.bands), str(row.hashes), f"{row.recall:.4f}", f"{low:.2g}")
+        row = bands_for(chance, rows, recall)
+        false = shown(row.curve(axis.chance(far)))
+        table.add_row(str(rows), str(row.bands), str(row.hashes), f"{row.recall:.4f}", false)
     console = Console(highlight=False)
-    console.print(f"bands and rows that find a pair of similarity {threshold:g} with probability {recall:g} or more")
+    lines = [
+        f"one of the {axis.functions} agrees on a pair at {axis.measure} {threshold:g} with probability {chance:.3g};",
+        f"these bands and rows find such a pair with probability {recall:g} or more, and one at {far:g} as often as",
+        "the last column says:",
+    ]
+    console.print("\n".join(lines), soft_wrap=True)
     console.print(table)
-    console.print(
-        f"more rows let fewer false candidates through and cost more minhashes; of at most {hashes} minhashes\n"
-        f"the most selective choice is {best.bands} bands of {best.rows} rows. `pairs`, `dedup` and `clusters`\n"
-        "look at the data and take the choice that costs least.",
-        soft_wrap=True,
-    )
+    lines = [
+        f"more rows let fewer false candidates through and cost more {axis.functions}. Of at most {hashes}",
+        f"the most selective choice is {counted(best.bands, 'band')} of {counted(best.rows, 'row')}: it finds "
+        f"{best.recall:.2%} of the pairs at {threshold:g},",
+        f"and {best.curve(axis.chance(far)):.2%} of those at {far:g} are compared in vain.",
+    ]
+    if axis.family is None:
+        lines.append("`pairs`, `dedup` and `clusters` look at the data and take the choice that costs least.")
+    console.print("\n".join(lines), soft_wrap=True)

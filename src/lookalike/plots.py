@@ -1,0 +1,48 @@
+"""Pictures of curves, by matplotlib."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lookalike.errors import UsageError
+from lookalike.write import replacing
+
+BLUE, ORANGE, GREEN, GREY, INK = "#1f6feb", "#d9730d", "#2da44e", "#8b949e", "#57606a"
+SUFFIXES = (".png", ".svg", ".pdf")
+
+
+@contextmanager
+def picture(path: Path, panels: tuple[int, int] = (1, 1), size: tuple[float, float] = (6.4, 4.2)) -> Iterator[Any]:
+    """Axes to draw on, panels rows x columns of them; the picture is written when all went well."""
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"plot must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {str(path)!r}.")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    style: Any = {"svg.fonttype": "none", "svg.hashsalt": "lookalike", "font.size": 10, "axes.edgecolor": GREY}
+    with matplotlib.rc_context(style):
+        figure, axes = pyplot.subplots(*panels, figsize=size, layout="constrained")
+        try:
+            for one in np.atleast_1d(axes).flat:
+                one.spines[["top", "right"]].set_visible(False)
+            yield axes
+            metadata = {"Date": None} if path.suffix == ".svg" else {}
+            with replacing(str(path)) as file:
+                figure.savefig(file, format=path.suffix[1:], dpi=150, metadata=metadata)
+        finally:
+            pyplot.close(figure)
+
+
+def draw_curve(axes: Any, probability: Callable[[np.ndarray], np.ndarray], end: float, half: float | None) -> None:
+    """The probability of becoming a candidate over [0, end], and where it is one half."""
+    x = np.linspace(0, end, 501)
+    axes.plot(x, probability(x), color=BLUE, linewidth=2.2)
+    axes.set(xlim=(0, end), ylim=(0, 1.01), ylabel="probability of becoming a candidate")
+    if half is not None:
+        axes.plot([half, half, 0], [0, 0.5, 0.5], color=GREY, linewidth=1, linestyle="--")
+        axes.annotate(f"{half:.3g}", (half, 0.5), xytext=(10, -4), textcoords="offset points", color=INK)

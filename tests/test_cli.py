@@ -350,7 +350,7 @@ def test_tune_for_other_families(run: Commands) -> None:
     assert "at angle 20 with probability 0.889" in outcome.out
     assert f"the most selective choice is {best.bands} bands of {best.rows} rows: it finds 99.07%" in outcome.out
     assert len(re.findall(r"^\d+ +\d+ +\d+ ", outcome.out, re.M)) == best.rows
-    assert "distance must be in [0, 180]; got 200." in complaint(run("tune", "-t", 200, "--family", "hyperplanes"))
+    assert "threshold must be in [0, 180]; got 200." in complaint(run("tune", "-t", 200, "--family", "hyperplanes"))
 
 
 def test_tune_that_cannot_be(run: Commands) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.entities import match_fraction, points
-from lookalike.errors import UsageError
+from lookalike.errors import DataError, UsageError
 from lookalike.measures import edit
 
 words = st.text("abc", max_size=6)
@@ -41,8 +41,8 @@ def test_penalty(a, b, penalty):
 
 @given(words, words, st.sampled_from([0, 0.5, 1, 2, 9]))
 def test_values_known_to_go_together(a, b, distance):
-    """In either order; other values are not touched."""
-    expected = max(0, 100 - 4 * distance**2)
+    """In either order; other values are not touched, nor are equal ones."""
+    expected = max(0, 100 - 4 * distance**2) if a != b else 100
     assert points(a, b, alike={(a, b): distance}) == points(b, a, alike={(a, b): distance}) == expected
     assert points(a, b + "d", alike={(a, b): distance}) == points(a, b + "d")
 
@@ -54,6 +54,26 @@ def test_the_order_of_the_record_goes_first():
 
 def test_empty_fields():
     assert (points("", ""), points("", "a"), points("", "abcde")) == (100, 96, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "kind", "message"),
+    [
+        (("a", "b"), {"penalty": -4}, UsageError, "penalty must be a number from 0 on; got -4."),
+        (("a", "b"), {"penalty": math.nan}, UsageError, "penalty must be a number from 0 on; got nan."),
+        (("a", None), {}, DataError, "fields must be texts; got 'a' and None."),
+        (
+            ("a", "b"),
+            {"alike": {("b", "a"): -1}},
+            UsageError,
+            "alike must hold numbers from 0 on; got -1 for 'a' and 'b'.",
+        ),
+    ],
+)
+def test_points_that_cannot_be(fields, options, kind, message):
+    with pytest.raises(kind) as error:
+        points(*fields, **options)
+    assert str(error.value) == message
 
 
 # --- true matches ---
@@ -80,7 +100,14 @@ def test_match_fraction_beyond_the_two_means(perfect, random):
     step = random - perfect
     assert match_fraction(perfect - step, perfect=perfect, random=random) == 1
     assert match_fraction(random + step, perfect=perfect, random=random) == 0
-    assert match_fraction(-math.copysign(math.inf, step), perfect=perfect, random=random) == 1
+
+
+@pytest.mark.parametrize("given", [(math.nan, 1, 2), (1, math.inf, 2), (1, 2, -math.inf)])
+def test_means_that_are_none(given):
+    observed, perfect, random = given
+    with pytest.raises(UsageError) as error:
+        match_fraction(observed, perfect=perfect, random=random)
+    assert str(error.value) == f"means must be finite numbers; got {observed!r}, {perfect!r} and {random!r}."
 
 
 @pytest.mark.parametrize("mean", [0, 7, 4.5])

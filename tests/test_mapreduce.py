@@ -21,7 +21,8 @@ from lookalike.mapreduce import (
 
 PRIME = 31
 
-lines = st.lists(st.tuples(st.integers(1, PRIME - 1), st.integers(0, PRIME - 1)), min_size=1, max_size=6)
+line = st.tuples(st.integers(1, PRIME - 1), st.integers(0, PRIME - 1))  # a and b of a x + b
+lines = st.lists(line, min_size=1, max_size=6)
 columns = st.lists(st.sets(st.integers(0, 12), max_size=6), max_size=7)  # the rows in which each has a 1
 seeds = st.integers(0, 2**32 - 1)
 
@@ -124,8 +125,7 @@ def test_functions_may_be_an_iterator():
 @given(st.integers(1, 3), st.integers(1, 4), st.data())
 def test_candidates_are_those_of_the_curve(rows, bands, data):
     """Of minhashes, columns without any 1 among them, which are not alike."""
-    functions = functions_of(data.draw(st.lists(st.just((1, 0)) | lines.map(lambda drawn: drawn[0]), min_size=rows * bands,
-                                                max_size=rows * bands)))  # fmt: skip
+    functions = functions_of(data.draw(st.lists(line, min_size=rows * bands, max_size=rows * bands)))
     sets = data.draw(columns)
     found = candidates(run(map_rows(functions), reduce_minima, rows_of(sets)), rows)
     left, right = (And(rows) >> Or(bands)).candidates(MinHash.from_functions(functions), sets)

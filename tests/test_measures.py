@@ -55,8 +55,7 @@ CASES = [
     for options in OPTIONS.get(name, [{}])
 ]
 METRICS = [case for case in CASES if MEASURES[case.values[0]].metric and case.values[1] != {"union": "sum"}]
-# How far from its twin a measure may be; (0, 0) where it is counted. The norms' least numbers are whole multiples of
-# LEAST, the angle is in degrees.
+# How far from its twin a measure may be; not at all where it is counted. The angle is in degrees.
 NORM = {"rel_tol": 1e-13, "abs_tol": 4 * LEAST}
 TOLERANCE = dict.fromkeys(("minkowski", "euclidean", "manhattan", "chebyshev"), NORM)
 TOLERANCE |= {"cosine": {"rel_tol": 0, "abs_tol": 1e-12}, "cosine_similarity": {"rel_tol": 0, "abs_tol": 1e-14}}
@@ -96,6 +95,9 @@ def long_strings(draw):
     return out
 
 
+LAYOUTS = (np.ascontiguousarray, np.asfortranarray, lambda matrix: np.repeat(matrix, 2, axis=1)[:, ::2])
+
+
 @st.composite
 def matrices(draw, least=0):
     """Vectors of every type and layout, some of them equal."""
@@ -106,9 +108,7 @@ def matrices(draw, least=0):
         elements = st.one_of(st.sampled_from(MAGNITUDES), st.floats(-9, 9), elements)
     matrix = draw(arrays(dtype, shape, elements=elements, fill=elements))
     matrix = matrix[draw(st.lists(st.integers(0, shape[0] - 1), min_size=shape[0], max_size=shape[0]))]
-    return draw(st.sampled_from((np.ascontiguousarray, np.asfortranarray, lambda m: np.repeat(m, 2, axis=1)[:, ::2])))(
-        matrix
-    )
+    return draw(st.sampled_from(LAYOUTS))(matrix)
 
 
 def no_zeros(matrix):
@@ -254,6 +254,9 @@ def test_vectors_without_dimensions_are_no_way_apart(r):
         ([LARGEST], [0], 2, LARGEST),
         ([LARGEST], [-LARGEST], 2, INFINITE),
         ([LARGEST], [-LARGEST], INFINITE, INFINITE),
+        ([LARGEST, 1e300], [-LARGEST, 0], 1, INFINITE),
+        ([LARGEST, 1e300], [-LARGEST, 0], 2, INFINITE),
+        ([LARGEST, 1e300], [-LARGEST, 0], 1000, INFINITE),
         ([LARGEST, LARGEST], [0, 0], 1, INFINITE),
         ([LARGEST, LARGEST], [0, 0], 2, INFINITE),
         ([LARGEST, LARGEST], [0, 0], INFINITE, LARGEST),
@@ -261,6 +264,22 @@ def test_vectors_without_dimensions_are_no_way_apart(r):
 )
 def test_norms_neither_overflow_nor_vanish(x, y, r, wanted):
     assert minkowski(x, y, r) == minkowski(y, x, r) == pytest.approx(wanted, rel=1e-15, abs=0)
+
+
+@given(st.lists(st.integers(-(2**40), 2**40), max_size=9))
+@example([1, 26])
+def test_whole_numbers_are_a_whole_number_of_steps_apart(x):
+    """So that a threshold that is a whole number keeps what is just as far apart."""
+    zero = [0] * len(x)
+    assert manhattan(x, zero) == manhattan(zero, x) == sum(map(abs, x))
+    assert chebyshev(x, zero) == max(map(abs, x), default=0)
+
+
+@pytest.mark.parametrize(
+    ("x", "length"), [([3, 4], 5), ([2, 10, 11], 15), ([2, 7, 26], 27), ([2, 18, 39], 43), ([1] * 9, 3), ([3] * 49, 21)]
+)
+def test_whole_lengths(x, length):
+    assert euclidean(x, [0] * len(x)) == length
 
 
 def test_named_norms():
@@ -289,16 +308,30 @@ def test_small_angles_keep_their_digits(zeros):
     assert cosine([1, small], [-1, 0]) == pytest.approx(180 - degrees, rel=1e-15)
 
 
-@given(matrices(least=1).map(no_zeros), st.integers(-40, 40))
-def test_an_angle_does_not_depend_on_lengths(matrix, power):
+moderate = st.one_of(st.just(0.0), st.floats(1e-200, 1e200), st.floats(-1e200, -1e-200))
+
+
+@given(st.lists(st.tuples(moderate, moderate), max_size=5), st.integers(-99, 99))
+def test_an_angle_does_not_depend_on_lengths(coordinates, power):
     """A vector and its multiple have no angle, a vector and its opposite the greatest."""
-    x, y = matrix[0].astype(float), matrix[-1].astype(float)
+    x, y = np.array([*coordinates, (1, 1)]).T
     scale = 2.0**power
-    if all(abs(value) in (0, *(min(max(abs(value), 1e-290), 1e290),)) for value in (*x, *y)):  # scaled without rounding
-        assert cosine(x * scale, y) == cosine(x, y)
-        assert cosine_similarity(x, y * scale) == cosine_similarity(x, y)
-        assert cosine(x, x * scale) == 0
-        assert cosine(x, -scale * x) == 180
+    assert cosine(x * scale, y) == cosine(x, y * scale) == cosine(x, y)
+    assert cosine_similarity(x * scale, y) == cosine_similarity(x, y * scale) == cosine_similarity(x, y)
+    assert cosine(x, x * scale) == 0
+    assert cosine(x, -x * scale) == 180
+
+
+def test_no_cosine_is_beyond_one():
+    """The sums of squares are rounded, up or down."""
+    matrix = np.random.default_rng(1).normal(size=(500, 3))
+    rows = np.arange(500)
+    of = MEASURES["cosine_similarity"].rows
+    same, opposite = of(matrix, rows, rows), of(np.vstack((matrix, -matrix)), rows, rows + 500)
+    assert same.max() == 1
+    assert opposite.min() == -1
+    assert same.min() == pytest.approx(1, rel=1e-15)
+    assert opposite.max() == pytest.approx(-1, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -327,9 +360,9 @@ def test_hamming_of_any_symbols():
     assert hamming([1, 2.0, INFINITE], (True, 2, INFINITE)) == 0
     assert hamming(np.array([1, 2, 3]), [1, 0, 3]) == 1
     assert type(hamming(np.array([1, 2, 3]), np.array([1, 0, 0]))) is int
-    words = np.array([["a", "b"], ["a", "c"], ["\U0001f600", "b"]])
+    words = ["ab", "ac", "\U0001f600b"]
     assert MEASURES["hamming"].rows(words, [0, 0, 1], [1, 2, 2]).tolist() == [1, 1, 2]
-    assert MEASURES["hamming"].rows(words.astype(object), [0, 0, 1], [1, 2, 2]).tolist() == [1, 1, 2]
+    assert MEASURES["hamming"].rows(np.array([[True, False], [True, True]]), [0], [1]).tolist() == [1]
 
 
 def test_hamming_takes_what_is_infinite():
@@ -635,6 +668,13 @@ NO_MOVES = "moves must be one of indel, levenshtein, transpositions; got {}."
 NO_UNION = "union must be one of max, sum; got {}."
 
 
+def fails(error, message, call, *args, **options):
+    """The call must raise just this error."""
+    with pytest.raises(error) as raised:
+        call(*args, **options)
+    assert (type(raised.value), str(raised.value)) == (error, message)
+
+
 @pytest.mark.parametrize("given", ["abc", b"abc", {1: 2}, None, 5, range(3)])
 def test_what_is_no_set(given):
     message = NOT_SETS.format(type(given).__name__)
@@ -647,13 +687,6 @@ def test_what_is_no_set(given):
 def test_what_is_no_bag(given):
     for x, y in ((given, [1]), ([1], given)):
         fails(UsageError, NOT_BAGS.format(type(given).__name__), bag_jaccard, x, y)
-
-
-def fails(error, message, call, *args, **options):
-    """The call must raise just this error."""
-    with pytest.raises(error) as raised:
-        call(*args, **options)
-    assert (type(raised.value), str(raised.value)) == (error, message)
 
 
 def test_sets_of_every_kind():
@@ -672,6 +705,7 @@ def test_sets_of_every_kind():
         ([1, None], "real"),
         ([1j, 2], "real"),
         ([[1, 2]], "real"),
+        ([1, [2]], "real"),
         (5, "real"),
         ({1, 2}, "real"),
         ([1, NAN], "finite"),
@@ -740,8 +774,14 @@ def test_what_has_no_hamming_distance():
     fails(DataError, "x and y must not hold nan.", hamming, [NAN, 1], [1, 1])
     fails(DataError, "x and y must not hold nan.", hamming, np.array([1.0]), np.array([NAN]))
     rows = MEASURES["hamming"].rows
-    fails(DataError, "vectors must be the rows of a matrix; got 1 dimensions.", rows, ["ab", "cd"], [0], [1])
-    fails(DataError, "vectors must be the rows of a matrix; got 3 dimensions.", rows, [[[1]]], [0], [0])
+    no_matrix = "vectors must be the rows of a matrix of real numbers; got {}."
+    fails(DataError, no_matrix.format("3 dimensions of int64"), rows, [[[1]]], [0], [0])
+    fails(DataError, no_matrix.format("2 dimensions of <U21"), rows, [[1, "1"], ["1", 1]], [0], [0])
+    fails(DataError, no_matrix.format("2 dimensions of <U1"), rows, np.array([["a"], ["b"]]), [0], [0])
+    fails(DataError, "vectors must all have one length.", rows, [[1, 2], [3]], [0], [0])
+    fails(DataError, "vectors must all have one length.", rows, ["ab", "c"], [0], [0])
+    fails(DataError, "items must be vectors or strings; got one string.", rows, "ab", [0], [0])
+    fails(DataError, "items must all be strings, or none of them.", rows, ["ab", [1, 2]], [0], [0])
     fails(DataError, "vectors must not hold nan.", rows, [[1, NAN], [1, 2]], [1, 0], [1, 1])
     fails(DataError, "vectors must not hold nan.", rows, [[1, NAN], [1, 2]], [1, 1], [1, 0])
     assert rows([[1, NAN], [1, 2]], [1], [1]).tolist() == [0]

@@ -172,5 +172,5 @@ def test_errors_of_parameters(options):
 
 
 def test_signatures_of_different_lengths_have_no_estimate():
-    with pytest.raises(UsageError, match=r"^signatures must have one length; got 2 and 3"):
+    with pytest.raises(UsageError, match=r"^signatures must have one length; got shapes \(2,\) and \(3,\)"):
         MinHash().estimate(np.zeros(2, np.uint64), np.zeros(3, np.uint64))

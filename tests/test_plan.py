@@ -1,5 +1,6 @@
 """Plans: what they promise, say and expect."""
 
+import math
 import random
 from collections import Counter
 from fractions import Fraction
@@ -11,7 +12,21 @@ from lookalike import And, Or, Sets, Shingles, find_pairs
 from lookalike.amplify import Bands, bands_for
 from lookalike.collection import band_keys
 from lookalike.errors import UsageError
-from lookalike.plan import MOST_HASHES, SAMPLE, Plan, fit, make_plan
+from lookalike.families import BitSampling, Hyperplanes, RandomLines
+from lookalike.measures import MEASURES
+from lookalike.plan import (
+    BAND,
+    CANDIDATE,
+    DRAW,
+    ELEMENT,
+    MOST_HASHES,
+    SAMPLE,
+    SAMPLE_HASHES,
+    Plan,
+    cheapest_bands,
+    fit,
+    make_plan,
+)
 from lookalike.run import Run
 
 
@@ -95,6 +110,116 @@ def test_candidates_are_the_pairs_that_share_a_band():
 def band_keys_of(texts, plan):
     sets = Shingles(k=1, unit="word").sets(texts)
     return band_keys(plan, sets.indptr, sets.elements)
+
+
+# --- bands of any family ---
+
+
+def clustered(items, dimensions, spread, seed=1):
+    """Points about twenty centres."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(20, dimensions))
+    return centres[rng.integers(0, 20, items)] + rng.normal(scale=spread, size=(items, dimensions))
+
+
+# A family to look at the sample with, the functions of the same family that are then run, a threshold, a sample.
+OTHERS = {
+    "Hyperplanes": (
+        Hyperplanes(SAMPLE_HASHES),
+        lambda hashes: Hyperplanes(hashes, seed=5),
+        25,
+        clustered(SAMPLE, 8, 0.3),
+    ),
+    "RandomLines": (
+        RandomLines(4.0, SAMPLE_HASHES),
+        lambda hashes: RandomLines(4.0, hashes, seed=5),
+        1.0,
+        clustered(SAMPLE, 8, 0.3),
+    ),
+    "BitSampling": (
+        BitSampling(64, 256, repeat=True),
+        lambda hashes: BitSampling(64, hashes, seed=5, repeat=True),
+        6,
+        (clustered(SAMPLE, 64, 0.3) > 0).astype(np.uint8),
+    ),
+}
+
+
+def shares_of(family, sample):
+    """On what share of the functions each pair of the sample agrees."""
+    signatures = family.signatures(sample)
+    return np.concatenate([(signatures[:i] == signatures[i]).mean(axis=1) for i in range(1, len(signatures))])
+
+
+def costs(family, chance, recall, sample, items, size):
+    """{bands: (what they cost, the share of pairs that are candidates)} for each number of rows that is possible."""
+    shares = shares_of(family, sample)
+    found = {}
+    for rows in range(1, MOST_HASHES + 1):
+        bands = bands_for(chance, rows, recall)
+        if bands.hashes > MOST_HASHES:
+            break
+        rate = float(np.mean(1 - (1 - shares**rows) ** bands.bands))
+        hashing = DRAW * items * (size + bands.hashes * (1 + math.log(bands.hashes)))
+        candidates = items * (items - 1) / 2 * rate
+        found[bands] = hashing + BAND * items * bands.bands + candidates * (CANDIDATE + ELEMENT * size), rate
+    return found
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("items", [100, 10_000, 1_000_000])
+def test_cheapest_bands_of_other_families(name, recall, items):
+    """Of all bands that reach the recall at the threshold they cost least, and the rate is the curve's mean."""
+    family, _, threshold, sample = OTHERS[name]
+    chance, size = family.chance(threshold), float(sample.shape[1])
+    bands, rate = cheapest_bands(family, chance, recall, sample, items, size)
+    assert bands.recall == pytest.approx(bands.curve(chance))
+    assert bands.recall >= recall - 1e-12
+    assert bands.hashes <= MOST_HASHES
+    every = costs(family, chance, recall, sample, items, size)
+    assert bands == min(every, key=lambda bands: every[bands][0])
+    assert rate == pytest.approx(every[bands][1], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_larger_collections_get_more_rows_in_other_families(name):
+    family, _, threshold, sample = OTHERS[name]
+    chance = family.chance(threshold)
+    rows = [cheapest_bands(family, chance, 0.9, sample, items, 64.0)[0].rows for items in (100, 10_000, 1_000_000)]
+    assert rows == sorted(rows)
+    assert rows[0] < rows[-1]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_expected_candidates_of_other_families(name):
+    """Run with other functions the bands find about as many candidates in the sample, and most close pairs."""
+    family, make, threshold, sample = OTHERS[name]
+    bands, rate = cheapest_bands(family, family.chance(threshold), 0.9, sample, 10_000, float(sample.shape[1]))
+    left, right = bands.curve.candidates(make(bands.hashes), sample)
+    expected = rate * SAMPLE * (SAMPLE - 1) / 2
+    assert len(left) > 100
+    assert expected / 2 < len(left) < expected * 2
+    every = np.triu_indices(SAMPLE, 1)
+    measure = MEASURES[family.measure]
+    close = np.count_nonzero(measure.rows(sample, *every) <= threshold)
+    assert close > 100
+    assert np.count_nonzero(measure.rows(sample, left, right) <= threshold) > 0.9 * close
+
+
+@pytest.mark.parametrize("items", [0, 1])
+def test_samples_of_vectors_that_tell_nothing(items):
+    family = Hyperplanes(SAMPLE_HASHES)
+    bands, rate = cheapest_bands(family, family.chance(20), 0.9, np.ones((items, 3)), 1000, 3.0)
+    assert bands.recall >= 0.9
+    assert rate == 0
+
+
+def test_chances_too_small_for_bands():
+    family = Hyperplanes(8)
+    with pytest.raises(UsageError) as error:
+        cheapest_bands(family, family.chance(179.5), 0.99, np.ones((2, 3)), 1000, 3.0)
+    assert str(error.value) == "recall 0.99 takes more than 512 functions that agree with probability 0.00278."
 
 
 # --- what a plan says ---

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lookalike.errors import UsageError, fraction, whole
+from lookalike.errors import UsageError, fraction, whole, within
 
 if TYPE_CHECKING:
     from lookalike.families import Family
@@ -45,7 +45,7 @@ class Curve:
 
     def __call__(self, p: Any) -> Any:
         """The probability that the cascade agrees; scalars and arrays alike."""
-        values = _probabilities(p)
+        values = within("p", p, 1)
         for step in self.steps:
             values = step.apply(values)
         return values if np.ndim(p) else float(values)
@@ -75,7 +75,7 @@ class Curve:
 
     def slope(self, p: Any) -> Any:
         """The derivative of the curve, by the chain rule."""
-        values = _probabilities(p)
+        values = within("p", p, 1)
         slope = np.ones_like(values)
         for step in self.steps:
             slope = slope * step.steepness(values)
@@ -114,24 +114,30 @@ class Curve:
         >>> list(zip(left.tolist(), right.tolist()))
         [(0, 1), (0, 3), (2, 3)]
         """
+        return self.pairs(family.signatures(items))
+
+    def pairs(self, signatures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same for given signatures, items x functions."""
         from lookalike.candidates.banding import pairs_in_bands
         from lookalike.families.base import as_keys
+        from lookalike.run import Run
 
-        if family.hashes < self.functions:
-            raise UsageError(f"{self} takes {self.functions} functions; the family has {family.hashes}.")
+        keys = as_keys(signatures)
+        if keys.shape[1] < self.functions:
+            raise UsageError(f"{self} takes {self.functions} functions; there are {keys.shape[1]}.")
         steps = list(self.steps)
         rows = steps.pop(0).count if isinstance(steps[0], And) else 1
         bands = steps.pop(0).count if steps and isinstance(steps[0], Or) else 1
+        threads = Run(1 if steps else None)  # many small parts are done sooner than threads are started
 
-        def run(steps: "list[And | Or]", signatures: np.ndarray) -> np.ndarray:
+        def run(steps: "list[And | Or]", part: np.ndarray) -> np.ndarray:
             if not steps:
-                return pairs_in_bands(signatures, bands, rows)
+                return pairs_in_bands(part, bands, rows, threads)
             *inner, last = steps
-            parts = (run(inner, part) for part in np.hsplit(signatures, last.count))
-            return reduce(np.union1d if isinstance(last, Or) else np.intersect1d, parts)
+            found = (run(inner, smaller) for smaller in np.hsplit(part, last.count))
+            return reduce(np.union1d if isinstance(last, Or) else np.intersect1d, found)
 
-        signatures = as_keys(family.signatures(items)[:, : self.functions])
-        left, right = np.divmod(run(steps, signatures), max(1, len(signatures)))
+        left, right = np.divmod(run(steps, keys[:, : self.functions]), max(1, len(keys)))
         return left, right
 
     def __repr__(self) -> str:
@@ -178,14 +184,6 @@ def _count(text: str) -> Any:
         return text
 
 
-def _probabilities(p: Any) -> np.ndarray:
-    values = np.asarray(p, dtype=float)
-    outside = ~((values >= 0) & (values <= 1))
-    if outside.any():
-        raise UsageError(f"p must be in [0, 1]; got {values[outside].flat[0]:g}.")
-    return values
-
-
 class Bands(NamedTuple):
     """Bands of rows, and the probability that a pair right at the threshold shares a band."""
 
@@ -224,14 +222,15 @@ def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, fami
     (11, 9)
     """
     p, recall = family.chance(threshold) if family else fraction("threshold", threshold), fraction("recall", recall)
-    hashes = whole("hashes", hashes)
+    most = family.most if family else math.inf
+    hashes = int(min(whole("hashes", hashes), most))
     if recall == 1 and p < 1:
         raise UsageError("recall 1 takes an exact method, not bands: method='exact', or a recall under 1.")
     fitting = [b for rows in range(1, hashes + 1) if (b := bands_for(p, rows, recall)).hashes <= hashes]
     if not fitting:
-        most = Or(hashes)(p)
+        hint = "Raise hashes, or lower the recall." if hashes < most else "There are no more; lower the recall."
         raise UsageError(
             f"recall {recall:g} at threshold {threshold:g} takes more than {hashes} hashes; "
-            f"{hashes} reach {most:.4g} at most. Raise hashes, or lower the recall."
+            f"{hashes} reach {Or(hashes)(p):.4g} at most. {hint}"
         )
     return fitting[-1]

@@ -1,8 +1,13 @@
 """What can go wrong, in one line each: the name, the rule, the value got, and a hint."""
 
+import math
 import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 LARGEST_SEED = (1 << 64) - 1
 
@@ -47,6 +52,29 @@ def fraction(name: str, value: object, given: object = None) -> float:
     hint = f" Did you mean {number / 100:g}?" if 10 <= number <= 100 else ""
     shown = value if given is None else given
     raise UsageError(f"{name} must be in (0, 1]; got {shown!r}.{hint}")
+
+
+def positive(name: str, value: object) -> float:
+    """`value` as a finite number over 0."""
+    number = _number(value)
+    if number is None or not 0 < number < math.inf:
+        raise UsageError(f"{name} must be a positive number; got {value!r}.")
+    return number
+
+
+def within(name: str, value: Any, high: float) -> "np.ndarray":
+    """One number or many as an array; each must be finite and in [0, high]."""
+    import numpy as np  # which this module can do without otherwise
+
+    end = f"{high:g}]" if high < math.inf else "infinity)"
+    try:
+        numbers = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} must be a number in [0, {end}; got {value!r}.") from None
+    outside = ~((numbers >= 0) & (numbers <= high) & (numbers < math.inf))
+    if outside.any():
+        raise UsageError(f"{name} must be in [0, {end}; got {numbers[outside].flat[0]:g}.")
+    return numbers
 
 
 def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:

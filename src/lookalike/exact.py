@@ -22,13 +22,16 @@ def as_string(elements: Iterable[Any], order: Sequence[Any] | None = None) -> li
     >>> as_string({"d", "a", "b"}), as_string({"d", "a", "b"}, order="dcba")
     (['a', 'b', 'd'], ['d', 'b', 'a'])
     """
+    distinct = set(elements)
     if order is None:
-        return sorted(set(elements))
+        return sorted(distinct)
     places = {element: place for place, element in enumerate(order)}
-    missing = [element for element in elements if element not in places]
+    if len(places) < len(order):
+        raise DataError("the order must hold each element once.")
+    missing = sorted(map(repr, distinct - places.keys()))
     if missing:
-        raise DataError(f"the order must hold all elements; {missing[0]!r} is not in it.")
-    return sorted(set(elements), key=places.__getitem__)
+        raise DataError(f"the order must hold all elements; {missing[0]} is not in it.")
+    return sorted(distinct, key=places.__getitem__)
 
 
 def longest(length: int, J: Threshold) -> int:
@@ -79,7 +82,7 @@ def probes(length: int, J: Threshold, by: str = "position") -> list[tuple[int, .
     [(1, 1, 8), (1, 1, 9), (1, 2, 9), (1, 1, 10), (2, 1, 8)]
     """
     choice("by", by, ("position", "length"))
-    similarity = _similarity(J)
+    length, similarity = whole("length", length), _similarity(J)
     found: list[tuple[int, ...]] = []
     for i in range(1, prefix(length, J) + 1):
         p = length - i
@@ -95,4 +98,4 @@ def probes(length: int, J: Threshold, by: str = "position") -> list[tuple[int, .
 
 
 def _similarity(J: Threshold) -> Fraction:
-    return Fraction(*exact_fraction(J))
+    return Fraction(*exact_fraction(J, "J"))

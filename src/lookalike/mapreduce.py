@@ -9,9 +9,13 @@ give what these functions give.
     compare    = run(map_pairs, reduce_pairs, buckets)             each column with which later ones
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
+
+from lookalike.errors import whole
+
+EMPTY = (1 << 64) - 1  # the value of an item that is in no bucket
 
 Pair = tuple[Any, Any]
 Map = Callable[[Any, Any], Iterable[Pair]]
@@ -54,10 +58,17 @@ def reduce_minima(column: Any, numbers: list[tuple[int, ...]]) -> Iterator[Pair]
 
 
 def map_bands(rows: int) -> Map:
-    """(column, signature) to ((band, the band's values), column), for bands of so many rows."""
+    """(column, signature) to ((band, the band's values), column), for bands of so many rows.
 
-    def of_column(column: Any, signature: tuple[int, ...]) -> Iterator[Pair]:
-        return (((start // rows, signature[start : start + rows]), column) for start in range(0, len(signature), rows))
+    Values that make no whole band are left out, and so are bands with a value that is EMPTY, which agrees with nothing.
+    """
+    whole("rows", rows)
+
+    def of_column(column: Any, signature: Sequence[int]) -> Iterator[Pair]:
+        for band in range(len(signature) // rows):
+            values = tuple(signature[band * rows : (band + 1) * rows])
+            if EMPTY not in values:
+                yield (band, values), column
 
     return of_column
 

@@ -174,7 +174,10 @@ def _of_two(measure: Callable[..., np.ndarray], x: Sequence[float], y: Sequence[
 
 
 def _vector(name: str, given: Sequence[float]) -> np.ndarray:
-    vector = np.asarray(given)
+    try:
+        vector = np.asarray(given)
+    except ValueError:
+        vector = np.zeros((0, 0))  # ragged
     if vector.ndim != 1 or vector.dtype.kind not in "biuf":
         raise DataError(f"{name} must be a vector of real numbers; got {given!r}.")
     if not np.isfinite(vector).all():
@@ -232,9 +235,9 @@ class Measure(NamedTuple):
         >>> MEASURES["manhattan"].rows([[2, 7], [6, 4], [0, 0]], [0, 1], [1, 2]).tolist()
         [7.0, 10.0]
         """
-        one, two = np.asarray(left, np.int64), np.asarray(right, np.int64)
-        if one.ndim != 1 or one.shape != two.shape:
-            raise UsageError(f"left and right must have one length; got {one.size} and {two.size}.")
+        one, two = _positions("left", left), _positions("right", right)
+        if len(one) != len(two):
+            raise UsageError(f"left and right must have one length; got {len(one)} and {len(two)}.")
         outside = (one < 0) | (one >= len(items)) | (two < 0) | (two >= len(items))
         if outside.any():
             at = np.argmax(outside)
@@ -245,6 +248,13 @@ class Measure(NamedTuple):
         """How far apart two objects are: 1 - s if this is a similarity."""
         value = self.of(x, y, **options)
         return 1 - value if self.kind == "similarity" else value
+
+
+def _positions(name: str, given: Any) -> np.ndarray:
+    positions = np.asarray(given)
+    if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
+        raise UsageError(f"{name} must be a list of whole numbers, the positions of rows; got {given!r}.")
+    return positions.astype(np.int64)
 
 
 def _measure(
@@ -302,7 +312,7 @@ def counterexample(
     for (i, j), value in table.items():
         if i == j and value > tolerance:
             return Counterexample("d(x, x) = 0", (every[i],))
-        if value <= 0 and i != j and not np.array_equal(every[i], every[j]):
+        if value <= 0 and not _same(every[i], every[j]):
             return Counterexample("d(x, y) > 0 unless x = y", (every[i], every[j]))
     for (i, j), value in table.items():
         if not math.isclose(value, table[j, i], rel_tol=tolerance, abs_tol=tolerance):
@@ -313,10 +323,17 @@ def counterexample(
     return None
 
 
+def _same(x: Any, y: Any) -> bool:
+    try:
+        return bool(x == y)
+    except ValueError:  # arrays, which are compared number by number
+        return np.array_equal(x, y)
+
+
 # --- thresholds ---
 
 
-def exact_fraction(threshold: float | str | Fraction) -> tuple[int, int]:
+def exact_fraction(threshold: float | str | Fraction, name: str = "threshold") -> tuple[int, int]:
     """(p, q) such that for all sets similarity >= threshold just when similarity >= p/q, neither over 2**30.
 
     The threshold is the decimal the user typed: 0.8 is 4/5, not the binary number nearest to it. p/q is the
@@ -329,11 +346,11 @@ def exact_fraction(threshold: float | str | Fraction) -> tuple[int, int]:
     try:
         wanted = Fraction(str(threshold))
     except (ValueError, ZeroDivisionError):
-        fraction("threshold", threshold)  # which says what is wrong
+        fraction(name, threshold)  # which says what is wrong
         raise
     if not 0 < wanted <= 1:
         within = min(max(wanted, Fraction(-1)), Fraction(1000))  # beyond that a float may not reach
-        fraction("threshold", float(within), given=threshold)
+        fraction(name, float(within), given=threshold)
     near = wanted.limit_denominator(LARGEST)
     if near < wanted:  # then the next fraction of the Farey sequence is at or above `wanted`
         p, q = near.numerator, near.denominator

@@ -5,7 +5,8 @@ a vector a row, strings as a sequence. Vectors are worked on a block of pairs at
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -27,25 +28,27 @@ MOVES: dict[str, Any] = {
 
 
 def jaccard(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    shared, a, b = _overlaps(sets, left, right)
+    shared, a, b = _overlaps(sets, left, right, bag=False)
     return _ratio(shared, a + b - shared)
 
 
 def bag_jaccard(bags: Sets, left: np.ndarray, right: np.ndarray, union: str = "max") -> np.ndarray:
     choice("union", union, ("max", "sum"))
-    shared, a, b = _overlaps(bags, left, right)
+    shared, a, b = _overlaps(bags, left, right, bag=True)
     return _ratio(shared, a + b - shared if union == "max" else a + b)
 
 
 def containment(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    shared, a, _ = _overlaps(sets, left, right)
+    shared, a, _ = _overlaps(sets, left, right, bag=False)
     return _ratio(shared, a)
 
 
-def _overlaps(sets: Sets, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _overlaps(sets: Sets, left: np.ndarray, right: np.ndarray, bag: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """|A & B|, |A| and |B| of each pair of rows."""
     if not isinstance(sets, Sets):
         raise UsageError(f"items must be Sets; got {type(sets).__name__}. Make them with Sets.of.")
+    if len(sets) and sets.bag != bag:
+        raise UsageError("items must be bags: Sets.of Counters." if bag else "items must be sets, not bags.")
     shared = np.maximum(overlaps(sets.indptr, sets.elements, left, right, 0, 1), 0)
     return shared, sets.sizes[left], sets.sizes[right]
 
@@ -57,8 +60,9 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 def minkowski(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, r: float = 2) -> np.ndarray:
     """The differences are divided by the greatest of them first, so that no power overflows or vanishes."""
-    if not isinstance(r, int | float) or not r >= 1:
+    if isinstance(r, bool) or not isinstance(r, Real) or not r >= 1:
         raise UsageError(f"r must be a number of at least 1, or infinity; got {r!r}.")
+    r = float(r)
     out = np.empty(len(left))
     for part, x, y in _blocks(vectors, left, right):
         with np.errstate(over="ignore"):  # a distance beyond the largest number is infinite
@@ -67,10 +71,15 @@ def minkowski(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, r: float
         if r == math.inf:
             out[part] = most
             continue
-        apart /= np.where((most > 0) & (most < math.inf), most, 1)[:, None]
+        infinite = most == math.inf
+        apart[infinite] = 1
+        scale = np.where((most > 0) & ~infinite, most, 1)
+        if r < 500:
+            scale = np.ldexp(1.0, np.frexp(scale)[1] - 1)  # a power of two, by which nothing is rounded
+        apart /= scale[:, None]
         total = apart.sum(axis=1) if r == 1 else np.power(np.power(apart, r).sum(axis=1), 1 / r)
         with np.errstate(over="ignore"):
-            out[part] = np.where(most < math.inf, most * total, math.inf)
+            out[part] = np.where(infinite, math.inf, scale * total)
     return out
 
 
@@ -96,7 +105,8 @@ def cosine(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarr
 def cosine_similarity(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     out = np.empty(len(left))
     for part, u, v in _directions(vectors, left, right):
-        out[part] = np.clip((u * v).sum(axis=1), -1, 1)
+        near, dot, opposite = 1 - _lengths(u - v) ** 2 / 2, (u * v).sum(axis=1), _lengths(u + v) ** 2 / 2 - 1
+        out[part] = np.select([dot > 0.5, dot < -0.5], [near, opposite], dot)  # so that it is exactly 1 if u = v
     return out
 
 
@@ -119,10 +129,8 @@ def _lengths(rows: np.ndarray) -> np.ndarray:
     return lengths
 
 
-def hamming(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    symbols = np.asarray(vectors)
-    if symbols.ndim != 2:
-        raise DataError(f"vectors must be the rows of a matrix; got {symbols.ndim} dimensions.")
+def hamming(vectors: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    symbols = as_symbols(vectors)
     out = np.empty(len(left), np.int64)
     for part in _parts(len(left), symbols.shape[1]):
         x, y = symbols[left[part]], symbols[right[part]]
@@ -135,7 +143,7 @@ def hamming(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndar
 def edit(strings: Sequence[str], left: np.ndarray, right: np.ndarray, moves: str = "indel") -> np.ndarray:
     choice("moves", moves, MOVES)
     one, two = ([strings[i] for i in side.tolist()] for side in (left, right))
-    if not all(isinstance(string, str) for string in (*one, *two)):
+    if isinstance(strings, str) or not all(isinstance(string, str) for string in (*one, *two)):
         raise DataError("items must be strings.")
     distances: np.ndarray = process.cpdist(one, two, scorer=MOVES[moves], dtype=np.int64)
     return distances
@@ -160,10 +168,26 @@ def as_matrix(vectors: Any) -> np.ndarray:
         matrix = np.asarray(vectors)
     except ValueError:
         raise DataError("vectors must all have one length.") from None
+    if matrix.shape == (0,):  # no vectors, of whatever length
+        return np.empty((0, 0))
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         got = f"{matrix.ndim} dimensions of {matrix.dtype}"
         raise DataError(f"vectors must be the rows of a matrix of real numbers; got {got}.")
     return matrix
+
+
+def as_symbols(items: Any) -> np.ndarray:
+    """A matrix of numbers, a vector or a string a row; a character is its code point and a truth value 0 or 1."""
+    if isinstance(items, str):
+        raise DataError("items must be vectors or strings; got one string.")
+    if not isinstance(items, np.ndarray) and isinstance(items, Iterable):
+        rows = list(items)
+        strings = [isinstance(row, str) for row in rows]
+        if any(strings) and not all(strings):
+            raise DataError("items must all be strings, or none of them.")
+        items = [[ord(symbol) for symbol in row] for row in rows] if any(strings) else rows
+    symbols = as_matrix(items)
+    return symbols.view(np.uint8) if symbols.dtype == np.bool_ else symbols
 
 
 def finite(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:

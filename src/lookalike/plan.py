@@ -125,10 +125,11 @@ def cheapest_bands(
     agreements = count_agreements(as_keys(family.signatures(sample)))
     shares = np.arange(family.hashes + 1) / family.hashes
     pairs = items * (items - 1) / 2
+    most = int(min(MOST_HASHES, family.most))
     best: tuple[float, Bands, float] | None = None
-    for rows in range(1, MOST_HASHES + 1):
+    for rows in range(1, most + 1):
         bands = bands_for(chance, rows, recall)
-        if bands.hashes > MOST_HASHES:
+        if bands.hashes > most:
             break
         rate = float(agreements @ bands.curve(shares)) / max(1, agreements.sum())
         draws = items * (size + bands.hashes * (1 + math.log(bands.hashes)))
@@ -136,5 +137,7 @@ def cheapest_bands(
         if best is None or cost < best[0]:
             best = cost, bands, rate
     if best is None:
-        raise UsageError(f"recall {recall:g} takes more than {MOST_HASHES} functions that agree with {chance:.3g}.")
+        raise UsageError(
+            f"recall {recall:g} takes more than {most} functions that agree with probability {chance:.3g}."
+        )
     return best[1:]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.write import replacing
 
 BLUE, ORANGE, GREEN, GREY, INK = "#1f6feb", "#d9730d", "#2da44e", "#8b949e", "#57606a"
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -19,7 +18,9 @@ def picture(path: Path, panels: tuple[int, int] = (1, 1), size: tuple[float, flo
     """Axes to draw on, panels rows x columns of them; the picture is written when all went well."""
     if path.suffix not in SUFFIXES:
         raise UsageError(f"plot must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {str(path)!r}.")
-    import matplotlib
+    import matplotlib  # which is slow to import, as is pyarrow
+
+    from lookalike.write import replacing
 
     matplotlib.use("Agg")
     from matplotlib import pyplot

@@ -96,12 +96,24 @@ class Shingles:
         """The shingles of one text as strings: a set, or a Counter for bags."""
         return self.of_prepared(self.prepare(as_array([document]))[0].as_py())
 
+    def in_order(self, document: str) -> list[str]:
+        """The shingles of one text as strings, in order, repeats included.
+
+        >>> Shingles(k=2).in_order("abcab")
+        ['ab', 'bc', 'ca', 'ab']
+        """
+        return self._windows(self.prepare(as_array([document]))[0].as_py())
+
     def of_prepared(self, clean: str) -> "set[str] | Counter[str]":
-        """The same of a text that `prepare` has been through."""
-        found = self._stop_shingles(clean) if self.unit == "stop" else self._windows(clean)
+        """The same as `of`, of a text that `prepare` has been through."""
+        found = self._windows(clean)
         return Counter(found) if self.bag else set(found)
 
     def _windows(self, clean: str) -> list[str]:
+        if self.unit == "stop":
+            words = split_words(clean)
+            starts = [i for i in range(len(words) - self.k + 1) if words[i] in self._stops]
+            return [" ".join(words[i : i + self.k]) for i in starts]
         units: Sequence[str]
         if self.unit == "word":
             units = split_words(clean)
@@ -111,11 +123,6 @@ class Shingles:
             units = (" " if self.space == "collapse" else "").join(_chunks(clean))
         glue = " " if self.unit == "word" else ""
         return [glue.join(units[i : i + self.k]) for i in range(max(1, len(units) - self.k + 1)) if units]
-
-    def _stop_shingles(self, clean: str) -> list[str]:
-        words = split_words(clean)
-        starts = [i for i in range(len(words) - self.k + 1) if words[i] in self._stops]
-        return [" ".join(words[i : i + self.k]) for i in starts]
 
     # --- hashed ---
 

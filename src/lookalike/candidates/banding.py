@@ -88,9 +88,9 @@ def low_bits(items: int) -> np.uint64:
     return np.uint64((1 << max(1, (items - 1).bit_length())) - 1)
 
 
-def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int) -> np.ndarray:
+def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> np.ndarray:
     """The pairs a < b that agree in all rows of a band or more, as ascending numbers a * items + b."""
-    buckets = find_buckets(fold_bands(signatures, bands, rows), Run())
+    buckets = find_buckets(fold_bands(signatures, bands, rows), run)
     total = sum(buckets.count(band) for band in range(bands))
     if total > MOST_CANDIDATES:
         raise TooManyPairs(

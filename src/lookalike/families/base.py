@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lookalike.errors import UsageError
+from lookalike.errors import UsageError, within
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures import MEASURES
 
@@ -41,28 +41,30 @@ class Family(ABC):
         """The greatest distance there is."""
         return 1.0
 
+    @property
+    def most(self) -> float:
+        """How many functions there can be."""
+        return math.inf
+
     def collision(self, distance: Any) -> Any:
         """The probability that one function agrees on two items at this distance; numbers and arrays alike.
 
         For a similarity measure the distance is 1 - similarity.
         """
-        distances = np.asarray(distance, dtype=float)
-        outside = ~((distances >= 0) & (distances <= self.farthest) & (distances < math.inf))
-        if outside.any():
-            end = f"{self.farthest:g}]" if self.farthest < math.inf else "infinity)"
-            raise UsageError(f"distance must be in [0, {end}; got {distances[outside].flat[0]:g}.")
-        p = self._law(distances)
+        p = self._law(within("distance", distance, self.farthest))
         return p if np.ndim(distance) else float(p)
 
     def sensitivity(self, d1: float, d2: float) -> Probabilities:
         """(d1, d2, p1, p2): at distance d1 or less one function agrees with p1 or more, from d2 on with p2 or less."""
+        p1, p2 = self.collision(d1), self.collision(d2)
         if not d1 < d2:
             raise UsageError(f"d1 must be less than d2; got {d1!r} and {d2!r}.")
-        return d1, d2, self.collision(d1), self.collision(d2)
+        return d1, d2, p1, p2
 
     def chance(self, threshold: float) -> float:
         """The probability that one function agrees on two items right at a threshold of the family's measure."""
-        return float(self.collision(1 - threshold if MEASURES[self.measure].kind == "similarity" else threshold))
+        value = float(within("threshold", threshold, self.farthest))
+        return float(self._law(np.asarray(1 - value if MEASURES[self.measure].kind == "similarity" else value)))
 
     @staticmethod
     def agreement(a: np.ndarray, b: np.ndarray) -> float:
@@ -71,8 +73,8 @@ class Family(ABC):
         Its standard error is sqrt(p (1 - p) / hashes) if the functions are independent.
         """
         a, b = np.atleast_1d(a), np.atleast_1d(b)
-        if a.shape != b.shape:
-            raise UsageError(f"signatures must have one length; got {a.size} and {b.size}.")
+        if a.ndim != 1 or a.shape != b.shape:
+            raise UsageError(f"signatures must have one length; got shapes {a.shape} and {b.shape}.")
         return float(np.mean((a == b) & (as_keys(a) != EMPTY)))
 
 

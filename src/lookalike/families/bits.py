@@ -1,5 +1,6 @@
 """Bit sampling: the family for Hamming distance. Each function looks at one position of a vector."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,10 +9,11 @@ import numpy as np
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole
 from lookalike.families.base import Family
 from lookalike.families.draws import samples, words
+from lookalike.pairwise import as_symbols
 
 
 class BitSampling(Family):
-    """The components of vectors of length `dimensions` at `hashes` random positions, all of them by default.
+    """The components of vectors of length `dimensions` at `hashes` random positions; by default at all, in order.
 
     Two vectors that differ in d positions agree in a random one with probability 1 - d / dimensions. There are only as
     many functions as positions: more can be had with `repeat=True` alone, which draws positions with replacement.
@@ -27,6 +29,7 @@ class BitSampling(Family):
         self.dimensions = whole("dimensions", dimensions)
         self.hashes = self.dimensions if hashes is None else whole("hashes", hashes)
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
+        self.repeat = repeat
         if repeat:
             self.positions = words(self.seed, 1, self.hashes)[0] % np.uint64(self.dimensions)
         elif self.hashes > self.dimensions:
@@ -34,7 +37,7 @@ class BitSampling(Family):
                 f"hashes must be at most {self.dimensions}, the number of positions: there are no more functions; "
                 f"got {self.hashes}. With repeat=True positions are used more than once."
             )
-        elif self.hashes == self.dimensions:
+        elif hashes is None:
             self.positions = np.arange(self.dimensions, dtype=np.uint64)
         else:
             self.positions = samples(self.seed, 1, self.hashes, self.dimensions)[0].astype(np.uint64)
@@ -53,6 +56,11 @@ class BitSampling(Family):
         """Different everywhere."""
         return float(self.dimensions)
 
+    @property
+    def most(self) -> float:
+        """One function a position, unless they are repeated."""
+        return math.inf if self.repeat else self.dimensions
+
     def _law(self, distance: np.ndarray) -> np.ndarray:
         return 1 - distance / self.dimensions
 
@@ -62,21 +70,13 @@ class BitSampling(Family):
 
     def signatures(self, items: Any) -> np.ndarray:
         """The components at the positions: an array items x hashes; the code points of characters."""
-        return as_symbols(items, self.dimensions)[:, self.positions]
-
-
-def as_symbols(items: Any, dimensions: int) -> np.ndarray:
-    """A matrix of integers: strings of one length give their characters' code points."""
-    if isinstance(items, str):
-        raise DataError("items must be a sequence of strings or vectors; got one string.")
-    if len(items) and all(isinstance(item, str) for item in items):
-        items = [[ord(character) for character in item] for item in items]
-    try:
-        symbols = np.asarray(items)
-    except ValueError:
-        raise DataError(f"items must all have {dimensions} components.") from None
-    if symbols.ndim != 2 or symbols.shape[1] != dimensions:
-        raise DataError(f"items must be rows of {dimensions} components; got shape {symbols.shape}.")
-    if symbols.dtype.kind not in "biu":
-        raise DataError(f"components must be whole numbers, truth values or characters; got {symbols.dtype}.")
-    return symbols
+        symbols = as_symbols(items)
+        if symbols.shape[1] != self.dimensions:
+            if len(symbols):
+                raise DataError(f"items must have {self.dimensions} components; got {symbols.shape[1]}.")
+            return np.empty((0, self.hashes), np.uint8)
+        if symbols.dtype.kind == "f":
+            raise DataError(f"components must be whole numbers, truth values or characters; got {symbols.dtype}.")
+        if symbols.dtype.itemsize == 8 and symbols.size and symbols.max() == np.iinfo(symbols.dtype).max:
+            raise DataError(f"components must be less than {symbols.max()}.")
+        return symbols[:, self.positions]

@@ -1,6 +1,7 @@
 """Random numbers that functions are made of: the same for a seed on every machine and in every release.
 
-Word i of a seed is a hash of the seed and i; so the first functions of a family do not change when it is given more.
+Word i of a seed is a hash of the seed and i, so the first rows do not change when there are more of them. Normal
+numbers may differ in their last bit between processors, as logarithms and cosines do.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """Field equality: the family for records. Each function looks at one field."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -26,16 +26,22 @@ class FieldEquality(Family):
 
     measure = "hamming"
 
-    def __init__(self, fields: Sequence[str]):
-        if isinstance(fields, str) or not fields or len(set(fields)) < len(fields):
+    def __init__(self, fields: Iterable[str]):
+        names = [] if isinstance(fields, str) or not isinstance(fields, Iterable) else list(fields)
+        if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise UsageError(f"fields must be a list of different names; got {fields!r}.")
-        self.fields = list(fields)
+        self.fields = names
         self.hashes = len(self.fields)
 
     @property
     def farthest(self) -> float:
         """No field in common."""
         return float(self.hashes)
+
+    @property
+    def most(self) -> float:
+        """One function a field."""
+        return self.hashes
 
     def _law(self, distance: np.ndarray) -> np.ndarray:
         return 1 - distance / self.hashes
@@ -53,13 +59,12 @@ class FieldEquality(Family):
             out[present, field] = hash_values(texts)[present]
         return out
 
-    def _values(self, record: Any) -> Sequence[Any]:
+    def _values(self, record: Any) -> list[Any]:
         if isinstance(record, Mapping):
             missing = [field for field in self.fields if field not in record]
             if missing:
                 raise DataError(f"records must have the field {missing[0]!r}; one has {', '.join(map(str, record))}.")
             return [record[field] for field in self.fields]
-        if isinstance(record, str) or len(record) != self.hashes:
-            raise DataError(f"records must have {self.hashes} values, one a field; got {record!r}.")
-        values: Sequence[Any] = record
-        return values
+        if not isinstance(record, list | tuple | np.ndarray) or len(record) != self.hashes:
+            raise DataError(f"records must be mappings, or lists of {self.hashes} values, one a field; got {record!r}.")
+        return list(record)

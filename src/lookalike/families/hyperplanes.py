@@ -44,7 +44,7 @@ class Hyperplanes(Family):
         """
         matrix = as_matrix(vectors)
         family = cls(hashes=len(matrix))
-        family.given = finite(matrix, np.arange(len(matrix)))
+        family.given = _of_size_one(finite(matrix, np.arange(len(matrix))))
         return family
 
     @property
@@ -58,7 +58,7 @@ class Hyperplanes(Family):
     def signatures(self, items: Any) -> np.ndarray:
         """1 for a dot product that is positive or zero, 0 for a negative one: an array items x hashes."""
         matrix = as_matrix(items)
-        rows = finite(matrix, np.arange(len(matrix)))
+        rows = _of_size_one(finite(matrix, np.arange(len(matrix))))
         above: np.ndarray = project(rows, self.normals(matrix.shape[1])) >= 0
         return above.view(np.uint8)
 
@@ -82,6 +82,13 @@ class Hyperplanes(Family):
         """The vectors, as an array dimensions x hashes."""
         if self.given is None:
             return np.ascontiguousarray(VECTORS[self.vectors](self.seed, self.hashes, dimensions).T)
-        if self.given.shape[1] != dimensions:
+        if dimensions not in (0, self.given.shape[1]):
             raise DataError(f"items must have {self.given.shape[1]} dimensions, as the vectors do; got {dimensions}.")
         return np.ascontiguousarray(self.given.T)
+
+
+def _of_size_one(rows: np.ndarray) -> np.ndarray:
+    """Rows times powers of two, which round nothing, such that no dot product of them overflows."""
+    _, exponents = np.frexp(np.abs(rows).max(axis=1, initial=0))
+    scaled: np.ndarray = np.ldexp(rows, -exponents[:, None])
+    return scaled

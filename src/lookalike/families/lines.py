@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, positive, whole
 from lookalike.families.base import Family, Probabilities
 from lookalike.families.draws import gaussians, uniforms
 from lookalike.kernels.vectors import project
@@ -37,9 +37,7 @@ class RandomLines(Family):
         lines: str = "gaussian",
         dimensions: int | None = None,
     ):
-        if not isinstance(width, int | float) or not 0 < width < math.inf:
-            raise UsageError(f"width must be a positive number; got {width!r}.")
-        self.width = float(width)
+        self.width = positive("width", width)
         self.hashes = whole("hashes", hashes)
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
         self.lines = choice("lines", lines, ("gaussian", "unit"))
@@ -49,7 +47,9 @@ class RandomLines(Family):
 
     @classmethod
     def from_lines(cls, directions: Any, width: float, offsets: Any = 0.0) -> "RandomLines":
-        """The functions of these lines, a direction a row; x lies in segment floor((x.direction + offset) / width).
+        """The functions of these lines, a direction a row, whatever its length; offsets from the origin, one or all.
+
+        With a direction v of length 1 a point x lies in segment floor((x.v + offset) / width).
 
         >>> axes = RandomLines.from_lines([[1, 0, 0], [0, 1, 0], [0, 0, 1]], width=2)
         >>> axes.signatures([[1, 2, 3], [0, 2, 4], [4, 3, 2]]).tolist()
@@ -57,8 +57,17 @@ class RandomLines(Family):
         """
         matrix = as_matrix(directions)
         family = cls(width, hashes=len(matrix), lines="unit", dimensions=matrix.shape[1])
-        family.given = finite(matrix, np.arange(len(matrix)))
-        family.offsets = np.broadcast_to(np.asarray(offsets, dtype=float), len(matrix))
+        given = finite(matrix, np.arange(len(matrix)))
+        lengths = np.sqrt((given * given).sum(axis=1, keepdims=True))
+        if not lengths.all():
+            raise DataError(f"a zero vector has no direction; row {np.argmin(lengths)} is one.")
+        family.given = given / lengths
+        try:
+            family.offsets = np.broadcast_to(np.asarray(offsets, dtype=float), len(matrix))
+        except (TypeError, ValueError):
+            raise DataError(f"offsets must be a number, or one for each of {len(matrix)} lines.") from None
+        if not np.isfinite(family.offsets).all():
+            raise DataError("offsets must be finite numbers.")
         return family
 
     @property
@@ -75,18 +84,18 @@ class RandomLines(Family):
         """
         from scipy.special import betainc, erf, gammaln  # slow to import
 
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):  # c is infinite at distance 0, and comes out as 1
             c = self.width / distance
-        if self.lines == "gaussian":
-            inside, mean = erf(c / math.sqrt(2)), -np.expm1(-c * c / 2) * math.sqrt(2 / math.pi)
-        elif self.dimensions is None:
-            raise UsageError("dimensions must be given for lines 'unit': collisions depend on them.")
-        elif self.dimensions == 1:
-            inside = mean = np.where(c >= 1, 1.0, 0.0)
-        else:
-            n, within = self.dimensions, np.minimum(c, 1)
-            k = math.exp(gammaln(n / 2) - gammaln((n + 1) / 2)) / math.sqrt(math.pi)
-            inside, mean = betainc(1 / 2, (n - 1) / 2, within**2), k * (1 - (1 - within**2) ** ((n - 1) / 2))
+            if self.lines == "gaussian":
+                inside, mean = erf(c / math.sqrt(2)), -np.expm1(-c * c / 2) * math.sqrt(2 / math.pi)
+            elif self.dimensions is None:
+                raise UsageError("dimensions must be given for lines 'unit': collisions depend on them.")
+            elif self.dimensions == 1:
+                inside = mean = np.where(c >= 1, 1.0, 0.0)
+            else:
+                half, square = (self.dimensions - 1) / 2, np.minimum(c, 1) ** 2
+                k = math.exp(gammaln(half + 1 / 2) - gammaln(half + 1)) / math.sqrt(math.pi)
+                inside, mean = betainc(1 / 2, half, square), -k * np.expm1(half * np.log1p(-square))
         law: np.ndarray = inside - mean / c
         return law
 
@@ -102,7 +111,8 @@ class RandomLines(Family):
         """The numbers of the segments: an array items x hashes."""
         matrix = as_matrix(items)
         rows = finite(matrix, np.arange(len(matrix)))
-        buckets = np.floor((project(rows, self.directions(matrix.shape[1])) + self.offsets) / self.width)
+        with np.errstate(over="ignore", invalid="ignore"):
+            buckets = np.floor((project(rows, self.directions(matrix.shape[1])) + self.offsets) / self.width)
         if not (np.abs(buckets) < FARTHEST_BUCKET).all():
             raise DataError(f"width must be greater for items so far from the origin; got {self.width:g}.")
         numbers: np.ndarray = buckets.astype(np.int64)
@@ -110,7 +120,7 @@ class RandomLines(Family):
 
     def directions(self, dimensions: int) -> np.ndarray:
         """The vectors to project on, as an array dimensions x hashes."""
-        if self.dimensions is not None and self.dimensions != dimensions:
+        if self.dimensions not in (None, dimensions) and dimensions:
             raise DataError(f"items must have {self.dimensions} dimensions, as the lines do; got {dimensions}.")
         drawn = gaussians(self.seed, self.hashes, dimensions) if self.given is None else self.given
         if self.given is None and self.lines == "unit":

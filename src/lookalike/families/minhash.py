@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.data import Sets
-from lookalike.errors import LARGEST_SEED, DataError, whole
+from lookalike.errors import LARGEST_SEED, DataError, whole, within
 from lookalike.families.base import Family
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import sketch_rows
@@ -57,8 +57,7 @@ class MinHash(Family):
 
     def chance(self, threshold: float) -> float:
         """The threshold itself; 1 - (1 - s) would round it."""
-        super().chance(threshold)  # which checks it
-        return float(threshold)
+        return float(within("threshold", threshold, self.farthest))
 
     @classmethod
     def from_functions(cls, functions: Sequence[Callable[[Any], Any]]) -> "TextbookMinHash":

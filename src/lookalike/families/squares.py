@@ -47,9 +47,12 @@ class GridSquares(Family):
         """
         sizes = {len(function) for function in functions}
         if len(sizes) != 1:
-            raise UsageError("functions must all have as many squares.")
+            raise UsageError("functions must be one or more, all of as many squares.")
         family = cls(sizes.pop(), hashes=len(functions), cells=cells, density=density)
         given = [[whole("square", cell, least=0, most=cells - 1) for cell in function] for function in functions]
+        for function in given:
+            if len(set(function)) < len(function):
+                raise UsageError(f"the squares of a function must be different; got {function}.")
         family._chosen = np.array(given)
         return family
 
@@ -75,14 +78,17 @@ class GridSquares(Family):
     def _grid(self, items: Any) -> np.ndarray:
         """Which cells hold a minutia, items x cells: from such a matrix, or from collections of the cells that do."""
         if isinstance(items, np.ndarray):
-            if items.ndim != 2 or items.shape[1] != self.cells:
-                raise DataError(f"items must be rows of {self.cells} cells; got shape {items.shape}.")
+            if items.ndim != 2 or items.shape[1] != self.cells or items.dtype.kind not in "biu":
+                got = f"shape {items.shape} of {items.dtype}"
+                raise DataError(f"items must be rows of {self.cells} truth values, one a cell; got {got}.")
             return items.astype(np.bool_)
         prints: list[Iterable[int]] = list(items)
         grid = np.zeros((len(prints), self.cells), np.bool_)
         for row, cells in enumerate(prints):
+            if not isinstance(cells, Iterable):
+                raise DataError(f"a print must be the cells that hold a minutia; print {row} is {cells!r}.")
             for cell in cells:
-                if not 0 <= cell < self.cells:
+                if isinstance(cell, bool) or cell not in range(self.cells):
                     raise DataError(f"cells must be in range({self.cells}); print {row} has {cell!r}.")
-                grid[row, cell] = True
+                grid[row, int(cell)] = True
         return grid

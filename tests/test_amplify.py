@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lookalike import And, Or, choose_bands
-from lookalike.amplify import bands_for
+from lookalike.amplify import Curve, bands_for
 from lookalike.candidates import banding
 from lookalike.errors import TooManyPairs, UsageError
 from lookalike.families import BitSampling, Family, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
@@ -39,6 +40,19 @@ def test_curves_compose():
     assert ((left >> right)(p) == right(left(p))).all()
     assert (left >> right).functions == 3 * 5 * 2 * 7
     assert repr(left >> right) == "And(3) >> Or(5) >> Or(2) >> And(7)"
+
+
+@given(st.lists(st.tuples(st.sampled_from([And, Or]), st.integers(1, 99)), min_size=1, max_size=5))
+def test_curves_are_parsed_as_they_are_printed(steps):
+    curve = reduce(Curve.__rshift__, [kind(count) for kind, count in steps])
+    assert repr(Curve.parse(repr(curve))) == repr(Curve.parse(repr(curve).lower().replace(">>", "  >>"))) == repr(curve)
+
+
+@pytest.mark.parametrize("text", ["", "And", "And 4", "And(4) Or(4)", "Xor(2)", "And(4) >> ", "And(4) > Or(2)"])
+def test_what_is_no_cascade(text):
+    with pytest.raises(UsageError) as error:
+        Curve.parse(text)
+    assert str(error.value) == f"a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got {text!r}."
 
 
 def test_curves_take_numbers_and_arrays():

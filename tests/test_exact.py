@@ -213,6 +213,16 @@ def test_elements_that_the_order_does_not_have():
     assert str(error.value) == "the order must hold all elements; 'x' is not in it."
 
 
+def test_elements_that_the_order_has_twice():
+    with pytest.raises(DataError) as error:
+        as_string("ab", order="aba")
+    assert str(error.value) == "the order must hold each element once."
+
+
+def test_elements_may_be_an_iterator():
+    assert as_string(iter("dab"), order="dcba") == ["d", "b", "a"]
+
+
 @pytest.mark.parametrize("function", [longest, shortest, prefix, probes])
 @pytest.mark.parametrize("length", [0, -1, 1.5, "9", None, True])
 def test_lengths_that_are_none(function, length):

@@ -2,13 +2,17 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike import And, Or
+from lookalike.errors import UsageError
 from lookalike.families import BitSampling, MinHash
+from lookalike.kernels import hashing
 from lookalike.mapreduce import (
+    EMPTY,
     candidates,
     map_bands,
     map_pairs,
@@ -147,10 +151,12 @@ def test_candidates_in_any_order_of_columns(rows, bands, data):
         for i in range(len(signatures))
     }
     assert candidates(shuffled, rows) == [(i, others) for i, others in later.items() if others]
-    family = BitSampling(rows * bands)
-    if signatures:
-        left, right = (And(rows) >> Or(bands)).candidates(family, signatures)
-        assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(i, j) for i in later for j in later[i]]
+    left, right = (And(rows) >> Or(bands)).candidates(BitSampling(rows * bands), signatures)
+    assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(i, j) for i in later for j in later[i]]
+
+
+def test_no_bucket_has_one_value():
+    assert int(hashing.EMPTY) == EMPTY
 
 
 def test_steps_of_banding():
@@ -159,6 +165,21 @@ def test_steps_of_banding():
     assert buckets == [((0, (1, 2)), ["A", "B", "C"]), ((1, (9, 9)), ["B", "C"])]
     assert list(map_pairs(*buckets[0])) == [("A", "B"), ("A", "C"), ("B", "C")]
     assert run(map_pairs, reduce_pairs, buckets) == candidates(signatures, 2) == [("A", ["B", "C"]), ("B", ["C"])]
+
+
+def test_what_is_in_no_bucket():
+    """An EMPTY value, and values that make no whole band."""
+    signatures = [(0, (EMPTY, 1, 2, 3, 9)), (1, (EMPTY, 1, 2, 4, 9)), (2, [7, 1, 2, 3, 8])]
+    assert candidates(signatures, 2) == [(0, [2])]
+    left, right = (And(2) >> Or(2)).pairs(np.array([signature for _, signature in signatures], np.uint64))
+    assert (left.tolist(), right.tolist()) == ([0], [2])
+
+
+@pytest.mark.parametrize("rows", [0, -1, 1.5])
+def test_bands_without_rows(rows):
+    with pytest.raises(UsageError) as error:
+        map_bands(rows)
+    assert str(error.value) == f"rows must be an integer of at least 1; got {rows!r}."
 
 
 @pytest.mark.parametrize("signatures", [[], [("A", (1, 2))]])

@@ -838,6 +838,31 @@ def test_rows_that_are_not_there(name):
     fails(UsageError, "rows must be in range(2); got 0 and -3.", call, [0, 0], [1, -3])
     fails(UsageError, "left and right must have one length; got 2 and 1.", call, [0, 1], [0])
     fails(UsageError, "left and right must have one length; got 0 and 1.", call, [], [0])
+    no_positions = "left must be a list of whole numbers, the positions of rows; got {!r}."
+    for odd in ([0.7], ["a"], [None], [True], 0, [[0]], [2**64]):
+        fails(UsageError, no_positions.format(odd), call, odd, [0])
+
+
+def test_sets_are_no_bags():
+    sets, bags = Sets.of([[1, 1], [1]]), Sets.of([Counter("aa"), Counter("a")])
+    fails(UsageError, "items must be bags: Sets.of Counters.", MEASURES["bag_jaccard"].rows, sets, [0], [1])
+    for name in ("jaccard", "containment"):
+        fails(UsageError, "items must be sets, not bags.", MEASURES[name].rows, bags, [0], [1])
+
+
+def test_equal_vectors_have_a_cosine_of_exactly_one():
+    rng = np.random.default_rng(1)
+    for vector in rng.normal(size=(500, 3)):
+        assert cosine_similarity(vector, vector) == cosine_similarity(vector, 4 * vector) == 1
+        assert cosine_similarity(vector, -vector) == -1
+        assert cosine(vector, vector) == 0
+
+
+@given(st.lists(st.text("ab", max_size=2), max_size=4))
+def test_counterexample_tells_equal_points_by_equality(points):
+    """Texts with a null character at the end, which arrays drop, are different."""
+    assert counterexample(lambda x, y: float(x != y), points) is None
+    assert counterexample(lambda x, y: 0, ["a\0", "a"]) == ("d(x, y) > 0 unless x = y", ("a\0", "a"))
 
 
 # --- thresholds ---

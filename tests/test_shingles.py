@@ -52,6 +52,16 @@ def similarity(shingles, a, b):
 # --- two forms of one thing ---
 
 
+@given(settings, texts)
+def test_shingles_in_order(shingles, text):
+    """As many hashes as shingles, equal ones alike; without repeats they are the set."""
+    found = shingles.in_order(text)
+    _, hashes = shingles.hashes(shingles.prepare(pa.array([text], pa.large_string())))
+    assert len(found) == len(hashes)
+    assert len(set(zip(found, hashes.tolist(), strict=True))) == len(set(found))
+    assert set(found) == set(shingles.of(text))
+
+
 @given(settings, st.lists(texts, max_size=6))
 def test_hashed_sets_are_the_readable_sets(shingles, given):
     """As many hashes as shingles for every text and every pair: then hashing is one to one."""

@@ -27,11 +27,6 @@ SUDZO = (
     "A spokesperson for the Sudzo Corporation revealed today that studies have shown it is good for people "
     "to buy Sudzo products."
 )
-SECTION_3_2 = (
-    "The most effective way to represent documents as sets, for the purpose of identifying lexically similar "
-    "documents is to construct from the document the set of short strings that appear within it."
-)
-
 # Two articles and what two newspapers put around them, all about as long.
 HARBOUR = (
     "The mayor told reporters on Monday that the old harbour will be closed for the winter, because the walls are "
@@ -63,12 +58,6 @@ def similarity(shingles, a, b):
     found = la.measures.jaccard(shingles.of(a), shingles.of(b))
     assert MEASURES["jaccard"].rows(shingles.sets([a, b]), [0], [1]).tolist() == [found]
     return found
-
-
-def in_order(shingles, text):
-    """The different shingles of a text, first occurrence first."""
-    assert shingles.bag
-    return list(shingles.of(text))
 
 
 def fractions(values, most=10**6):
@@ -151,10 +140,10 @@ def test_3_4c_a_change_of_one_word():
 
 
 def test_3_5_stop_word_shingles():
-    shingles = la.Shingles(k=3, unit="stop", bag=True)
-    found = in_order(shingles, SUDZO)
+    shingles = la.Shingles(k=3, unit="stop")
+    found = shingles.in_order(SUDZO)
     assert found[:3] == ["A spokesperson for", "for the Sudzo", "the Sudzo Corporation"]
-    assert len(found) == shingles.of(SUDZO).total() == 9
+    assert len(found) == len(shingles.of(SUDZO)) == 9
     stops = {"a", "for", "the", "that", "have", "it", "is", "to"}
     assert {shingle.split()[0].lower() for shingle in found} == stops
     assert not shingles.of("Buy Sudzo")
@@ -236,12 +225,12 @@ def test_3_10_bands_of_a_signature_matrix():
     columns = [[*top, *range(100 * place, 100 * place + 9)] for place, top in enumerate(first)]
     bands = la.And(3) >> la.Or(4)
     assert bands.functions == 12
-    assert pairs_of(bands.candidates(BitSampling(12), columns)) == {(1, 3)}
+    assert pairs_of(bands.pairs(np.array(columns))) == {(1, 3)}
     assert mapreduce.candidates([(at, tuple(column)) for at, column in enumerate(columns)], rows=3) == [(1, [3])]
     columns[0][9:] = columns[1][9:]
-    assert pairs_of(bands.candidates(BitSampling(12), columns)) == {(0, 1), (1, 3)}
+    assert pairs_of(bands.pairs(np.array(columns))) == {(0, 1), (1, 3)}
     columns[0][9] += 1
-    assert pairs_of(bands.candidates(BitSampling(12), columns)) == {(1, 3)}
+    assert pairs_of(bands.pairs(np.array(columns))) == {(1, 3)}
 
 
 def test_3_11_s_curve():
@@ -511,31 +500,24 @@ def test_exercise_3_1_3_simulated():
 
 
 def test_exercise_3_2_1():
-    found = in_order(la.Shingles(k=3, bag=True), SECTION_3_2)[:10]
+    """All that counts are the first twelve characters."""
+    found = la.Shingles(k=3).in_order("The most effective way")[:10]
     assert found == ["The", "he ", "e m", " mo", "mos", "ost", "st ", "t e", " ef", "eff"]
-    assert la.Shingles(k=3).of(SECTION_3_2[:12]) == set(found)
+    assert la.Shingles(k=3).of("The most eff") == set(found)
 
 
 def test_exercise_3_2_2():
-    """The last word is a stop word too, but this sentence has none after it."""
-    words = SECTION_3_2.replace(",", "").replace(".", "").split()
+    """Words of three letters or fewer, in a sentence that ends with one: it has no two words after it."""
+    sentence = "She put the old boat on the river, and with a new sail went as far north as one can go."
+    words = sentence.replace(",", "").replace(".", "").split()
     short = frozenset(word.lower() for word in words if len(word) <= 3)
-    assert short == {"the", "way", "to", "as", "for", "of", "is", "set", "it"}
-    assert in_order(la.Shingles(k=3, unit="stop", stop_words=short, bag=True), SECTION_3_2) == [
-        "The most effective",
-        "way to represent",
-        "to represent documents",
-        "as sets for",
-        "for the purpose",
-        "the purpose of",
-        "of identifying lexically",
-        "is to construct",
-        "to construct from",
-        "the document the",
-        "the set of",
-        "set of short",
-        "of short strings",
-    ]
+    starts = [at for at, word in enumerate(words[:-2]) if len(word) <= 3]
+    shingles = la.Shingles(k=3, unit="stop", stop_words=short)
+    found = shingles.in_order(sentence)
+    assert found == [" ".join(words[at : at + 3]) for at in starts]
+    assert found[:3] == ["She put the", "put the old", "the old boat"]
+    assert found[-1] == "one can go"
+    assert len(found) == 13
 
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(1, 6) for k in range(1, n + 1)])
@@ -665,7 +647,7 @@ def test_exercise_3_4_4():
     assert buckets == [((0, (0, 5)), [0, 3]), ((1, (1, 2)), [0, 3]), ((1, (7, 8)), [1, 4])]
     compare = mapreduce.run(mapreduce.map_pairs, mapreduce.reduce_pairs, buckets)
     assert compare == mapreduce.candidates(pairs, rows=2) == [(0, [3]), (1, [4])]
-    direct = pairs_of((la.And(2) >> la.Or(2)).candidates(BitSampling(4), signatures))
+    direct = pairs_of((la.And(2) >> la.Or(2)).pairs(np.array(signatures)))
     assert {(i, j) for i, others in compare for j in others} == direct
 
 

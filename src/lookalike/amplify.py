@@ -32,7 +32,7 @@ class Curve:
         >>> Curve.parse("and(5) >> or(20)")
         And(5) >> Or(20)
         """
-        steps = [re.fullmatch(r"\s*(and|or)\s*\((.*)\)\s*", part, re.IGNORECASE) for part in text.split(">>")]
+        steps = [re.fullmatch(r"\s*(and|or)\s*\(([^()]*)\)\s*", part, re.IGNORECASE) for part in text.split(">>")]
         if not all(steps):
             raise UsageError(f"a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got {text!r}.")
         kinds = {"and": And, "or": Or}

@@ -130,7 +130,7 @@ def jaccard(a, b):
     return Fraction(len(a & b), len(a | b)) if a or b else Fraction(0)
 
 
-def overlap(a, b, threshold):
+def similar_overlap(a, b, threshold):
     """How many elements two sets share if they are similar, else -1; empty sets are similar to nothing."""
     return len(set(a) & set(b)) if jaccard(a, b) >= threshold and set(a) & set(b) else -1
 
@@ -138,15 +138,28 @@ def overlap(a, b, threshold):
 def similar_pairs(sets, threshold, split=None):
     """{(i, j): shared} of all similar pairs i < j; with a split those across it."""
     pairs = [(i, j) for i, j in combinations(range(len(sets)), 2) if split is None or i < split <= j]
-    found = {(i, j): overlap(sets[i], sets[j], threshold) for i, j in pairs}
+    found = {(i, j): similar_overlap(sets[i], sets[j], threshold) for i, j in pairs}
     return {pair: shared for pair, shared in found.items() if shared >= 0}
 
 
-def prefix(row, ranks, shift, threshold):
-    """The first n - ceil(n t) + 1 elements by rank and hash, without those of rank 0."""
-    need = -(-len(row) * threshold.numerator // threshold.denominator)
-    first = sorted(row, key=lambda x: (ranks[x >> shift], x))[: len(row) - need + 1 if row else 0]
-    return [x for x in first if ranks[x >> shift]]
+def is_similar(kind, a, b, shared, p, q):
+    """Whether sets of a and b elements that share some are similar, by the definition of each kind."""
+    if kind == "JACCARD":
+        return shared > 0 and Fraction(shared, a + b - shared) >= Fraction(p, q)
+    if kind == "CONTAINMENT":
+        return shared > 0 and Fraction(shared, min(a, b)) >= Fraction(p, q)
+    if kind == "COSINE":
+        return shared > 0 and Fraction(shared * shared, a * b) >= Fraction(p, q) ** 2
+    if kind == "OVERLAP":
+        return shared >= p
+    return shared > 0 and shared >= max(a, b) - p and abs(a - b) <= q
+
+
+def joined(sets, kind, p, q, split=None):
+    """{(i, j): shared} of all similar pairs i < j, of any kind; with a split those across it."""
+    pairs = [(i, j) for i, j in combinations(range(len(sets)), 2) if split is None or i < split <= j]
+    shared = {(i, j): len(set(sets[i]) & set(sets[j])) for i, j in pairs}
+    return {(i, j): n for (i, j), n in shared.items() if is_similar(kind, len(sets[i]), len(sets[j]), n, p, q)}
 
 
 # --- sketches ---
@@ -217,7 +230,7 @@ def first_similar(item, shelves, patience, sets, threshold):
         for other in shelf:
             if other not in met:
                 met.append(other)
-                if overlap(sets[item], sets[other], threshold) >= 0:
+                if similar_overlap(sets[item], sets[other], threshold) >= 0:
                     return other, met
         if len(met) >= patience:
             break
@@ -264,7 +277,7 @@ def join_buckets(buckets, reach, patience, sets, threshold):
             for other in reversed(bucket[max(0, i - reach) : i]):
                 label = components(len(sets), joined)
                 if unlike[item] < patience and label[item] != label[other]:
-                    if overlap(sets[item], sets[other], threshold) >= 0:
+                    if similar_overlap(sets[item], sets[other], threshold) >= 0:
                         joined.append((item, other))
                     else:
                         unlike[item] += 1
@@ -285,6 +298,16 @@ def bag_jaccard(a, b, union="max"):
 def containment(a, b):
     """The share of a's elements that b has; 0 where a is empty."""
     return Fraction(sum(x in set(b) for x in set(a)), len(set(a))) if a else Fraction(0)
+
+
+def set_cosine(a, b):
+    """The shared elements over the geometric mean of the sizes; 0 where one is empty."""
+    return len(set(a) & set(b)) / math.sqrt(len(set(a)) * len(set(b))) if a and b else 0.0
+
+
+def overlap(a, b):
+    """How many elements two sets share."""
+    return sum(x in set(b) for x in set(a))
 
 
 def minkowski(x, y, r=2):
@@ -360,6 +383,11 @@ def edit(x, y, moves="indel"):
         if i:
             row_of[x[i - 1]] = i
     return cost[len(x), len(y)]
+
+
+def levenshtein(x, y):
+    """The fewest insertions, deletions and replacements."""
+    return edit(x, y, "levenshtein")
 
 
 def edited(x, letters, moves):

@@ -286,7 +286,7 @@ def test_tune(run: Commands) -> None:
         (("--cascade", "And(4) >> Or(4) >> Or(4) >> And(4)"), 10, "And(4) >> Or(4) >> Or(4) >> And(4)", lambda s: s),
         (("--cascade", "or(3)"), 10, "Or(3)", lambda s: s),
         (("--bands", 3, "--rows", 2, "--family", "hyperplanes"), 13, "And(2) >> Or(3)", lambda d: 1 - d / 180),
-        (("--bands", 3, "--rows", 2, "--family", "bits:64"), 11, "And(2) >> Or(3)", lambda d: 1 - d / 64),
+        (("--bands", 3, "--rows", 2, "--family", "bits:64"), 12, "And(2) >> Or(3)", lambda d: 1 - d / 64),
         (
             ("--bands", 3, "--rows", 2, "--family", "lines:4"),
             12,
@@ -314,10 +314,12 @@ def test_curve_with_a_fixed_point_says_so(run: Commands) -> None:
     assert "fixed" not in run("curve", "--cascade", "And(4)").out
 
 
-def test_curve_that_is_nowhere_one_half(run: Commands) -> None:
+def test_curve_of_many_lines(run: Commands) -> None:
+    """But for a corner: however many lines, far enough apart no pair is a candidate."""
     outcome = run("curve", "--cascade", "Or(1000)", "--family", "lines:1")
-    assert outcome.code == 0
-    assert "half of" not in outcome.out
+    half = re.search(r"half of the pairs at distance ([\d.]+) ", outcome.out)
+    assert half
+    assert 100 < float(half[1]) < 1000
 
 
 @pytest.mark.parametrize(
@@ -333,6 +335,7 @@ def test_curve_that_is_nowhere_one_half(run: Commands) -> None:
         (("--cascade", "Or(2)", "--family", "simhash"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(2)", "--family", "bits"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(2)", "--family", "minhash:3"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
+        (("--cascade", "Or(9)", "--family", "bits:5"), "Or(9) takes 9 functions; family bits:5 has 5 functions."),
         (("--cascade", "Or(2)", "--family", "lines:x"), "family must have a number after its colon; got 'lines:x'."),
         (("--cascade", "Or(2)", "--family", "lines:0"), "width must be a positive number; got 0.0."),
         (("--cascade", "Or(2)", "--family", "bits:1.5"), "dimensions must be an integer of at least 1; got 1.5."),

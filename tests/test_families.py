@@ -360,21 +360,23 @@ def test_angles_of_no_pairs():
     assert family.angles(family.sketches([[1, 2]]), np.empty(0, int), np.empty(0, int)).tolist() == []
 
 
-@pytest.mark.parametrize("vectors", ["gaussian", "signs"])
-@pytest.mark.parametrize("zero", [0.0, -0.0, 0, False])
-def test_zero_dot_products_count_as_positive(vectors, zero):
-    family = Hyperplanes(16, vectors=vectors)
-    assert family.signatures([[zero] * 3]).tolist() == [[1] * 16]
-    assert family.signatures(np.zeros((1, 0))).tolist() == [[1] * 16]
+@pytest.mark.parametrize("zero", [[0.0, 0.0], [-0.0, 0.0], [False, False]])
+def test_zero_vectors_have_no_direction(zero):
+    message = "a zero vector has no direction; row 1 is one."
+    fails(DataError, message, lambda: Hyperplanes(4).signatures([[1, 2], zero]))
+    fails(DataError, message, lambda: Hyperplanes.from_vectors([[1, 2], zero]))
+    fails(
+        DataError, "a zero vector has no direction; row 0 is one.", lambda: Hyperplanes(4).signatures(np.zeros((1, 0)))
+    )
 
 
 def test_vectors_within_a_hyperplane_are_on_its_positive_side():
-    family = Hyperplanes.from_vectors([[1, -1], [-1, 1], [2, 2], [0, 0], [1e-200, 0]])
+    family = Hyperplanes.from_vectors([[1, -1], [-1, 1], [2, 2], [1e-200, 0]])
     assert family.signatures([[3, 3], [-3, -3], [1, -1], [-1e-200, 1]]).tolist() == [
-        [1, 1, 1, 1, 1],
-        [1, 1, 0, 1, 0],
-        [1, 0, 1, 1, 1],
-        [0, 1, 1, 1, 0],
+        [1, 1, 1, 1],
+        [1, 1, 0, 0],
+        [1, 0, 1, 1],
+        [0, 1, 1, 0],
     ]
 
 
@@ -445,7 +447,7 @@ def test_squares_of_a_function_are_different():
 
 def test_prints_outside_the_bucket_agree_with_nothing():
     family = GridSquares.from_squares([(0, 1), (1, 2), (2, 3)], cells=4)
-    signatures = family.signatures([{0, 1, 2}, {1, 2, 3}, set(), [2, 1, 1]])
+    signatures = family.signatures([{0, 1, 2}, {1, 2, 3}, set(), [2, 1]])
     assert signatures.tolist() == [[0, 0, NONE], [NONE, 0, 0], [NONE] * 3, [NONE, 0, NONE]]
     assert [family.agreement(signatures[0], other) for other in signatures] == pytest.approx([2 / 3, 1 / 3, 0, 1 / 3])
 
@@ -508,6 +510,7 @@ def test_project(rows, count, seed):
 @pytest.mark.parametrize("vectors", ["gaussian", "signs"])
 @given(rows=matrices, hashes=st.integers(1, 12), seed=seeds)
 def test_hyperplane_signatures(vectors, rows, hashes, seed):
+    rows = [[*row[:-1], row[-1] or 1.0] for row in rows]  # a zero vector has none
     family = Hyperplanes(hashes, seed, vectors)
     normals = family.normals(len(rows[0])).T.tolist()
     drawn = {"gaussian": reference.draw_gaussians, "signs": reference.draw_signs}[vectors]
@@ -869,6 +872,33 @@ def test_the_chance_at_a_threshold():
     assert GridSquares(3, density=0.2).chance(0.8) == pytest.approx(0.16**3)
 
 
+@pytest.mark.parametrize("width", [0.5, 4.0])
+def test_estimates_of_lines(width):
+    """The distance at which so many functions agree; by bisection, since the law has no inverse in closed form."""
+    for family in (RandomLines(width, 4000), RandomLines(width, 4000, lines="unit", dimensions=5)):
+        for distance in (0.3, 2.0, 5.0):
+            pair = family.signatures(at_distance(distance, 5))
+            p = family.collision(distance)
+            spread = 4 * math.sqrt(p * (1 - p) / 4000)
+            assert family.collision(family.estimate(*pair)) == pytest.approx(family.agreement(*pair), abs=1e-9)
+            assert abs(family.collision(family.estimate(*pair)) - p) <= spread
+        assert family.estimate(*family.signatures([[1.0] * 5] * 2)) == pytest.approx(0, abs=1e-12)
+
+
+def test_estimates_of_records_and_prints():
+    records = FieldEquality(list("abcd"))
+    assert records.estimate(*records.signatures([(1, 2, 3, 4), (1, 2, 3, 5)])) == 1
+    prints = GridSquares(squares=1, hashes=4, cells=4, density=0.5)
+    assert prints.estimate(*prints.signatures([{0, 1, 2, 3}, {0, 1}])) == 1  # half of all cells are in both
+    assert prints.estimate(*prints.signatures([{0, 1}, {1, 2}])) == 0.5
+    assert prints.estimate(*prints.signatures([{0}, {1}])) == 0
+
+
+def test_families_say_what_they_are():
+    assert repr(Hyperplanes(8)) == "<Hyperplanes: 8 functions for cosine>"
+    assert repr(FieldEquality(["a"])) == "<FieldEquality: 1 function for hamming>"
+
+
 def test_how_many_functions_there_can_be():
     assert [family.most for family in (MinHash(), Hyperplanes(), RandomLines(1), GridSquares())] == [math.inf] * 4
     assert (BitSampling(7, 3).most, BitSampling(7, 30, repeat=True).most) == (7, math.inf)
@@ -917,6 +947,9 @@ def test_errors_of_hashes_and_seeds(make, options, message):
 WIDTH = "width must be a positive number; got "
 MATRIX = "vectors must be the rows of a matrix of real numbers; got "
 FIELDS = "fields must be a list of different names; got "
+NO_PRINT = (
+    "a print must be the cells that hold a minutia, each once; print 0 is {}. Rows of truth values must be an array."
+)
 GRID = "items must be rows of 4 truth values, one a cell; got "
 NO_RECORD = "records must be mappings, or lists of 2 values, one a field; got "
 
@@ -1082,7 +1115,8 @@ RECORDS = FieldEquality(["a", "b"])
         (lambda: PRINTS.signatures([[True, False]]), "cells must be in range(4); print 0 has True."),
         (lambda: PRINTS.signatures([{1.5}]), "cells must be in range(4); print 0 has 1.5."),
         (lambda: PRINTS.signatures([{"a"}]), "cells must be in range(4); print 0 has 'a'."),
-        (lambda: PRINTS.signatures([3]), "a print must be the cells that hold a minutia; print 0 is 3."),
+        (lambda: PRINTS.signatures([3]), NO_PRINT.format("3")),
+        (lambda: PRINTS.signatures([[0, 0, 1, 1]]), NO_PRINT.format("[0, 0, 1, 1]")),
         (lambda: PRINTS.signatures([{0}, {4}]), "cells must be in range(4); print 1 has 4."),
         (lambda: PRINTS.signatures([{-1}]), "cells must be in range(4); print 0 has -1."),
         (lambda: RECORDS.signatures([{"a": 1, "c": 2}]), "records must have the field 'b'; one has a, c."),

@@ -21,6 +21,11 @@ THRESHOLDS = [0.5, 2 / 3, 0.8, 0.85, 0.9, 1.0]
 MATES = ["the cat sat on the mat", "the cat sat on the mat.", "nothing like them", "the cat sat on a mat", ""]
 ONE = la.Run(1)
 
+NO_MEASURE = (
+    "measure must be one of jaccard, bag_jaccard, containment, set_cosine, overlap, edit, levenshtein; got 'jacard'. "
+    "Did you mean 'jaccard'?"
+)
+
 
 # --- collections, and what brute force says of them ---
 
@@ -772,7 +777,7 @@ def test_explain_a_text_that_normalising_twice_would_change():
             "recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.",
         ),
         ({"method": "exakt"}, "method must be one of auto, lsh, exact; got 'exakt'. Did you mean 'exact'?"),
-        ({"measure": "jacard"}, "measure must be one of jaccard; got 'jacard'. Did you mean 'jaccard'?"),
+        ({"measure": "jacard"}, NO_MEASURE),
         ({"shingles": "char:0"}, "k must be an integer of at least 1; got 0."),
         (
             {"shingles": "words:5"},

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.candidates.banding import Buckets, all_pairs, low_bits, sort_keys
-from lookalike.candidates.exact import element_ranks, exact_pairs
 from lookalike.data import Sets, text_bounds
 from lookalike.families import MinHash
 from lookalike.kernels import buckets as bucket_kernels
@@ -21,7 +20,6 @@ from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import mix
 from lookalike.kernels.sets import hash_rows, overlaps, sort_rows, sorted_hashes
 from lookalike.kernels.sketch import count_agreements, fold_bands, sketch_rows
-from lookalike.run import Run
 from lookalike.shingles import Shingles
 
 SIZES = (0, 1, 2, 7, 8, 9, 24, 25, 26, 63, 64, 65, 300, 700)
@@ -221,7 +219,7 @@ def test_overlaps(rng, threshold):
     rows = drawn_sets(rng) + [sorted(row) for row in drawn_rows(rng, 4)]
     left, right = np.divmod(np.arange(len(rows) ** 2), len(rows))
     found = overlaps(*as_rows(rows), left, right, *threshold.as_integer_ratio())
-    assert found.tolist() == [ref.overlap(a, b, threshold) for a in rows for b in rows]
+    assert found.tolist() == [ref.similar_overlap(a, b, threshold) for a in rows for b in rows]
 
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)
@@ -232,67 +230,12 @@ def test_overlaps_on_both_sides_of_the_threshold(threshold):
         for b in range(13):
             for shared in range(min(a, b) + 1):
                 rows += [list(range(a)), [*range(shared), *range(100, 100 + b - shared)]]
-                expected.append(ref.overlap(*rows[-2:], threshold))
+                expected.append(ref.similar_overlap(*rows[-2:], threshold))
     evens = np.arange(0, len(rows), 2)
     assert overlaps(*as_rows(rows), evens, evens + 1, *threshold.as_integer_ratio()).tolist() == expected
 
 
-# --- exact joins ---
-
-
-@given(seeds, thresholds)
-def test_prefixes(rng, threshold):
-    sets = [one for one in drawn_sets(rng) if one] + [[5]]
-    indptr, elements = as_rows(sets)
-    ranks, shift = element_ranks(Sets(indptr, elements))
-    rows = np.array(rng.sample(range(len(sets)), len(sets)))
-    found = joins.prefixes(indptr, elements, rows, ranks, shift, *threshold.as_integer_ratio())
-    expected = [ref.prefix(sets[row], ranks.tolist(), int(shift), threshold) for row in rows]
-    assert as_lists(*found) == expected
-
-
-@given(seeds)
-def test_post(rng):
-    tokens = rng.choices([rng.getrandbits(64) for _ in range(5)], k=rng.choice(SIZES))
-    owners = [rng.randrange(10) for _ in tokens]
-    ordered, mask = sort_keys(np.array(tokens, np.uint64))
-    rows, positions, firsts = joins.post(ordered, mask, np.array(owners, np.int64))
-    high = [token & ~int(mask) for token in tokens]
-    order = sorted(range(len(tokens)), key=lambda token: (high[token], token))
-    assert rows.tolist() == [owners[token] for token in order]
-    assert [order[at] for at in positions] == list(range(len(tokens)))
-    ordered_high = [high[token] for token in order]
-    assert firsts.tolist() == [x != y for x, y in pairwise([None, *ordered_high])]
-
-
-@given(seeds, thresholds, splits)
-def test_exact_join(rng, threshold, split):
-    sets = drawn_sets(rng, rows=12)
-    across = ONE if split is None else split
-    *found, candidates = exact_pairs(Sets(*as_rows(sets)), *threshold.as_integer_ratio(), across, 10**9, Run(1))
-    left, right, shared = (column.tolist() for column in found)
-    expected = ref.similar_pairs(sets, threshold, split)
-    assert dict(zip(zip(left, right, strict=True), shared, strict=True)) == expected
-    assert len(left) == len(expected) <= candidates <= 66
-
-
-def test_exact_join_over_several_tasks():
-    """More rows than one task probes, and more pairs than a result has room for at first."""
-    rng = random.Random(2)
-    pool = [rng.getrandbits(64) for _ in range(60)]
-    sets = [sorted(rng.sample(pool, rng.choice([3, 4, 5]))) for _ in range(700)]
-    expected = ref.similar_pairs(sets, Fraction(1, 2))
-    left, right, shared, _ = exact_pairs(Sets(*as_rows(sets)), 1, 2, ONE, 10**9, Run(2))
-    found = zip(left.tolist(), right.tolist(), shared.tolist(), strict=True)
-    assert sorted(found) == [(*pair, both) for pair, both in sorted(expected.items())]
-    assert len(expected) > 256
-
-
-def test_exact_join_pairs_no_item_with_itself():
-    """Two elements of a set whose high bits agree look like one element of two sets to the index."""
-    sets = [[2**40, 2**40 + 1, 2**50], [2**40, 2**40 + 1, 2**60]]
-    left, right, shared, _ = exact_pairs(Sets(*as_rows(sets)), 1, 2, ONE, 10**9, Run(1))
-    assert list(zip(left.tolist(), right.tolist(), shared.tolist(), strict=True)) == [(0, 1, 2)]
+# --- a small index ---
 
 
 @given(seeds, thresholds)
@@ -307,7 +250,7 @@ def test_probe(rng, threshold):
     slots = joins.index_elements(ordered, shift)
     ratio = threshold.as_integer_ratio()
     row, owner, shared = joins.probe(*as_rows(sets), slots, shift, ordered, owners, sizes, *ratio)
-    both = {(i, j): ref.overlap(a, b, threshold) for i, a in enumerate(sets) for j, b in enumerate(sample)}
+    both = {(i, j): ref.similar_overlap(a, b, threshold) for i, a in enumerate(sets) for j, b in enumerate(sample)}
     expected = [(*pair, n) for pair, n in both.items() if n >= 0]
     assert sorted(zip(row.tolist(), owner.tolist(), shared.tolist(), strict=True)) == expected
 

@@ -58,6 +58,7 @@ METRICS = [case for case in CASES if MEASURES[case.values[0]].metric and case.va
 # How far from its twin a measure may be; not at all where it is counted. The angle is in degrees.
 NORM = {"rel_tol": 1e-13, "abs_tol": 4 * LEAST}
 TOLERANCE = dict.fromkeys(("minkowski", "euclidean", "manhattan", "chebyshev"), NORM)
+TOLERANCE |= {"set_cosine": {"rel_tol": 1e-15, "abs_tol": 0}}
 TOLERANCE |= {"cosine": {"rel_tol": 0, "abs_tol": 1e-12}, "cosine_similarity": {"rel_tol": 0, "abs_tol": 1e-14}}
 EXACT = {"rel_tol": 0, "abs_tol": 0}
 
@@ -196,7 +197,7 @@ def test_rows_and_two_objects_and_twin_agree(name, options, data, block):
         patch.setattr(pairwise, "BLOCK", block)
         rows = measure.rows(Sets.of(items) if measure.domain in ("sets", "bags") else items, left, right, **options)
     assert rows.shape == (len(pairs),)
-    assert rows.dtype == (np.int64 if name in ("hamming", "edit") else np.float64)
+    assert rows.dtype == (np.int64 if name in ("hamming", "edit", "levenshtein", "overlap") else np.float64)
     for (i, j), got in zip(pairs, rows.tolist(), strict=True):
         assert measure.low <= got <= measure.high
         assert got == measure.of(items[i], items[j], **options)
@@ -462,7 +463,7 @@ def test_table(name):
     assert measure.kind in ("similarity", "distance")
     assert measure.low < measure.high
     assert measure.kind == "similarity" or measure.low == 0
-    assert measure.kind == "distance" or measure.high == 1
+    assert measure.kind == "distance" or measure.high == (math.inf if name == "overlap" else 1)
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -475,7 +476,8 @@ def test_both_forms_of_a_measure_have_the_same_options(name):
 
 
 def test_which_are_metrics():
-    assert {name for name, measure in MEASURES.items() if not measure.metric} == {"containment", "cosine_similarity"}
+    none = {"containment", "set_cosine", "overlap", "cosine_similarity"}
+    assert {name for name, measure in MEASURES.items() if not measure.metric} == none
 
 
 def test_distance():
@@ -514,6 +516,8 @@ TRIANGLE = "d(x, z) <= d(x, y) + d(y, z)"
 # Of each measure whose distance is no metric: points, and the axiom that fails.
 NO_METRIC = {
     "containment": ([{1}, {1, 2}], Counterexample("d(x, y) > 0 unless x = y", ({1}, {1, 2}))),
+    "set_cosine": ([{1}, {1, 2}, {2}], Counterexample(TRIANGLE, ({1}, {1, 2}, {2}))),
+    "overlap": ([{1}, {1, 2}], Counterexample("d(x, y) >= 0", ({1, 2}, {1, 2}))),
     "cosine_similarity": (
         [(1, 0), (1, 1), (0, 1)],
         Counterexample(TRIANGLE, ((1, 0), (1, 1), (0, 1))),

@@ -6,17 +6,17 @@ probability 1 - (1 - p)**b. `And(5) >> Or(20)` first combines by AND and then by
 
 import math
 import re
+from collections.abc import Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lookalike.errors import UsageError, fraction, whole, within
+from lookalike.statistics import Sensitivity
 
 if TYPE_CHECKING:
     from lookalike.families import Family
-
-Sensitivity = tuple[float, float, float, float]
 
 
 class Curve:
@@ -41,6 +41,8 @@ class Curve:
 
     def __rshift__(self, other: "Curve") -> "Curve":
         """This cascade, then the other applied to its results."""
+        if not isinstance(other, Curve):
+            return NotImplemented
         return Curve(self.steps + other.steps)
 
     def __call__(self, p: Any) -> Any:
@@ -86,7 +88,8 @@ class Curve:
         """Where curve(p) = p strictly between 0 and 1: under such a point an S-curve lowers p, over it raises it."""
         if self.functions == 1:
             return []  # all points are
-        grid = np.linspace(0, 1, 10_001)[1:-1]
+        ends = np.geomspace(1e-15, 1e-4, 200)
+        grid = np.concatenate((ends, np.linspace(0, 1, 10_001)[1:-1], 1 - ends[::-1]))
         above = self(grid) > grid
         points = []
         for at in np.flatnonzero(above[1:] != above[:-1]):
@@ -117,12 +120,14 @@ class Curve:
         return self.pairs(family.signatures(items))
 
     def pairs(self, signatures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same for given signatures, items x functions."""
+        """The same for given signatures, an array of whole numbers, items x functions."""
         from lookalike.candidates.banding import pairs_in_bands
         from lookalike.families.base import as_keys
         from lookalike.run import Run
 
-        keys = as_keys(signatures)
+        keys = as_keys(np.asarray(signatures))
+        if keys.ndim != 2:
+            raise UsageError(f"signatures must be a matrix, items x functions; got {keys.ndim} dimensions.")
         if keys.shape[1] < self.functions:
             raise UsageError(f"{self} takes {self.functions} functions; there are {keys.shape[1]}.")
         steps = list(self.steps)
@@ -209,11 +214,22 @@ def bands_for(p: float, rows: int, recall: float) -> Bands:
     return Bands(bands, rows, (And(rows) >> Or(bands))(p))
 
 
+def fitting_bands(p: float, recall: float, hashes: int) -> Iterator[Bands]:
+    """For each number of rows the fewest bands that reach the recall, as long as they take no more than `hashes`."""
+    for rows in range(1, hashes + 1):
+        bands = bands_for(p, rows, recall)
+        if bands.hashes > hashes:  # as have all with more rows
+            return
+        yield bands
+
+
 def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, family: "Family | None" = None) -> Bands:
     """The most selective bands of at most `hashes` functions that keep the recall at the threshold.
 
     More rows make fewer false candidates; the fewest bands that still reach the recall make fewest of all. The
-    threshold is one of the family's measure: a Jaccard similarity, and minhashes the functions, if none is given.
+    threshold is one of the family's measure: a Jaccard similarity, and minhashes the functions, if none is given. The
+    recall is that of independent functions, which those of `BitSampling` without repetition and of `FieldEquality`
+    are only nearly.
 
     >>> choose_bands(threshold=0.8, hashes=128, recall=0.99)
     Bands(bands=16, rows=6, recall=0.9922812706923393)
@@ -226,7 +242,7 @@ def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, fami
     hashes = int(min(whole("hashes", hashes), most))
     if recall == 1 and p < 1:
         raise UsageError("recall 1 takes an exact method, not bands: method='exact', or a recall under 1.")
-    fitting = [b for rows in range(1, hashes + 1) if (b := bands_for(p, rows, recall)).hashes <= hashes]
+    fitting = list(fitting_bands(p, recall, hashes))
     if not fitting:
         hint = "Raise hashes, or lower the recall." if hashes < most else "There are no more; lower the recall."
         raise UsageError(

@@ -8,7 +8,7 @@ import numpy as np
 
 from lookalike.candidates.banding import Buckets
 from lookalike.data import Sets
-from lookalike.kernels.buckets import buckets_of, join_buckets, roots, stars
+from lookalike.kernels.buckets import buckets_of, join_buckets, keep_apart, roots, stars
 from lookalike.run import Run, slices
 
 STEP = 4096
@@ -62,3 +62,27 @@ def keep_stars(
             crowded += stars(order[part], *state, sets.indptr, sets.elements, p, q, centre, shared)
             tick(part.stop - part.start)
     return centre, shared, crowded
+
+
+def choose_apart(
+    order: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    measured: np.ndarray,
+    centre: np.ndarray,
+    values: np.ndarray,
+    directed: bool,
+) -> None:
+    """The same for pairs that are listed: fill in the centre of each dropped item and its value with that one.
+
+    Of directed pairs the left item may be dropped for the right one, and not the other way.
+    """
+    sides = [(left, right)] if directed else [(left, right), (right, left)]
+    one = np.concatenate([side[0] for side in sides])
+    other = np.concatenate([side[1] for side in sides])
+    places = np.argsort(one, kind="stable")
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(one, minlength=len(centre)))))
+    edge = np.full(len(centre), -1)
+    keep_apart(order, indptr, other[places], centre, edge)
+    dropped = np.flatnonzero(edge >= 0)
+    values[dropped] = measured[places[edge[dropped]] % max(1, len(left))]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import DataError
+from lookalike.errors import DataError, UsageError
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import sort_rows
@@ -125,13 +125,17 @@ def hash_values(values: list[Any]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Similar pairs, every one verified: positions, left before right, in order, and their similarity."""
+    """Similar pairs, every one verified: positions, left before right, in order, and their measure.
+
+    Where the measure has a direction, as containment has, left may also come after right.
+    """
 
     left: np.ndarray
     right: np.ndarray
-    similarity: np.ndarray
+    values: np.ndarray  # similarities or distances
     ids: pa.Array
     right_ids: pa.Array | None = None  # of a match between two collections
+    kind: str = "similarity"  # or "distance"
     plan: "Plan | None" = None
     audit: "Audit | None" = None
     stats: dict[str, Any] = field(default_factory=dict)
@@ -139,6 +143,16 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.left)
+
+    @property
+    def similarity(self) -> np.ndarray:
+        """The similarity of each pair."""
+        return _of_kind(self, "similarity")
+
+    @property
+    def distance(self) -> np.ndarray:
+        """The distance of each pair, if the measure is one."""
+        return _of_kind(self, "distance")
 
     def explain(self, pair: int) -> "Explanation":
         """What the two items of the pair share, and what each has alone."""
@@ -148,15 +162,15 @@ class Pairs:
         return self.explainer(int(self.left[pair]), int(self.right[pair]) + offset)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
-        """(left id, right id, similarity) of each pair."""
+        """(left id, right id, similarity or distance) of each pair."""
         for batch in self.to_arrow().to_batches(max_chunksize=1 << 16):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
     def to_arrow(self) -> pa.Table:
-        """A table of `left`, `right` (ids as given) and `similarity`."""
+        """A table of `left`, `right` (ids as given) and `similarity` or `distance`."""
         left = self.ids.take(pa.array(self.left))
         right = (self.ids if self.right_ids is None else self.right_ids).take(pa.array(self.right))
-        return pa.table({"left": left, "right": right, "similarity": self.similarity})
+        return pa.table({"left": left, "right": right, self.kind: self.values})
 
     def to_pandas(self) -> Any:
         """The same table as a pandas data frame."""
@@ -253,8 +267,9 @@ class Dedup:
     """What to keep and what to drop: each dropped item is verified similar to one that is kept."""
 
     centre: np.ndarray  # of each item: itself if it is kept, else the kept item it is similar to
-    similarity: np.ndarray  # to that item
+    values: np.ndarray  # its similarity to that item, or its distance
     ids: pa.Array
+    kind: str = "similarity"  # or "distance"
     plan: "Plan | None" = None
     audit: "Audit | None" = None
     stats: dict[str, Any] = field(default_factory=dict)
@@ -271,11 +286,22 @@ class Dedup:
         return self.ids.filter(pa.array(self.keep))
 
     def to_arrow(self) -> pa.Table:
-        """A row for each dropped item: `id`, `kept` (the id of the item kept for it), `similarity`."""
+        """A row for each dropped item: `id`, `kept` (the id of the item kept for it), `similarity` or `distance`."""
         dropped = np.flatnonzero(~self.keep)
         kept = self.ids.take(pa.array(self.centre[dropped]))
-        return pa.table({"id": self.ids.take(pa.array(dropped)), "kept": kept, "similarity": self.similarity[dropped]})
+        return pa.table({"id": self.ids.take(pa.array(dropped)), "kept": kept, self.kind: self.values[dropped]})
+
+    @property
+    def similarity(self) -> np.ndarray:
+        """The similarity of each item to the one kept for it."""
+        return _of_kind(self, "similarity")
 
     def __repr__(self) -> str:
         kept = int(self.keep.sum())
         return f"<{kept:,} of {counted(len(self.ids), 'item')} kept, {len(self.ids) - kept:,} dropped>"
+
+
+def _of_kind(result: Pairs | Dedup, kind: str) -> np.ndarray:
+    if result.kind != kind:
+        raise UsageError(f"the measure is a {result.kind}, not a {kind}.")
+    return result.values

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from numbers import Real
 
 from lookalike.errors import DataError, UsageError
 from lookalike.measures import edit
@@ -42,7 +43,7 @@ def match_fraction(observed: float, *, perfect: float, random: float) -> float:
     >>> match_fraction(10, perfect=10, random=45), match_fraction(24, perfect=10, random=45)
     (1.0, 0.6)
     """
-    if not all(math.isfinite(mean) for mean in (observed, perfect, random)):
+    if not all(isinstance(mean, Real) and math.isfinite(mean) for mean in (observed, perfect, random)):
         raise UsageError(f"means must be finite numbers; got {observed!r}, {perfect!r} and {random!r}.")
     if perfect == random:
         raise UsageError(f"perfect and random must differ, or the value tells nothing; got {perfect!r} for both.")

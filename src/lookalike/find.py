@@ -20,18 +20,20 @@ from lookalike.audit import audit as measure_recall
 from lookalike.candidates.banding import Buckets, find_buckets
 from lookalike.candidates.exact import exact_pairs
 from lookalike.candidates.identical import Groups, group_identical
-from lookalike.cluster import components, keep_stars
+from lookalike.cluster import choose_apart, components, keep_stars
 from lookalike.collection import take_in_sets, take_in_texts
 from lookalike.data import Clusters, Dedup, Pairs, Sets
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
-from lookalike.kernels.buckets import ONE
+from lookalike.kernels.buckets import ONE, join_pairs, roots
+from lookalike.pairwise import of_shared
 from lookalike.plan import fit, make_plan
 from lookalike.read import Source
 from lookalike.run import Run
 from lookalike.shingles import Shingles, as_array
-from lookalike.verify import jaccard_of, verify_bands
+from lookalike.verify import both_ways, jaccard_of, verify_bands
 
 MAX_PAIRS = 100_000_000
+MAX_LISTED = np.iinfo(np.int64).max  # where pairs are listed only on the way
 
 
 DEFAULTS = {
@@ -127,18 +129,20 @@ class Job:
     def pairs(self) -> Pairs:
         """List the similar pairs."""
         groups = group_identical(self.collection.contents, self.live, self.split)
-        left, right, similarity = self._head_pairs(groups, self.max_pairs)
+        left, right, values, own = self._head_pairs(groups, self.max_pairs)
         with self.run.stage("order"):
-            left, right, similarity = groups.spread(left, right, similarity, self.split, self.max_pairs)
+            limits = (self.split, self.max_pairs, self.plan.directed)
+            left, right, values = groups.spread(left, right, values, own, *limits)
         n = len(self.collection)
         numbers = left * n + right  # ascending, since the pairs are in order
         ids = self.collection.ids
         return Pairs(
             left,
             right - max(self.split, 0),
-            similarity,
+            values,
             ids[0],
             right_ids=ids[1] if len(ids) > 1 else None,
+            kind=self.plan.kind,
             plan=self.plan,
             audit=self._audit(lambda a, b: _contains(numbers, a * n + b)),
             stats=self._stats(groups, pairs=len(left)),
@@ -148,10 +152,15 @@ class Job:
     def clusters(self) -> Clusters:
         """Group by connected components of the similar pairs."""
         groups = group_identical(self.collection.contents, self.live)
-        buckets, members, sets = self._buckets(groups)
-        root, self.crowded = components(buckets, sets, *self.ratio, self.run)
         label = np.arange(len(self.collection))
-        label[members] = members[root]
+        if self.plan.bands is None:
+            left, right, _, _ = self._head_pairs(groups, MAX_LISTED)
+            join_pairs(left, right, label)
+            label = roots(label)
+        else:
+            buckets, members, sets = self._buckets(groups)
+            root, self.crowded = components(buckets, sets, *self.ratio, self.run)
+            label[members] = members[root]
         label[self.live] = label[groups.first[self.live]]
         audit = self._audit(lambda a, b: label[a] == label[b])
         return Clusters(label, self.collection.ids[0], plan=self.plan, audit=audit, stats=self._stats(groups))
@@ -160,33 +169,48 @@ class Job:
         """Keep items that are similar to none kept before, the best ones first."""
         order = self._order()
         groups = group_identical(self.collection.contents, order)
-        buckets, members, sets = self._buckets(groups)
-        rank = np.empty(len(self.collection), np.int64)
-        rank[order] = np.arange(len(order))
-        visit = np.argsort(rank[members])
-        centres, shared, self.crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run)
         centre = np.arange(len(self.collection))
-        similarity = np.ones(len(centre))
-        centre[members] = members[centres]
-        similarity[members] = jaccard_of(sets, np.arange(len(members)), centres, shared)
+        values = np.ones(len(centre))
+        if self.plan.bands is None:
+            left, right, measured, own = self._head_pairs(groups, MAX_LISTED)
+            values = values.astype(own.dtype)
+            values[groups.heads] = own
+            choose_apart(order[groups.first[order] == order], left, right, measured, centre, values, self.plan.directed)
+        else:
+            buckets, members, sets = self._buckets(groups)
+            rank = np.empty(len(self.collection), np.int64)
+            rank[order] = np.arange(len(order))
+            visit = np.argsort(rank[members])
+            centres, shared, self.crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run)
+            centre[members] = members[centres]
+            values[members] = jaccard_of(sets, np.arange(len(members)), centres, shared)
         head = groups.first[self.live]
-        centre[self.live], similarity[self.live] = centre[head], similarity[head]
+        centre[self.live], values[self.live] = centre[head], values[head]
         kept = centre == np.arange(len(centre))
         audit = self._audit(lambda a, b: ~(kept[a] & kept[b]))
         stats = self._stats(groups, kept=int(kept.sum()), dropped=int((~kept).sum()))
-        return Dedup(centre, similarity, self.collection.ids[0], plan=self.plan, audit=audit, stats=stats)
+        ids = self.collection.ids[0]
+        return Dedup(centre, values, ids, kind=self.plan.kind, plan=self.plan, audit=audit, stats=stats)
 
-    def _head_pairs(self, groups: Groups, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The similar pairs of items that stand for a group: (left, right, similarity)."""
-        if self.plan.bands is None:
+    def _head_pairs(self, groups: Groups, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The similar pairs of items that stand for a group: (left, right, values), and the heads' own values."""
+        plan = self.plan
+        if plan.bands is None:
             rows = groups.heads
             sets = self.collection.sets(rows, self.run)
-            found = exact_pairs(sets, *self.ratio, self._split_among(rows), limit, self.run)
+            split = self._split_among(rows)
+            left, right, shared, self.candidates = exact_pairs(sets, *plan.join, split, limit, self.run)
+            sizes = sets.sizes
+            own = of_shared(plan.measure, sizes, sizes, sizes)
+            if plan.directed:
+                left, right, shared = both_ways(left, right, shared, sizes, *self.ratio, split)
         else:
             buckets, rows, sets = self._buckets(groups)
             found = verify_bands(buckets, sets, *self.ratio, self._split_among(rows), limit, self.run)
-        left, right, shared, self.candidates = found
-        return rows[left], rows[right], jaccard_of(sets, left, right, shared)
+            left, right, shared, self.candidates = found
+            sizes, own = sets.sizes, np.ones(len(groups.heads))
+        values = of_shared(plan.measure, shared, sizes[left], sizes[right])
+        return rows[left], rows[right], values, own
 
     def _split_among(self, rows: np.ndarray) -> int:
         """How many of the ascending rows are of the first of two collections; ONE if there is just one."""
@@ -194,14 +218,8 @@ class Job:
 
     def _buckets(self, groups: Groups) -> tuple[Buckets, np.ndarray, Sets]:
         """Buckets of items that may be similar, those items, and their sets."""
-        if self.plan.bands is None:  # exact: each similar pair is a bucket of two
-            left, right, _ = self._head_pairs(groups, np.iinfo(np.int64).max)
-            members, items = np.unique(np.column_stack((left, right)), return_inverse=True)
-            one = (np.arange(0, 2 * len(left) + 1, 2), items.reshape(-1))
-            buckets = Buckets([one], np.empty((len(members), 0), np.uint64), np.uint64(0), members)
-        else:
-            buckets = find_buckets(self.collection.keys[groups.heads], self.run)
-            members = groups.heads[buckets.items]
+        buckets = find_buckets(self.collection.keys[groups.heads], self.run)
+        members = groups.heads[buckets.items]
         return buckets, members, self.collection.sets(members, self.run)
 
     def _order(self) -> np.ndarray:

@@ -69,6 +69,25 @@ def containment(a: Collection[Any], b: Collection[Any]) -> float:
     return len(one & two) / len(one) if one else 0.0
 
 
+def set_cosine(a: Collection[Any], b: Collection[Any]) -> float:
+    """|A & B| / sqrt(|A| |B|): the cosine of the sets as vectors of 0 and 1. 0 if one is empty.
+
+    >>> set_cosine({1, 2}, {2, 3, 4, 5, 6, 7, 8, 9})
+    0.25
+    """
+    one, two = _set(a), _set(b)
+    return len(one & two) / math.sqrt(len(one) * len(two)) if one and two else 0.0
+
+
+def overlap(a: Collection[Any], b: Collection[Any]) -> int:
+    """|A & B|: how many elements both sets have.
+
+    >>> overlap({1, 2, 3}, {2, 3, 4})
+    2
+    """
+    return len(_set(a) & _set(b))
+
+
 # --- vectors ---
 
 
@@ -148,6 +167,15 @@ def edit(x: Sequence[Hashable], y: Sequence[Hashable], moves: str = "indel") -> 
     return int(MOVES[moves](*_symbols(x, y)))
 
 
+def levenshtein(x: Sequence[Hashable], y: Sequence[Hashable]) -> int:
+    """The fewest insertions, deletions and replacements: `edit` with these moves.
+
+    >>> levenshtein("kitten", "sitting")
+    3
+    """
+    return edit(x, y, "levenshtein")
+
+
 def lcs(x: Any, y: Any) -> Any:
     """A longest common subsequence: what is left of both when the fewest symbols are deleted from each.
 
@@ -223,9 +251,13 @@ class Measure(NamedTuple):
     kind: str  # "similarity" or "distance"
     low: float
     high: float
-    metric: bool  # whether the distance is a metric; that of a similarity s is 1 - s
+    metric: bool  # whether the distance is a metric, without options; that of a similarity s is 1 - s
     of: Callable[..., float]  # of two objects
     batch: Callable[..., np.ndarray]  # of many pairs of rows
+
+    def __call__(self, x: Any, y: Any, **options: Any) -> float:
+        """The measure of two objects."""
+        return self.of(x, y, **options)
 
     def rows(self, items: Any, left: Any, right: Any, **options: Any) -> np.ndarray:
         """The measure of each pair of rows of a collection: of items[left[i]] and items[right[i]] for each i.
@@ -269,6 +301,8 @@ MEASURES: Mapping[str, Measure] = {
         _measure(jaccard, "sets", "similarity", high=1),
         _measure(bag_jaccard, "bags", "similarity", high=1),
         _measure(containment, "sets", "similarity", high=1, metric=False),
+        _measure(set_cosine, "sets", "similarity", high=1, metric=False),
+        _measure(overlap, "sets", "similarity", metric=False),
         _measure(minkowski, "vectors", "distance"),
         _measure(euclidean, "vectors", "distance"),
         _measure(manhattan, "vectors", "distance"),
@@ -277,6 +311,7 @@ MEASURES: Mapping[str, Measure] = {
         _measure(cosine_similarity, "vectors", "similarity", high=1, low=-1, metric=False),
         _measure(hamming, "vectors", "distance"),
         _measure(edit, "strings", "distance"),
+        _measure(levenshtein, "strings", "distance"),
     )
 }
 
@@ -296,8 +331,9 @@ def counterexample(
 ) -> Counterexample | None:
     """The first axiom of a distance measure that `d` breaks on these points, with the points; None if it holds.
 
-    All pairs and triples are tried, O(n**3). Distances that differ by `tolerance`, in all or of their size, count as
-    equal, which is rounding. None is no proof for other points.
+    All pairs and triples are tried, O(n**3). Sums that differ by `tolerance`, in all or of their size, count as
+    equal, which is rounding; only a distance of just 0 between two points counts as none. No counter-example is no
+    proof for other points.
 
     >>> counterexample(max, range(3))
     Counterexample(axiom='d(x, x) = 0', points=(1,))

@@ -28,8 +28,7 @@ MOVES: dict[str, Any] = {
 
 
 def jaccard(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    shared, a, b = _overlaps(sets, left, right, bag=False)
-    return _ratio(shared, a + b - shared)
+    return of_shared("jaccard", *_overlaps(sets, left, right, bag=False))
 
 
 def bag_jaccard(bags: Sets, left: np.ndarray, right: np.ndarray, union: str = "max") -> np.ndarray:
@@ -39,8 +38,23 @@ def bag_jaccard(bags: Sets, left: np.ndarray, right: np.ndarray, union: str = "m
 
 
 def containment(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    shared, a, _ = _overlaps(sets, left, right, bag=False)
-    return _ratio(shared, a)
+    return of_shared("containment", *_overlaps(sets, left, right, bag=False))
+
+
+def set_cosine(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return of_shared("set_cosine", *_overlaps(sets, left, right, bag=False))
+
+
+def overlap(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return _overlaps(sets, left, right, bag=False)[0]
+
+
+def of_shared(measure: str, shared: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A measure of pairs of sets of a and b elements that share some."""
+    if measure == "overlap":
+        return shared
+    wholes = {"containment": a, "set_cosine": np.sqrt(a * b)}
+    return _ratio(shared, wholes.get(measure, a + b - shared))
 
 
 def _overlaps(sets: Sets, left: np.ndarray, right: np.ndarray, bag: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -59,7 +73,7 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def minkowski(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, r: float = 2) -> np.ndarray:
-    """The differences are divided by the greatest of them first, so that no power overflows or vanishes."""
+    """The differences are divided by a power of two near the greatest first, so that no power overflows or vanishes."""
     if isinstance(r, bool) or not isinstance(r, Real) or not r >= 1:
         raise UsageError(f"r must be a number of at least 1, or infinity; got {r!r}.")
     r = float(r)
@@ -147,6 +161,10 @@ def edit(strings: Sequence[str], left: np.ndarray, right: np.ndarray, moves: str
         raise DataError("items must be strings.")
     distances: np.ndarray = process.cpdist(one, two, scorer=MOVES[moves], dtype=np.int64)
     return distances
+
+
+def levenshtein(strings: Sequence[str], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return edit(strings, left, right, "levenshtein")
 
 
 def _blocks(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:

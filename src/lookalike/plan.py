@@ -7,17 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.amplify import Bands, bands_for
+from lookalike.amplify import And, Bands, Or, bands_for, fitting_bands
 from lookalike.data import Sets
-from lookalike.errors import UsageError, choice, fraction
+from lookalike.errors import UsageError, choice, fraction, whole
 from lookalike.families import Family, MinHash
 from lookalike.families.base import as_keys
+from lookalike.kernels.bounds import CONTAINMENT, COSINE, GRAMS, JACCARD, OVERLAP
 from lookalike.kernels.sketch import count_agreements
-from lookalike.measures import exact_fraction
+from lookalike.measures import LARGEST, MEASURES, exact_fraction
 from lookalike.wording import counted, rounded
 
 METHODS = ("auto", "lsh", "exact")
-FAMILIES = {"jaccard": MinHash}  # of a measure
+FAMILIES = {"jaccard": MinHash, "bag_jaccard": MinHash}  # of a measure
+KINDS = {  # of what is joined exactly
+    "jaccard": JACCARD,
+    "bag_jaccard": JACCARD,
+    "containment": CONTAINMENT,
+    "set_cosine": COSINE,
+    "overlap": OVERLAP,
+    "edit": GRAMS,
+    "levenshtein": GRAMS,
+}
 MOST_HASHES = 512
 SAMPLE = 400  # items whose pairs show how similar the collection is to itself
 SAMPLE_HASHES = 256
@@ -45,13 +55,29 @@ class Plan:
         """The probability of finding a pair right at the threshold; pairs above it are found more surely."""
         return self.bands.recall if self.bands else 1.0
 
+    @property
+    def kind(self) -> str:
+        """Whether the measure is a "similarity" or a "distance"."""
+        return MEASURES[self.measure].kind
+
+    @property
+    def directed(self) -> bool:
+        """Whether the measure of two items depends on which comes first."""
+        return self.measure == "containment"
+
+    @property
+    def join(self) -> tuple[int, int, int]:
+        """The kind of similarity of sets, and its p and q: see `kernels.bounds`."""
+        return KINDS[self.measure], *self.threshold.as_integer_ratio()
+
     def family(self, hashes: int) -> MinHash:
         """So many functions of the measure's family."""
         return FAMILIES[self.measure](hashes, self.seed)
 
     def lines(self) -> list[str]:
         """The plan in two or three lines for people to read."""
-        aim = f"{self.measure} >= {float(self.threshold):g} of {self.what}"
+        sign = ">=" if self.kind == "similarity" else "<="
+        aim = f"{self.measure} {sign} {float(self.threshold):g} of {self.what}"
         if self.bands is None:
             return [f"plan: {aim}, exact: prefix index, every pair is found"]
         bands, rows, recall = self.bands
@@ -84,10 +110,16 @@ def make_plan(
     what: str = "sets",
 ) -> Plan:
     """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
-    choice("measure", measure, FAMILIES)
+    choice("measure", measure, KINDS)
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
-    plan = Plan("exact", measure, Fraction(*exact_fraction(threshold)), seed, what, wanted=recall)
+    plan = Plan("exact", measure, parse_threshold(measure, threshold), seed, what, wanted=recall)
+    if measure not in FAMILIES:
+        if method == "lsh":
+            raise UsageError(
+                f"method must be 'exact' or 'auto' for measure {measure!r}, which has no family; got 'lsh'."
+            )
+        return plan
     single = bands_for(plan.family(1).chance(float(plan.threshold)), 1, min(recall, 1 - 1e-15))
     if method == "exact" or (method == "auto" and (recall == 1 or single.hashes > MOST_HASHES)):
         return plan
@@ -99,6 +131,16 @@ def make_plan(
             f"{single.hashes:,} minhashes, more than {MOST_HASHES}. Use method 'exact'."
         )
     return replace(plan, method="lsh", bands=single)
+
+
+def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction:
+    """The threshold as it was typed: a similarity in (0, 1], or a number of shared elements or of edits."""
+    if measure in ("jaccard", "bag_jaccard", "containment", "set_cosine"):
+        return Fraction(*exact_fraction(threshold))
+    given: object = threshold
+    if isinstance(threshold, str) and threshold.strip().isdecimal():
+        given = int(threshold)
+    return Fraction(whole("threshold", given, least=1 if measure == "overlap" else 0, most=LARGEST))
 
 
 def fit(plan: Plan, sample: Sets, items: int) -> Plan:
@@ -127,10 +169,9 @@ def cheapest_bands(
     pairs = items * (items - 1) / 2
     most = int(min(MOST_HASHES, family.most))
     best: tuple[float, Bands, float] | None = None
-    for rows in range(1, most + 1):
-        bands = bands_for(chance, rows, recall)
-        if bands.hashes > most:
-            break
+    for bands in fitting_bands(chance, recall, most):
+        if bands.bands == 1 and chance < 1 and 2 * bands.rows <= most:  # a lone band of a sketch finds a little less
+            bands = Bands(2, bands.rows, (And(bands.rows) >> Or(2))(chance))
         rate = float(agreements @ bands.curve(shares)) / max(1, agreements.sum())
         draws = items * (size + bands.hashes * (1 + math.log(bands.hashes)))
         cost = DRAW * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)

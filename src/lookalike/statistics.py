@@ -2,6 +2,8 @@
 
 from math import sqrt
 
+Sensitivity = tuple[float, float, float, float]  # (d1, d2, p1, p2): see `families.base`
+
 
 def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
     """Wilson's interval for a proportion, of 95% by default; (0, 1) where nothing was tried.

@@ -62,3 +62,17 @@ def _join(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarr
     none = np.zeros(0, np.int64)
     left, right, shared = (np.concatenate([none, *(part[i] for part in parts)]) for i in range(3))
     return left, right, shared
+
+
+def both_ways(
+    left: np.ndarray, right: np.ndarray, shared: np.ndarray, sizes: np.ndarray, p: int, q: int, split: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs as (contained, containing), each way for which the share of the first is p/q or more.
+
+    Of two collections just the way from the first to the second.
+    """
+    there, back = (q * shared >= p * sizes[side] for side in (left, right))
+    if split != ONE:
+        return left[there], right[there], shared[there]
+    one, other = np.concatenate((left[there], right[back])), np.concatenate((right[there], left[back]))
+    return one, other, np.concatenate((shared[there], shared[back]))

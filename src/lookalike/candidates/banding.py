@@ -99,7 +99,8 @@ def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> n
     found = [np.empty(0, np.int64)]
     for band in range(bands):
         for left, right in buckets.pairs(band):
-            found.append(buckets.items[left] * len(signatures) + buckets.items[right])
+            same = (buckets.keys[left] == buckets.keys[right]).any(axis=1)  # keys were sorted by their high bits alone
+            found.append(buckets.items[left[same]] * len(signatures) + buckets.items[right[same]])
     return np.sort(np.concatenate(found))
 
 

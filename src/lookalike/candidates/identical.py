@@ -24,30 +24,55 @@ class Groups:
         return int(np.count_nonzero(self.first >= 0)) - len(self.heads)
 
     def spread(
-        self, left: np.ndarray, right: np.ndarray, similarity: np.ndarray, split: int, limit: int
+        self,
+        left: np.ndarray,
+        right: np.ndarray,
+        values: np.ndarray,
+        own: np.ndarray,
+        split: int,
+        limit: int,
+        directed: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Pairs of heads to pairs of all items: (left, right, similarity), in order of position."""
+        """Pairs of heads to pairs of all items: (left, right, values), in order of position.
+
+        `own` is the value of each head and an item identical to it. Pairs that are directed keep their direction, and
+        identical items make a pair in both.
+        """
         items = np.argsort(self.first, kind="stable")
         items = items[np.searchsorted(self.first[items], 0) :]  # by group; those of no group come first
         starts = np.searchsorted(self.first[items], np.append(self.heads, len(self.first)))
         sizes = np.diff(starts)
         a, b = np.searchsorted(self.heads, left), np.searchsorted(self.heads, right)
         counts = sizes[a] * sizes[b]
-        within = 0 if split != ONE else int((sizes * (sizes - 1) // 2).sum())
-        if counts.sum() + within > limit:
-            raise too_many(int(counts.sum() + within), limit)
+        alike = np.zeros_like(sizes) if split != ONE else sizes * (sizes - 1) // 2  # pairs within each group
+        total = int(counts.sum() + (1 + directed) * alike.sum())
+        if total > limit:
+            raise too_many(total, limit)
         number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # within its pair
         width = np.repeat(sizes[b], counts)
         one = items[np.repeat(starts[a], counts) + number // np.maximum(width, 1)]
         other = items[np.repeat(starts[b], counts) + number % np.maximum(width, 1)]
-        similarity = np.repeat(similarity, counts)
-        if within:
-            same, alike = all_pairs(starts[: len(self.heads) + 1], items, within)
-            one, other = np.concatenate((one, same)), np.concatenate((other, alike))
-            similarity = np.concatenate((similarity, np.ones(within)))
-        left, right = np.minimum(one, other), np.maximum(one, other)
-        order = np.lexsort((right, left))
-        return left[order], right[order], similarity[order]
+        values = np.repeat(values, counts)
+        if alike.any():
+            same, twin = all_pairs(starts[: len(self.heads) + 1], items, int(alike.sum()))
+            mine = np.repeat(own, alike)
+            one, other, values = (np.concatenate(two) for two in ((one, same), (other, twin), (values, mine)))
+            if directed:
+                one, other, values = (np.concatenate(two) for two in ((one, twin), (other, same), (values, mine)))
+        if not directed:
+            one, other = np.minimum(one, other), np.maximum(one, other)
+        order = ascending(one * len(self.first) + other, len(self.first) ** 2)
+        return one[order], other[order], values[order]
+
+
+def ascending(keys: np.ndarray, end: int) -> np.ndarray:
+    """The order that sorts different keys of range(end): where there is room for both, key and place in one number."""
+    bits = max(1, len(keys).bit_length())
+    if end << bits > 1 << 63:
+        return np.argsort(keys)
+    packed = np.sort((keys << bits) | np.arange(len(keys)))
+    order: np.ndarray = packed & ((1 << bits) - 1)
+    return order
 
 
 def group_identical(contents: np.ndarray, order: np.ndarray, split: int = ONE) -> Groups:

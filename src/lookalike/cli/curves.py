@@ -1,5 +1,6 @@
 """The commands on curves: tables and plots of how likely a pair becomes a candidate."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from lookalike.amplify import And, Curve, Or, bands_for, choose_bands
+from lookalike.amplify import And, Bands, Curve, Or, choose_bands, fitting_bands
 from lookalike.errors import UsageError, whole
 from lookalike.plots import draw_curve, picture
 from lookalike.wording import counted
@@ -15,6 +16,7 @@ from lookalike.wording import counted
 if TYPE_CHECKING:
     from lookalike.families import Family
 
+TWENTIETHS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # of the greatest distance in a table
 FAMILIES = "minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH"
 
 
@@ -26,14 +28,14 @@ class Axis(NamedTuple):
     end: float
     chance: Callable[[Any], Any]
     family: "Family | None" = None  # none for minhashes, which need not be imported
-    functions: str = "functions"
+    functions: tuple[str, ...] = ("function",)  # for `counted`
 
 
 def axis_of(spec: str) -> Axis:
     """From the name of a family, with its parameter after a colon."""
     name, _, given = spec.partition(":")
     if name == "minhash" and not given:
-        return Axis("similarity", [i / 10 for i in range(1, 11)], 1.0, lambda s: s, None, "minhashes")
+        return Axis("similarity", [i / 10 for i in range(1, 11)], 1.0, lambda s: s, None, ("minhash", "es"))
     from lookalike.families import BitSampling, Hyperplanes, RandomLines
 
     try:
@@ -46,13 +48,11 @@ def axis_of(spec: str) -> Axis:
         return Axis("angle", [*range(0, 100, 10), 120, 150, 180], 180.0, family.collision, family)
     if name == "bits" and given:
         family = BitSampling(whole("dimensions", parameter))
-        twentieths = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20)
-        places: list[float] = sorted({round(family.farthest * share / 20) for share in twentieths})
+        places: list[float] = sorted({round(family.farthest * share / 20) for share in TWENTIETHS})
         return Axis("distance", places, family.farthest, family.collision, family)
     if name == "lines" and given:
         family = RandomLines(parameter)
-        steps = [parameter * share for share in (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 1.5, 2, 3, 4)]
-        return Axis("distance", steps, 4 * parameter, family.collision, family)
+        return Axis("distance", [], math.inf, family.collision, family)  # steps and end as the curve asks for
     raise UsageError(f"family must be {FAMILIES}; got {spec!r}.")
 
 
@@ -70,24 +70,56 @@ def cascade_of(bands: int | None, rows: int | None, cascade: str | None) -> tupl
 def show_curve(curve: Curve, name: str, family: str, plot: Path | None) -> None:
     """The curve as a table with bars, in words, and as a picture."""
     axis = axis_of(family)
+    if axis.family and curve.functions > axis.family.most:
+        most = f"{axis.family.most:,.0f} functions"
+        raise UsageError(f"{name} takes {curve.functions:,} functions; family {family} has {most}.")
 
     def probability(value: Any) -> Any:
         return curve(axis.chance(value))
 
+    if axis.end == math.inf:
+        end = reach(probability)
+        axis = axis._replace(end=end, steps=[float(f"{end * twentieth / 20:.3g}") for twentieth in TWENTIETHS])
     half = half_way(probability, axis.end)
     if plot is not None:
         with picture(plot) as axes:
-            draw_curve(axes, probability, min(axis.end, 4 * half) if half and axis.family else axis.end, half)
+            draw_curve(axes, probability, axis.end, half)
             axes.set(xlabel=axis_label(axis), title=name)
+    console = Console(highlight=False)
     table = Table(axis.measure, "candidate with probability", "", box=None, pad_edge=False)
+    block = "█" if can_print(console, "█") else "#"
+    width = max(10, min(40, console.width - 40))
     for value in axis.steps:
         p = probability(value)
-        table.add_row(f"{value:g}" if axis.family else f"{value:.1f}", shown(p), "█" * round(40 * p))
-    console = Console(highlight=False)
-    console.print(f"{name}, {curve.functions} {axis.functions}", soft_wrap=True)
+        table.add_row(f"{value:.3g}" if axis.family else f"{value:.1f}", shown(p), block * round(width * p))
+    say(console, f"{name}, {counted(curve.functions, *axis.functions)}")
     console.print(table)
     for line in describe(curve, axis, half):
-        console.print(line, soft_wrap=True)
+        say(console, line)
+
+
+def reach(probability: Callable[[Any], Any]) -> float:
+    """A distance, of three digits at most, at which hardly any pair is a candidate any more."""
+    end = 1.0
+    while probability(end) > 0.02 and end < 1e12:
+        end *= 1.25
+    while probability(end) <= 0.02 and end > 1e-12:
+        end /= 1.25
+    return float(f"{1.25 * end:.2g}")
+
+
+def can_print(console: Console, text: str) -> bool:
+    """Whether the terminal's encoding has these characters."""
+    try:
+        text.encode(console.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def say(console: Console, text: str) -> None:
+    """Print a sentence, broken at the width of the terminal if it is one."""
+    console.print(text, soft_wrap=not console.is_terminal)
 
 
 def describe(curve: Curve, axis: Axis, half: float | None) -> list[str]:
@@ -95,7 +127,7 @@ def describe(curve: Curve, axis: Axis, half: float | None) -> list[str]:
     lines = []
     if half is not None:
         estimate = ""
-        if axis.family is None and len(curve.steps) == 2 and isinstance(curve.steps[0], And):
+        if axis.family is None and [type(step) for step in curve.steps] == [And, Or]:
             rows, bands = (step.count for step in curve.steps)
             estimate = f" ((1/b)^(1/r) = {(1 / bands) ** (1 / rows):.3f})"
         lines.append(f"half of the pairs at {axis.measure} {half:.3g} become candidates{estimate}")
@@ -136,26 +168,37 @@ def show_choices(threshold: float, recall: float, hashes: int, family: str) -> N
     axis = axis_of(family)
     best = choose_bands(threshold, hashes, recall, axis.family)
     chance = float(axis.chance(threshold))
-    far = threshold / 2 if axis.family is None else min(2 * threshold, axis.end)
-    table = Table("rows", "bands", axis.functions, f"recall at {threshold:g}", f"at {far:g}", box=None, pad_edge=False)
-    for rows in range(1, best.rows + 1):
-        row = bands_for(chance, rows, recall)
+    far = threshold / 2 if axis.family is None else min(2 * threshold or 1.0, axis.end)
+    names = "".join(axis.functions) if axis.family is None else "functions"
+    table = Table("rows", "bands", names, f"recall at {threshold:g}", f"at {far:g}", box=None, pad_edge=False)
+    fitting = list(fitting_bands(chance, recall, best.hashes))
+    for row in thinned(fitting):
+        if row is None:
+            table.add_row("...")
+            continue
         false = shown(row.curve(axis.chance(far)))
-        table.add_row(str(rows), str(row.bands), str(row.hashes), f"{row.recall:.4f}", false)
+        table.add_row(str(row.rows), str(row.bands), str(row.hashes), f"{row.recall:.4f}", false)
     console = Console(highlight=False)
-    lines = [
-        f"one of the {axis.functions} agrees on a pair at {axis.measure} {threshold:g} with probability {chance:.3g};",
-        f"these bands and rows find such a pair with probability {recall:g} or more, and one at {far:g} as often as",
-        "the last column says:",
-    ]
-    console.print("\n".join(lines), soft_wrap=True)
+    say(
+        console,
+        f"one of the {names} agrees on a pair at {axis.measure} {threshold:g} with probability {chance:.3g}.\n"
+        f"these bands and rows find such a pair with probability {recall:g} or more, and one at\n"
+        f"{far:g} as often as the last column says:",
+    )
     console.print(table)
-    lines = [
-        f"more rows let fewer false candidates through and cost more {axis.functions}. Of at most {hashes}",
+    say(
+        console,
+        f"more rows let fewer false candidates through and cost more {names}. Of at most {hashes:,}\n"
         f"the most selective choice is {counted(best.bands, 'band')} of {counted(best.rows, 'row')}: it finds "
-        f"{best.recall:.2%} of the pairs at {threshold:g},",
-        f"and {best.curve(axis.chance(far)):.2%} of those at {far:g} are compared in vain.",
-    ]
+        f"{best.recall:.2%} of the pairs at {threshold:g},\n"
+        f"and a share of {shown(best.curve(axis.chance(far)))} of those at {far:g} become candidates too.",
+    )
     if axis.family is None:
-        lines.append("`pairs`, `dedup` and `clusters` look at the data and take the choice that costs least.")
-    console.print("\n".join(lines), soft_wrap=True)
+        say(console, "`pairs`, `dedup` and `clusters` look at the data and take the choice that costs least.")
+
+
+def thinned(rows: list[Bands]) -> list[Bands | None]:
+    """At most about twenty of the rows, the first and the last ones among them; None where some are left out."""
+    if len(rows) <= 20:
+        return [*rows]
+    return [*rows[:12], None, *rows[-6:]]

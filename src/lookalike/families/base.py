@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lookalike.errors import UsageError, within
+from lookalike.errors import DataError, UsageError, within
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures import MEASURES
-
-Probabilities = tuple[float, float, float, float]
+from lookalike.statistics import Sensitivity
+from lookalike.wording import counted
 
 
 class Family(ABC):
@@ -27,6 +27,9 @@ class Family(ABC):
 
     measure: ClassVar[str]  # of which similar items collide: a name of `measures.MEASURES`
     hashes: int  # how many functions there are
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {counted(self.hashes, 'function')} for {self.measure}>"
 
     @abstractmethod
     def signatures(self, items: Any) -> np.ndarray:
@@ -54,7 +57,7 @@ class Family(ABC):
         p = self._law(within("distance", distance, self.farthest))
         return p if np.ndim(distance) else float(p)
 
-    def sensitivity(self, d1: float, d2: float) -> Probabilities:
+    def sensitivity(self, d1: float, d2: float) -> Sensitivity:
         """(d1, d2, p1, p2): at distance d1 or less one function agrees with p1 or more, from d2 on with p2 or less."""
         p1, p2 = self.collision(d1), self.collision(d2)
         if not d1 < d2:
@@ -66,6 +69,21 @@ class Family(ABC):
         value = float(within("threshold", threshold, self.farthest))
         return float(self._law(np.asarray(1 - value if MEASURES[self.measure].kind == "similarity" else value)))
 
+    def estimate(self, a: np.ndarray, b: np.ndarray) -> float:
+        """The family's measure of two items, from their signatures: what would make so many functions agree."""
+        distance = self._distance(self.agreement(a, b))
+        return 1 - distance if MEASURES[self.measure].kind == "similarity" else distance
+
+    def _distance(self, share: float) -> float:
+        """At what distance so many functions agree; here by bisection of the law."""
+        low, high = 0.0, 1.0
+        while self.collision(high) > share and high < 1e300:
+            low, high = high, 2 * high
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.collision(middle) > share else (low, middle)
+        return high
+
     @staticmethod
     def agreement(a: np.ndarray, b: np.ndarray) -> float:
         """The share of functions that agree on two items, given their signatures: an estimate of `collision`.
@@ -73,13 +91,15 @@ class Family(ABC):
         Its standard error is sqrt(p (1 - p) / hashes) if the functions are independent.
         """
         a, b = np.atleast_1d(a), np.atleast_1d(b)
-        if a.ndim != 1 or a.shape != b.shape:
+        if a.ndim != 1 or a.shape != b.shape or not a.size:
             raise UsageError(f"signatures must have one length; got shapes {a.shape} and {b.shape}.")
         return float(np.mean((a == b) & (as_keys(a) != EMPTY)))
 
 
 def as_keys(signatures: np.ndarray) -> np.ndarray:
     """Signatures as unsigned 64-bit numbers, equal just where they were; numbers with a sign are moved up first."""
+    if signatures.dtype.kind not in "biu":
+        raise DataError(f"signatures must be whole numbers; got {signatures.dtype}.")
     if signatures.dtype.kind == "i":
         return signatures.astype(np.int64).view(np.uint64) ^ np.uint64(1 << 63)
     return signatures.astype(np.uint64, copy=False)

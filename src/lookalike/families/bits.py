@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from lookalike.pairwise import as_symbols
 class BitSampling(Family):
     """The components of vectors of length `dimensions` at `hashes` random positions; by default at all, in order.
 
-    Two vectors that differ in d positions agree in a random one with probability 1 - d / dimensions. There are only as
-    many functions as positions: more can be had with `repeat=True` alone, which draws positions with replacement.
-    Different positions are not quite independent: the fewer are left out, the more surely they hold all differences.
+    Two vectors that differ in d of n positions agree in a random one with probability 1 - d / n. There are only as many
+    functions as positions: more can be had with `repeat=True` alone, which draws positions with replacement. Drawn
+    without, they are not quite independent: r of them all agree with probability C(n - d, r) / C(n, r), which is less
+    than (1 - d / n)**r, and bands of them differ a little from their curve.
 
     >>> BitSampling(6).signatures(["000000", "110011"]).tolist() == [[48] * 6, [49, 49, 48, 48, 49, 49]]
     True
@@ -30,17 +32,23 @@ class BitSampling(Family):
         self.hashes = self.dimensions if hashes is None else whole("hashes", hashes)
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
         self.repeat = repeat
-        if repeat:
-            self.positions = words(self.seed, 1, self.hashes)[0] % np.uint64(self.dimensions)
-        elif self.hashes > self.dimensions:
+        self.all = hashes is None  # positions, in order
+        if self.hashes > self.dimensions and not repeat:
             raise UsageError(
                 f"hashes must be at most {self.dimensions}, the number of positions: there are no more functions; "
                 f"got {self.hashes}. With repeat=True positions are used more than once."
             )
-        elif hashes is None:
-            self.positions = np.arange(self.dimensions, dtype=np.uint64)
-        else:
-            self.positions = samples(self.seed, 1, self.hashes, self.dimensions)[0].astype(np.uint64)
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """What each function looks at, counted from 0."""
+        if self.repeat:
+            drawn: np.ndarray = words(self.seed, 1, self.hashes)[0] % np.uint64(self.dimensions)
+            return drawn
+        if self.all:
+            return np.arange(self.dimensions, dtype=np.uint64)
+        chosen: np.ndarray = samples(self.seed, 1, self.hashes, self.dimensions)[0].astype(np.uint64)
+        return chosen
 
     @classmethod
     def from_positions(cls, positions: Sequence[int], dimensions: int) -> "BitSampling":
@@ -64,9 +72,8 @@ class BitSampling(Family):
     def _law(self, distance: np.ndarray) -> np.ndarray:
         return 1 - distance / self.dimensions
 
-    def estimate(self, a: np.ndarray, b: np.ndarray) -> float:
-        """The Hamming distance of two vectors, from their signatures."""
-        return self.dimensions * (1 - self.agreement(a, b))
+    def _distance(self, share: float) -> float:
+        return self.dimensions * (1 - share)
 
     def signatures(self, items: Any) -> np.ndarray:
         """The components at the positions: an array items x hashes; the code points of characters."""

@@ -10,13 +10,15 @@ from lookalike.errors import DataError, UsageError
 from lookalike.families.base import Family
 from lookalike.kernels.hashing import EMPTY
 
+MISSING = ("", "nan", "NaN", "NaT", "<NA>")  # what missing values of several libraries print as
+
 
 class FieldEquality(Family):
     """One function a field: two records agree if they have the same value there, and have one.
 
     The distance of two records is the number of fields in which they differ: a random field is the same with
     probability 1 - distance / fields. An OR of all functions gives the pairs that share at least one field.
-    Values are compared as texts; a value that is missing (None, nan, or an empty text) is the same as no other.
+    Values are compared as texts; a value that is missing (None, nan, NaT, or an empty text) is the same as no other.
 
     >>> family = FieldEquality(["name", "phone"])
     >>> a, b = family.signatures([{"name": "Ann", "phone": ""}, {"name": "Ann", "phone": ""}])
@@ -46,6 +48,9 @@ class FieldEquality(Family):
     def _law(self, distance: np.ndarray) -> np.ndarray:
         return 1 - distance / self.hashes
 
+    def _distance(self, share: float) -> float:
+        return self.hashes * (1 - share)
+
     def signatures(self, items: Any) -> np.ndarray:
         """A hash of each field's value, EMPTY where it is missing: an array records x fields.
 
@@ -54,7 +59,7 @@ class FieldEquality(Family):
         columns = list(zip(*(self._values(record) for record in items), strict=True))
         out = np.full((len(columns[0]) if columns else 0, self.hashes), EMPTY)
         for field, column in enumerate(columns):
-            texts = ["" if value is None or value != value else str(value) for value in column]
+            texts = ["" if value is None or str(value) in MISSING else str(value) for value in column]
             present = np.array([bool(text) for text in texts])
             out[present, field] = hash_values(texts)[present]
         return out

@@ -56,7 +56,10 @@ class Hyperplanes(Family):
         return 1 - distance / 180
 
     def signatures(self, items: Any) -> np.ndarray:
-        """1 for a dot product that is positive or zero, 0 for a negative one: an array items x hashes."""
+        """1 for a dot product that is positive or zero, 0 for a negative one: an array items x hashes.
+
+        A zero vector, which is on no side of anything, is an error.
+        """
         matrix = as_matrix(items)
         rows = _of_size_one(finite(matrix, np.arange(len(matrix))))
         above: np.ndarray = project(rows, self.normals(matrix.shape[1])) >= 0
@@ -66,12 +69,11 @@ class Hyperplanes(Family):
         """The signatures as packed bits, eight to a byte: an array items x ceil(hashes / 8) of bytes."""
         return np.packbits(self.signatures(items), axis=1, bitorder="little")
 
-    def estimate(self, a: np.ndarray, b: np.ndarray) -> float:
-        """The angle between two vectors, from their signatures: 180 degrees times the share that disagrees."""
-        return 180 * (1 - self.agreement(a, b))
+    def _distance(self, share: float) -> float:
+        return 180 * (1 - share)
 
     def angles(self, sketches: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The same for many pairs of rows of packed sketches."""
+        """`estimate` for many pairs of rows of packed sketches: 180 degrees times the share that disagrees."""
         if sketches.ndim != 2 or sketches.shape[1] != (self.hashes + 7) // 8:
             raise UsageError(f"sketches must have {(self.hashes + 7) // 8} bytes a row; got shape {sketches.shape}.")
         apart = np.bitwise_count(sketches[left] ^ sketches[right]).sum(axis=1, dtype=np.int64)
@@ -89,6 +91,9 @@ class Hyperplanes(Family):
 
 def _of_size_one(rows: np.ndarray) -> np.ndarray:
     """Rows times powers of two, which round nothing, such that no dot product of them overflows."""
-    _, exponents = np.frexp(np.abs(rows).max(axis=1, initial=0))
+    most = np.abs(rows).max(axis=1, initial=0)
+    if not most.all():
+        raise DataError(f"a zero vector has no direction; row {np.argmin(most)} is one.")
+    _, exponents = np.frexp(most)
     scaled: np.ndarray = np.ldexp(rows, -exponents[:, None])
     return scaled

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, positive, whole
-from lookalike.families.base import Family, Probabilities
+from lookalike.families.base import Family
 from lookalike.families.draws import gaussians, uniforms
 from lookalike.kernels.vectors import project
 from lookalike.pairwise import as_matrix, finite
+from lookalike.statistics import Sensitivity
 
 FARTHEST_BUCKET = 2.0**53  # beyond it neighbouring buckets can no longer be told apart
 
@@ -99,12 +100,14 @@ class RandomLines(Family):
         law: np.ndarray = inside - mean / c
         return law
 
-    def plane_bounds(self) -> Probabilities:
-        """What the textbook shows for unit lines in the plane without calculus: (a/2, 2a, 1/2, 1/3), a the width.
+    def plane_bounds(self) -> Sensitivity:
+        """What the textbook shows of unit lines in the plane, without calculus: (a/2, 2a, 1/2, 1/3), a the width.
 
         Points a/2 apart fall a/2 apart at most, so they share a segment with probability 1/2 or more. Points 2a apart
         can only share one if the line is at 60 degrees or more to the line through them: 1/3 of all lines are.
         """
+        if self.lines != "unit" or self.dimensions != 2:
+            raise UsageError("plane_bounds are those of lines 'unit' with dimensions 2.")
         return self.width / 2, 2 * self.width, 1 / 2, 1 / 3
 
     def signatures(self, items: Any) -> np.ndarray:

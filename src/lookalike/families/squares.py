@@ -1,6 +1,6 @@
 """Grid squares: the family for fingerprints. Two prints collide if both have minutiae in all squares of a function."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,9 @@ class GridSquares(Family):
         law: np.ndarray = (self.density * (1 - distance)) ** self.squares
         return law
 
+    def _distance(self, share: float) -> float:
+        return float(max(0.0, 1 - share ** (1 / self.squares) / self.density))
+
     def signatures(self, items: Any) -> np.ndarray:
         """0 where a print has minutiae in all squares of the function, else EMPTY: an array items x hashes."""
         present = self._grid(items)
@@ -82,11 +85,14 @@ class GridSquares(Family):
                 got = f"shape {items.shape} of {items.dtype}"
                 raise DataError(f"items must be rows of {self.cells} truth values, one a cell; got {got}.")
             return items.astype(np.bool_)
-        prints: list[Iterable[int]] = list(items)
+        prints: list[Any] = list(items)
         grid = np.zeros((len(prints), self.cells), np.bool_)
         for row, cells in enumerate(prints):
-            if not isinstance(cells, Iterable):
-                raise DataError(f"a print must be the cells that hold a minutia; print {row} is {cells!r}.")
+            if not isinstance(cells, Collection) or len(set(cells)) < len(cells):
+                raise DataError(
+                    f"a print must be the cells that hold a minutia, each once; print {row} is {cells!r}. "
+                    "Rows of truth values must be an array."
+                )
             for cell in cells:
                 if isinstance(cell, bool) or cell not in range(self.cells):
                     raise DataError(f"cells must be in range({self.cells}); print {row} has {cell!r}.")

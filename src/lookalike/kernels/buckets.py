@@ -131,6 +131,23 @@ def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, patience, indpt
 
 
 @kernel
+def keep_apart(order, indptr, others, centre, edge):
+    """Visit items in `order`: keep one unless it is similar to a kept item, among those listed for it.
+
+    The items similar to item i are others[indptr[i]:indptr[i + 1]]. A dropped item's `centre` is the first of them that
+    was kept, and `edge` the place of that one in the list; both are left alone for a kept item.
+    """
+    kept = np.zeros(len(indptr) - 1, np.bool_)
+    for item in order:
+        kept[item] = True
+        for at in range(indptr[item], indptr[item + 1]):
+            if kept[others[at]] and others[at] != item:
+                kept[item] = False
+                centre[item], edge[item] = others[at], at
+                break
+
+
+@kernel
 def find(parent, item):
     """The least item of the component of `item`; the path to it is halved on the way."""
     while parent[item] != item:

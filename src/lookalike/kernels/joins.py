@@ -5,9 +5,12 @@ Rows are sorted sets as in `sets`. Pairs come out with the size of their interse
 
 import numpy as np
 
+from lookalike.kernels.bounds import JACCARD, least, need, prefix_lengths
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import kernel
-from lookalike.kernels.sets import overlap
+from lookalike.kernels.sets import shared_of
+
+LENGTH, PREFIX, POSITION, SUFFIX = range(4)  # stages of filtering, each with those before it
 
 
 @kernel
@@ -18,61 +21,63 @@ def count_elements(elements, shift, counts):
 
 
 @kernel
-def prefixes(indptr, elements, rows, ranks, shift, p, q):
-    """The prefix of each of `rows`, without the elements of rank 0: (indptr, elements).
+def prefixes(indptr, elements, rows, ranks, shift, kind, p, q):
+    """The elements of each of `rows` to look up: (indptr, elements, places, kept).
 
     Elements are ordered by ranks[x >> shift], low ranks first, then by hash: an order that all rows share,
-    which is all that a prefix index asks for. Sets of similarity p/q or more share at least ceil(n p/q) of
-    the n elements of either, so that their prefixes of n - ceil(n p/q) + 1 elements have one in common.
-    Rank 0 stands for elements that no other set has; they fill the prefix but are of no use in it.
+    which is all that a prefix index asks for. `places` are their positions in it, from 0, and `kept` tells
+    which belong to the shorter prefix that is indexed. Rank 0 stands for elements that no other set has; they
+    fill the prefix but are of no use in it, and are left out.
     """
     total = 0
     for row in rows:
-        n = indptr[row + 1] - indptr[row]
-        total += n - (p * n + q - 1) // q + 1 if n else 0
+        total += prefix_lengths(kind, indptr[row + 1] - indptr[row], p, q)[0]
     out_indptr = np.zeros(len(rows) + 1, np.int64)
-    out = np.empty(total, np.uint64)
+    out, places, kept = np.empty(total, np.uint64), np.empty(total, np.int32), np.empty(total, np.bool_)
     starts = np.empty(257, np.int64)
     at = 0
     for r in range(len(rows)):
         values = elements[indptr[rows[r]] : indptr[rows[r] + 1]]
-        n = len(values)
-        room = n - (p * n + q - 1) // q + 1 if n else 0
+        probe, index = prefix_lengths(kind, len(values), p, q)
         starts[:] = 0
         for x in values:
             starts[np.int64(ranks[x >> shift]) + 1] += 1
         for rank in range(256):
             starts[rank + 1] += starts[rank]
-        unique = min(starts[1], room)  # the elements of rank 0 come first
-        filled = 0
+        unique = min(starts[1], probe)  # the elements of rank 0 come first
         for x in values:
             rank = np.int64(ranks[x >> shift])
             place = starts[rank]
             starts[rank] += 1
-            if rank > 0 and place < room:
-                out[at + place - unique] = x
-                filled += 1
-        at += filled
+            if rank > 0 and place < probe:
+                token = at + place - unique
+                out[token], places[token], kept[token] = x, place, place < index
+        at += probe - unique
         out_indptr[r + 1] = at
-    return out_indptr, out[:at].copy()
+    return out_indptr, out[:at].copy(), places[:at].copy(), kept[:at].copy()
 
 
 @kernel
-def post(ordered, mask, rows_of):
-    """From sorted tokens (element bits over a token's number) to postings: (rows, positions, firsts).
+def post(ordered, mask, tokens, owners, places, kept):
+    """From sorted tokens (element bits over a token's number) to postings: (values, rows, spots, begins, ends).
 
-    Tokens of one element lie side by side; rows[i] is the row of the i-th, firsts[i] whether its element
-    differs from the one before, and positions[t] the place of token t.
+    Tokens of one element lie side by side, in order of their rows; those `kept` are posted, with their element, their
+    row and their place in it. The postings of earlier rows for the element of token t are from begins[t] to
+    ends[t] - 1, as are those of elements that differ from it in the bits of the mask alone.
     """
-    rows = np.empty(len(ordered), np.int32)
-    positions = np.empty(len(ordered), np.int64)
-    firsts = np.empty(len(ordered), np.bool_)
+    rows, spots = np.empty(len(ordered), np.int32), np.empty(len(ordered), np.int32)
+    values = np.empty(len(ordered), np.uint64)
+    begins, ends = np.empty(len(ordered), np.int64), np.empty(len(ordered), np.int64)
+    n, begin = 0, 0
     for i in range(len(ordered)):
+        if i > 0 and (ordered[i] ^ ordered[i - 1]) & ~mask != 0:
+            begin = n
         token = np.int64(ordered[i] & mask)
-        rows[i] = rows_of[token]
-        positions[token] = i
-        firsts[i] = i == 0 or (ordered[i] ^ ordered[i - 1]) & ~mask != 0
-    return rows, positions, firsts
+        begins[token], ends[token] = begin, n
+        if kept[token]:
+            values[n], rows[n], spots[n] = tokens[token], owners[token], places[token]
+            n += 1
+    return values[:n].copy(), rows[:n].copy(), spots[:n].copy(), begins, ends
 
 
 @kernel
@@ -84,38 +89,85 @@ def grown(values, n):
 
 
 @kernel
-def prefix_join(start, stop, rows, prefix_indptr, posted, positions, firsts, indptr, elements, p, q, split):
-    """Pairs of similarity p/q or more with the row numbered start to stop - 1 as the larger one.
+def may_be(stage, kind, a, i, b, j, least, p, q):
+    """Whether sets of a and b elements may share `least` of them, if the first they share is i-th in one and j-th in
+    the other, counted from 0.
 
-    `rows` are in order of size, and `posted` holds their numbers in it. From each prefix element's own place
-    in the postings we walk back over the rows that are smaller, until one is too small to be similar.
-    Returns (left, right, shared, candidates).
+    At most min(a - i, b - j) are shared: the test of positions and suffix lengths. That of positions alone does not
+    look at what follows in the other set: at most a - i are shared, and j more are in the union of the two.
     """
-    met = np.full(len(rows), -1, np.int32)  # the last row for which a row was a candidate
+    if stage == SUFFIX:
+        return min(a - i, b - j) >= least
+    if stage == POSITION:
+        return q * (a - i) >= p * (a + j) if kind == JACCARD else a - i >= least
+    return True
+
+
+@kernel
+def prefix_join(
+    start, stop, rows, prefix_indptr, tokens, places, values, posted, spots, begins, ends,
+    indptr, elements, kind, p, q, stage, split,
+):  # fmt: skip
+    """Similar pairs with the row numbered start to stop - 1 as the larger one: (left, right, shared, candidates).
+
+    `rows` are in order of size, and `posted` holds their numbers in it. For each element to look up we walk back over
+    the postings of smaller rows, until one is too small to be similar. A row is met first at the first element that
+    both prefixes share, which is the first that both sets do, so that its positions tell whether they may be similar.
+    """
+    met = np.full(len(rows), -1, np.int32)  # the last row for which a row was met
     left, right, shared = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
     n, candidates = 0, 0
     for number in range(start, stop):
         row = rows[number]
         size = indptr[row + 1] - indptr[row]
-        least = (p * size + q - 1) // q
+        smallest = least(kind, size, p, q)
         for token in range(prefix_indptr[number], prefix_indptr[number + 1]):
-            i = positions[token]
-            while not firsts[i]:
-                i -= 1
-                other = posted[i]
-                it = rows[other]
-                if indptr[it + 1] - indptr[it] < least:
+            for at in range(ends[token] - 1, begins[token] - 1, -1):
+                it = rows[posted[at]]
+                its = indptr[it + 1] - indptr[it]
+                if its < smallest:
                     break
-                if other == number or met[other] == number or (split != ONE and (it < split) == (row < split)):
+                if values[at] != tokens[token] or met[posted[at]] == number:
                     continue
-                met[other] = number
+                if split != ONE and (it < split) == (row < split):
+                    continue
+                met[posted[at]] = number
+                must = need(kind, size, its, p, q)
+                if not may_be(stage, kind, size, places[token], its, spots[at], must, p, q):
+                    continue
                 candidates += 1
-                both = overlap(indptr, elements, row, it, p, q)
+                both = shared_of(indptr, elements, row, it, must)
                 if both >= 0:
                     if n == len(left):
                         left, right, shared = grown(left, n), grown(right, n), grown(shared, n)
                     left[n], right[n], shared[n] = min(row, it), max(row, it), both
                     n += 1
+    return left[:n], right[:n], shared[:n], candidates
+
+
+@kernel
+def length_join(start, stop, rows, indptr, elements, kind, p, q, split):
+    """The same by comparing each row with all smaller ones that are not too small."""
+    left, right, shared = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
+    n, candidates = 0, 0
+    for number in range(start, stop):
+        row = rows[number]
+        size = indptr[row + 1] - indptr[row]
+        smallest = least(kind, size, p, q)
+        for other in range(number - 1, -1, -1):
+            it = rows[other]
+            its = indptr[it + 1] - indptr[it]
+            if its < smallest:
+                break
+            if split != ONE and (it < split) == (row < split):
+                continue
+            candidates += 1
+            both = shared_of(indptr, elements, row, it, need(kind, size, its, p, q))
+            if both >= 0:
+                if n == len(left):
+                    left, right, shared = grown(left, n), grown(right, n), grown(shared, n)
+                left[n], right[n], shared[n] = min(row, it), max(row, it), both
+                n += 1
     return left[:n], right[:n], shared[:n], candidates
 
 

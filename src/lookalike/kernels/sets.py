@@ -5,6 +5,7 @@ Rows are as in `sketch`; here each is sorted and without repeats, so that two ca
 
 import numpy as np
 
+from lookalike.kernels.bounds import JACCARD, need
 from lookalike.kernels.hashing import GOLDEN, kernel, mix
 
 
@@ -105,17 +106,21 @@ def hash_rows(indptr, elements):
 
 @kernel
 def overlap(indptr, elements, left, right, p, q):
-    """The size of the intersection of two rows, or -1 if their Jaccard similarity is under p / q.
+    """The size of the intersection of two rows, or -1 if their Jaccard similarity is under p / q."""
+    a, b = indptr[left + 1] - indptr[left], indptr[right + 1] - indptr[right]
+    return shared_of(indptr, elements, left, right, need(JACCARD, a, b, p, q))
 
-    |A & B| / |A | B| >= p/q just when |A & B| >= p (|A| + |B|) / (p + q), in integers. The merge stops when
-    one side has passed more elements that the other lacks than this allows.
+
+@kernel
+def shared_of(indptr, elements, left, right, least):
+    """The size of the intersection of two rows, or -1 if it is under `least`, which is 1 or more.
+
+    The merge stops when one side has passed more elements that the other lacks than this allows.
     """
     i, i_stop = indptr[left], indptr[left + 1]
     j, j_stop = indptr[right], indptr[right + 1]
-    a, b = i_stop - i, j_stop - j
-    need = (p * (a + b) + p + q - 1) // (p + q)
-    i_last = i + a - need  # both sides may pass this far beyond the shared elements
-    j_last = j + b - need
+    i_last = i_stop - least  # both sides may pass this far beyond the shared elements
+    j_last = j_stop - least
     shared = 0
     while i < i_stop and j < j_stop:
         if i - shared > i_last or j - shared > j_last:
@@ -124,7 +129,7 @@ def overlap(indptr, elements, left, right, p, q):
         i += x <= y
         j += y <= x
         shared += x == y
-    return shared if shared >= need and shared > 0 else -1
+    return shared if shared >= least else -1
 
 
 @kernel

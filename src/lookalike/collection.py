@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.candidates.exact import element_ranks
 from lookalike.data import Explanation, Sets, text_bounds
 from lookalike.errors import DataError
 from lookalike.kernels.buckets import ONE
@@ -25,9 +26,10 @@ from lookalike.read import Source
 from lookalike.run import Run, slices
 from lookalike.shingles import Shingles
 
-Fit = Callable[[Sets, int], Plan]
+Fit = Callable[..., Plan]  # of a sample, the number of items, and the ranks of elements if known
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # counts, lengths, contents, keys of a Collection
 SAMPLE_BYTES = 8 << 20
+SAMPLE_SETS = 4000
 PIECE = 1 << 20  # bytes of text that are shingled and sketched at a time
 HEAD = 1000  # documents that the plan's sample is drawn from: a number, since results may not depend on batches
 SLICE = 1 << 14  # items of a collection of sets handled by one task
@@ -123,11 +125,14 @@ def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan) -> 
 
 
 def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
-    """Sketch one collection or two of sets that are there already; their ids are their numbers."""
+    """Sketch one collection or two of sets that are there already."""
     sets = Sets.concatenate(collections)
-    ids = [pa.array(np.arange(len(one))) for one in collections]
-    rows = np.sort(np.random.default_rng(0).permutation(len(sets))[:SAMPLE])
-    plan = fit(sets.take(rows), len(sets))
+    ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
+    rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
+    with run.stage("plan"):
+        plan = fit(sets.take(rows), len(sets), element_ranks(sets))
+    for line in plan.lines():
+        run.say(line)
 
     def work(part: slice) -> Columns:
         indptr = sets.indptr[part.start : part.stop + 1]
@@ -168,17 +173,24 @@ class TextSets:
 
     def make(self, rows: np.ndarray) -> Sets:
         """The sets of one task's rows."""
+        return Sets.sorted(*self.shingles.hashes(*self._place(rows)), self.shingles.bag)
+
+    def _place(self, rows: np.ndarray) -> tuple[pa.LargeStringArray, np.ndarray]:
+        """The chunk that has one task's rows, and their places in it."""
         chunk = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
-        indptr, hashes = self.shingles.hashes(self.chunks[chunk], rows - self.starts[chunk])
-        return Sets.sorted(indptr, hashes, self.shingles.bag)
+        return self.chunks[chunk], rows - self.starts[chunk]
+
+    def texts(self, rows: np.ndarray) -> list[str]:
+        """The texts at ascending positions, as strings."""
+        parts = (self._place(part) for part in self.tasks(rows))
+        return [text for chunk, inside in parts for text in chunk.take(pa.array(inside)).to_pylist()]
 
     def explain(self, left: int, right: int) -> Explanation:
         """The shingles that two texts share or not."""
         return Explanation.of(self._readable(left), self._readable(right))
 
     def _readable(self, row: int) -> "set[str] | Counter[str]":
-        chunk = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return self.shingles.of_prepared(self.chunks[chunk][row - int(self.starts[chunk])].as_py())
+        return self.shingles.of_prepared(self.texts(np.array([row]))[0])
 
 
 class ReadySets:

@@ -34,6 +34,7 @@ class Sets:
     indptr: np.ndarray
     elements: np.ndarray
     bag: bool = False
+    ids: pa.Array | None = None  # what results are to call them; their positions if none
 
     @classmethod
     def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":

@@ -5,7 +5,8 @@ items without listing pairs.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -18,15 +19,16 @@ import pyarrow.compute as pc
 from lookalike.audit import Audit
 from lookalike.audit import audit as measure_recall
 from lookalike.candidates.banding import Buckets, find_buckets
-from lookalike.candidates.exact import exact_pairs
+from lookalike.candidates.exact import STAGES, exact_pairs, in_order
 from lookalike.candidates.identical import Groups, group_identical
+from lookalike.candidates.strings import edit_pairs
 from lookalike.cluster import choose_apart, components, keep_stars
-from lookalike.collection import take_in_sets, take_in_texts
-from lookalike.data import Clusters, Dedup, Pairs, Sets
+from lookalike.collection import TextSets, take_in_sets, take_in_texts
+from lookalike.data import Clusters, Dedup, Pairs, Sets, hash_values
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
 from lookalike.kernels.buckets import ONE, join_pairs, roots
 from lookalike.pairwise import of_shared
-from lookalike.plan import fit, make_plan
+from lookalike.plan import EDITS, fit, make_plan
 from lookalike.read import Source
 from lookalike.run import Run
 from lookalike.shingles import Shingles, as_array
@@ -35,6 +37,9 @@ from lookalike.verify import both_ways, jaccard_of, verify_bands
 MAX_PAIRS = 100_000_000
 MAX_LISTED = np.iinfo(np.int64).max  # where pairs are listed only on the way
 
+
+NAMES = {"bag": "bag_jaccard", "cosine": "set_cosine"}  # what measures of sets are also called
+GRAMS = Shingles(k=2, bag=True, space="keep", form="none")  # of texts that are compared by edit distance
 
 DEFAULTS = {
     "threshold": 0.8,
@@ -50,10 +55,12 @@ DEFAULTS = {
 class Options(TypedDict, total=False):
     """What all four functions take: what similar means, what may be missed, and how to run."""
 
-    threshold: float | str | Fraction  # similarity at or above which two items are similar: 0.8 by default
-    measure: str  # "jaccard"
+    threshold: float | str | Fraction  # the least similarity, or the greatest distance, of a pair: 0.8 by default
+    measure: str  # "jaccard", "bag", "containment", "cosine" or "overlap" of sets; "edit" or "levenshtein" of texts
     recall: float  # of a pair right at the threshold, 0.99 by default; 1.0 means exact
     method: str  # "auto", "lsh" or "exact"
+    filter: str  # of an exact join, the last to be used: "length", "prefix", "position" or "suffix", the default
+    order: Sequence[Any]  # of the elements of sets, for an exact join; rarest first by default
     shingles: Shingles | str  # how texts become sets, "char:9" by default
     seed: int
     audit: int  # items to sample for measuring the recall; 0, the default, for none
@@ -80,7 +87,7 @@ def find_matches(left: Any, right: Any, *, max_pairs: int = MAX_PAIRS, **options
 
 def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
     """Groups of items connected by similar pairs; the pairs are not listed, so a group may be of any size."""
-    return Job([items], options).clusters()
+    return Job([items], options, listing=False).clusters()
 
 
 def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Dedup:
@@ -90,13 +97,20 @@ def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Ded
     `keep` says which of similar items is kept: the "first", the "longest", or the one with the greatest of the
     values given, one for each item.
     """
-    return Job([items], options, keep=keep).stars()
+    return Job([items], options, keep=keep, listing=False).stars()
 
 
 class Job:
     """One run of the pipeline on one collection, or on two to be matched."""
 
-    def __init__(self, sides: list[Any], options: Options, max_pairs: int = MAX_PAIRS, keep: Any = "first"):
+    def __init__(
+        self,
+        sides: list[Any],
+        options: Options,
+        max_pairs: int = MAX_PAIRS,
+        keep: Any = "first",
+        listing: bool = True,  # pairs are wanted, not groups
+    ):
         for name in options:
             choice("option", name, Options.__annotations__)
         self.max_pairs = whole("max_pairs", max_pairs)
@@ -107,15 +121,23 @@ class Job:
         shingles = settings["shingles"]
         shingles = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         sets, self.sources = take_sides(sides)
+        measure = NAMES.get(settings["measure"], settings["measure"])
+        if measure in EDITS:
+            shingles = GRAMS
+        elif measure == "bag_jaccard" and not sets:
+            shingles = replace(shingles, bag=True)
+        check_measure(measure, sets, self.audit_size)
+        self.order = None if settings.get("order") is None else order_of(settings["order"], sets)
         plan = make_plan(
             threshold=settings["threshold"],
-            measure=settings["measure"],
+            measure=measure,
             recall=settings["recall"],
             method=settings["method"],
             seed=whole("seed", settings["seed"], least=0, most=LARGEST_SEED),
-            what="sets" if sets else str(shingles),
+            what="sets" if sets else "texts" if measure in EDITS else str(shingles),
+            filter="suffix" if self.order is not None else settings.get("filter"),
         )
-        planner = partial(fit, plan)
+        planner = partial(fit, plan, listing=listing)
         if sets:
             self.collection = take_in_sets(sets, planner, self.run)
         else:
@@ -124,6 +146,8 @@ class Job:
         self.ratio = self.plan.threshold.as_integer_ratio()
         self.split = self.collection.split
         self.live = np.flatnonzero(self.collection.counts)  # an empty item is similar to nothing
+        if self.plan.measure == "overlap":  # nor is one of few elements, even if there are two of it
+            self.live = self.live[self.collection.sets(self.live, self.run).sizes >= self.plan.threshold]
         self.candidates = self.crowded = 0
 
     def pairs(self) -> Pairs:
@@ -197,9 +221,20 @@ class Job:
         plan = self.plan
         if plan.bands is None:
             rows = groups.heads
-            sets = self.collection.sets(rows, self.run)
             split = self._split_among(rows)
-            left, right, shared, self.candidates = exact_pairs(sets, *plan.join, split, limit, self.run)
+            if plan.measure in EDITS:
+                maker = self.collection.maker
+                assert isinstance(maker, TextSets)
+                limits = (int(plan.threshold), EDITS[plan.measure], split, limit)
+                found = edit_pairs(maker.texts(rows), *limits, self.run)
+                left, right, values, self.candidates = found
+                return rows[left], rows[right], values, np.zeros(len(rows), np.int64)
+            sets = self.collection.sets(rows, self.run)
+            if self.order is not None:
+                sets = in_order(sets, self.order)
+            stage = STAGES.index(plan.filter)
+            found = exact_pairs(sets, *plan.join, split, limit, self.run, stage, self.order is not None)
+            left, right, shared, self.candidates = found
             sizes = sets.sizes
             own = of_shared(plan.measure, sizes, sizes, sizes)
             if plan.directed:
@@ -256,6 +291,26 @@ class Job:
             **more,
             "seconds": dict(self.run.seconds),
         }
+
+
+def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
+    """Whether the items can be compared by it."""
+    if measure in EDITS and sets:
+        raise UsageError(f"measure {measure!r} compares texts; got sets.")
+    if measure == "bag_jaccard" and not all(one.bag for one in sets if len(one)):
+        raise UsageError("measure 'bag_jaccard' compares bags: Counters, or texts; got sets.")
+    if audit and measure not in ("jaccard", "bag_jaccard"):
+        raise UsageError(f"audit is for Jaccard similarity; {measure!r} is joined exactly and misses nothing.")
+
+
+def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:
+    """The hashes of elements in a given order."""
+    if not sets or any(one.bag for one in sets):
+        raise UsageError("order is for sets of elements, not for texts or bags.")
+    order = hash_values(list(given))
+    if len(np.unique(order)) < len(order):
+        raise UsageError("order must hold each element once.")
+    return order
 
 
 def take_sides(sides: list[Any]) -> tuple[list[Sets], list[Source]]:

@@ -3,11 +3,12 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lookalike.amplify import And, Bands, Or, bands_for, fitting_bands
+from lookalike.candidates.exact import STAGES, Ranks, element_ranks, estimate_work
 from lookalike.data import Sets
 from lookalike.errors import UsageError, choice, fraction, whole
 from lookalike.families import Family, MinHash
@@ -19,6 +20,7 @@ from lookalike.wording import counted, rounded
 
 METHODS = ("auto", "lsh", "exact")
 FAMILIES = {"jaccard": MinHash, "bag_jaccard": MinHash}  # of a measure
+EDITS = {"edit": "indel", "levenshtein": "levenshtein"}  # what each may do
 KINDS = {  # of what is joined exactly
     "jaccard": JACCARD,
     "bag_jaccard": JACCARD,
@@ -33,22 +35,26 @@ SAMPLE = 400  # items whose pairs show how similar the collection is to itself
 SAMPLE_HASHES = 256
 
 # What a step costs, in nanoseconds on one core; only their ratios matter, and those are much the same anywhere.
-DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0
+DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # of bands
+MAKE, INDEX, TOKEN, WALK, COMPARE = 60.0, 80.0, 50.0, 15.0, 100.0  # of an exact join, single-threaded steps twice
+MOST_LISTED = 5_000_000  # pairs that are listed only to make clusters of them
 
 
 @dataclass(frozen=True)
 class Plan:
     """How pairs will be found, and what that is expected to find and cost."""
 
-    method: str  # "lsh" or "exact"
+    method: str  # "lsh" or "exact"; "auto" before a sample has been seen
     measure: str
     threshold: Fraction
     seed: int
     what: str  # the shingles, or "sets"
     wanted: float = 1.0  # the recall that was asked for
+    filter: str = "suffix"  # the last filter of an exact join
     bands: Bands | None = None  # And(rows) >> Or(bands) of the measure's family
     items: int = 0  # about how many there are
     candidates: float = 0.0  # about how many pairs will be compared
+    reason: str = ""  # why this method was chosen, if there was a choice
 
     @property
     def recall(self) -> float:
@@ -79,14 +85,20 @@ class Plan:
         sign = ">=" if self.kind == "similarity" else "<="
         aim = f"{self.measure} {sign} {float(self.threshold):g} of {self.what}"
         if self.bands is None:
-            return [f"plan: {aim}, exact: prefix index, every pair is found"]
+            ways = {"length": "lengths", "prefix": "prefix index", "position": "prefix index with positions"}
+            how = "grams" if self.measure in EDITS else ways.get(self.filter, "prefix index with positions and lengths")
+            return [f"plan: {aim}, exact: {how}, every pair is found", *self._reasons()]
         bands, rows, recall = self.bands
         width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, 'minhash', 'es')})"
         return [
             f"plan: {aim}, by {width}",
             f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely;"
             f" about {rounded(self.candidates)} candidates expected",
+            *self._reasons(),
         ]
+
+    def _reasons(self) -> list[str]:
+        return [f"      {self.reason}"] if self.reason else []
 
     def settings(self) -> dict[str, str]:
         """What a file made by this plan depends on."""
@@ -108,12 +120,18 @@ def make_plan(
     method: str = "auto",
     seed: int = 1,
     what: str = "sets",
+    filter: str | None = None,
 ) -> Plan:
     """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
     choice("measure", measure, KINDS)
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
     plan = Plan("exact", measure, parse_threshold(measure, threshold), seed, what, wanted=recall)
+    if filter is not None:
+        plan = replace(plan, filter=choice("filter", filter, STAGES))
+        if method == "lsh":
+            raise UsageError("filter is for method 'exact'; got 'lsh'.")
+        return plan
     if measure not in FAMILIES:
         if method == "lsh":
             raise UsageError(
@@ -130,7 +148,7 @@ def make_plan(
             f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(plan.threshold):g} takes "
             f"{single.hashes:,} minhashes, more than {MOST_HASHES}. Use method 'exact'."
         )
-    return replace(plan, method="lsh", bands=single)
+    return replace(plan, method=method, bands=single)
 
 
 def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction:
@@ -143,21 +161,43 @@ def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction
     return Fraction(whole("threshold", given, least=1 if measure == "overlap" else 0, most=LARGEST))
 
 
-def fit(plan: Plan, sample: Sets, items: int) -> Plan:
-    """Choose bands and rows for a collection of about `items` items, of which `sample` is a part."""
+def fit(plan: Plan, sample: Sets, items: int, ranks: Ranks | None = None, listing: bool = True) -> Plan:
+    """Choose method, bands and rows for a collection of about `items` items, of which `sample` is a part.
+
+    `ranks` are those of all elements, where the sets are at hand; texts have to be made sets of first, which an exact
+    join does with all of them and bands with few. Unless pairs are to be listed, as for clusters, a join that would
+    list many is not chosen.
+    """
     if plan.method == "exact":
         return replace(plan, items=items)
     live = sample.take(np.flatnonzero(sample.sizes))
     size = float(live.sizes.mean()) if len(live) else 1.0
     family = plan.family(SAMPLE_HASHES)
-    bands, rate = cheapest_bands(family, family.chance(float(plan.threshold)), plan.wanted, live, items, size)
-    return replace(plan, bands=bands, items=items, candidates=rate * items * (items - 1) / 2)
+    few = live.take(np.arange(min(len(live), SAMPLE)))
+    found = cheapest_bands(family, family.chance(float(plan.threshold)), plan.wanted, few, items, size)
+    banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
+    if plan.method == "lsh":
+        return banded
+    work = estimate_work(live, items, ranks or element_ranks(live), plan.join)
+    making = INDEX + (MAKE if ranks is None else 0)
+    cost = items * size * making + work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
+    width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
+    costs = f"{cost / 1e9:.2g} core-seconds are estimated for an exact join, {found.cost / 1e9:.2g} for {width}"
+    if cost <= found.cost and (listing or work.compared < MOST_LISTED):
+        return replace(plan, method="exact", bands=None, items=items, candidates=work.compared, reason=costs)
+    return replace(banded, reason=costs)
 
 
-def cheapest_bands(
-    family: Family, chance: float, recall: float, sample: Any, items: int, size: float
-) -> tuple[Bands, float]:
-    """The bands that cost least, and the share of all pairs that they make candidates, for any family.
+class Choice(NamedTuple):
+    """Bands, what they are expected to cost, in nanoseconds of one core, and how many pairs they make candidates."""
+
+    bands: Bands
+    cost: float
+    candidates: float
+
+
+def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, items: int, size: float) -> Choice:
+    """The bands that cost least, for any family.
 
     `chance` is that of one function to agree on a pair right at the threshold, and `size` what it takes to hash or
     compare an item. Any number of rows reaches the recall, given bands enough. More rows cost more functions and
@@ -168,17 +208,17 @@ def cheapest_bands(
     shares = np.arange(family.hashes + 1) / family.hashes
     pairs = items * (items - 1) / 2
     most = int(min(MOST_HASHES, family.most))
-    best: tuple[float, Bands, float] | None = None
+    best: Choice | None = None
     for bands in fitting_bands(chance, recall, most):
         if bands.bands == 1 and chance < 1 and 2 * bands.rows <= most:  # a lone band of a sketch finds a little less
             bands = Bands(2, bands.rows, (And(bands.rows) >> Or(2))(chance))
         rate = float(agreements @ bands.curve(shares)) / max(1, agreements.sum())
         draws = items * (size + bands.hashes * (1 + math.log(bands.hashes)))
         cost = DRAW * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)
-        if best is None or cost < best[0]:
-            best = cost, bands, rate
+        if best is None or cost < best.cost:
+            best = Choice(bands, cost, pairs * rate)
     if best is None:
         raise UsageError(
             f"recall {recall:g} takes more than {most} functions that agree with probability {chance:.3g}."
         )
-    return best[1:]
+    return best

@@ -337,12 +337,14 @@ def json_lists(lines: list[bytes], column: pa.Field) -> tuple[pa.ChunkedArray, d
 
 
 def _read_lists(lines: list[bytes], column: pa.Field) -> pa.ChunkedArray:
+    from pyarrow import json as pa_json
+
+    if not lines:
+        return pa.chunked_array([], column.type)
     content = b"\n".join(lines)
-    part = Part("lines", "jsonl", content=content)
-    found = [
-        block.table[column.name] for block in read_json(part, pa.schema([]), pa.schema([column]), len(content) + 1)
-    ]
-    return pa.chunked_array([chunk for lists in found for chunk in lists.chunks], column.type)
+    options = pa_json.ReadOptions(use_threads=False, block_size=len(content) + 1)
+    parse = pa_json.ParseOptions(explicit_schema=pa.schema([column]), unexpected_field_behavior="ignore")
+    return pa_json.read_json(pa.BufferReader(content), options, parse)[column.name]
 
 
 def _list_fault(line: bytes, column: pa.Field) -> str | None:

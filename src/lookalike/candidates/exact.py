@@ -1,32 +1,45 @@
 """Exact join: every pair at or above the threshold, by an index of prefixes under a rarest-first order."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lookalike.candidates.banding import sort_keys, too_many
 from lookalike.data import Sets
+from lookalike.errors import DataError
+from lookalike.kernels.buckets import ONE
 from lookalike.kernels.joins import SUFFIX, count_elements, length_join, post, prefix_join, prefixes
 from lookalike.run import Run, slices
 
 STAGES = ("length", "prefix", "position", "suffix")
+Ranks = tuple[np.ndarray, np.uint64]
+ALIKE: Ranks = (np.ones(2, np.uint8), np.uint64(63))  # all elements have one rank, and come in their own order
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int]  # left, right, elements shared, pairs compared
 
 
-def exact_pairs(sets: Sets, kind: int, p: int, q: int, split: int, limit: int, run: Run, stage: int = SUFFIX) -> Found:
+class Work(NamedTuple):
+    """What a join takes: elements to look up, postings to walk over, and pairs to compare."""
+
+    tokens: float
+    walks: float
+    compared: float
+
+
+def exact_pairs(
+    sets: Sets, kind: int, p: int, q: int, split: int, limit: int, run: Run, stage: int = SUFFIX, ranked: bool = False
+) -> Found:
     """All similar pairs of rows, of a kind of similarity and its p and q (see `kernels.bounds`).
 
     Two similar sets share an element of their prefixes, however the elements are ordered; with rare elements first few
-    sets share one by chance. `stage` is the last filter to be used. Unless `split` is ONE only pairs across it. More
-    than `limit` pairs are an error.
+    sets share one by chance. `ranked` elements, made by `in_order`, are in their order already. `stage` is the last
+    filter to be used. Unless `split` is ONE only pairs across it. More than `limit` pairs are an error.
     """
-    rows = np.argsort(sets.sizes, kind="stable")
-    rows = rows[np.searchsorted(sets.sizes[rows], 1) :]
+    rows = by_size(sets)
     measure = (kind, p, q)
+    index: tuple[np.ndarray, ...] = ()
     if stage:
         with run.stage("index prefixes"):
-            ranks, shift = element_ranks(sets)
-            starts, tokens, places, kept = prefixes(sets.indptr, sets.elements, rows, ranks, shift, *measure)
-            owners = np.repeat(np.arange(len(rows)), np.diff(starts))
-            index = (starts, tokens, places, *post(*sort_keys(tokens), tokens, owners, places, kept))
+            index = index_prefixes(sets, rows, ALIKE if ranked else element_ranks(sets), measure)
 
     def work(part: slice) -> Found:
         found: Found
@@ -50,7 +63,47 @@ def exact_pairs(sets: Sets, kind: int, p: int, q: int, split: int, limit: int, r
     return left, right, shared, sum(part[3] for part in found)
 
 
-def element_ranks(sets: Sets) -> tuple[np.ndarray, np.uint64]:
+def in_order(sets: Sets, order: np.ndarray) -> Sets:
+    """The sets with each element replaced by a number, the higher the later it stands in `order`.
+
+    The numbers are spread over 64 bits, as hashes are.
+    """
+    places = np.argsort(order)
+    at = np.minimum(np.searchsorted(order[places], sets.elements), len(order) - 1)
+    if len(sets.elements) and not (len(order) and (order[places[at]] == sets.elements).all()):
+        raise DataError("the order must hold all elements of the sets.")
+    numbers = (places[at].astype(np.uint64) + np.uint64(1)) * np.uint64(2**64 // (len(order) + 2))
+    return Sets.sorted(sets.indptr, numbers)
+
+
+def by_size(sets: Sets) -> np.ndarray:
+    """The rows that are not empty, small ones first."""
+    rows = np.argsort(sets.sizes, kind="stable")
+    return rows[np.searchsorted(sets.sizes[rows], 1) :]
+
+
+def index_prefixes(sets: Sets, rows: np.ndarray, ranks: Ranks, measure: tuple[int, int, int]) -> tuple[np.ndarray, ...]:
+    """What `prefix_join` looks up and looks in."""
+    starts, tokens, places, kept = prefixes(sets.indptr, sets.elements, rows, *ranks, *measure)
+    owners = np.repeat(np.arange(len(rows)), np.diff(starts))
+    return starts, tokens, places, *post(*sort_keys(tokens), tokens, owners, places, kept)
+
+
+def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, int, int]) -> Work:
+    """What a join of so many items will take, of which the sample is a part, with ranks by all of them if known.
+
+    The join of the sample, with its pairs as many times over as the collection has more of them.
+    """
+    rows = by_size(sample)
+    starts, *index = index_prefixes(sample, rows, ranks, measure)
+    *_, begins, ends = index
+    times = items / max(1, len(sample))
+    sides = (sample.indptr, sample.elements)
+    *_, compared = prefix_join(0, len(rows), rows, starts, *index, *sides, *measure, SUFFIX, ONE)
+    return Work(len(begins) * times, float((ends - begins).sum()) * times**2, compared * times**2)
+
+
+def element_ranks(sets: Sets) -> Ranks:
     """(ranks, shift): the rank of element x is ranks[x >> shift], 0 for one in a single set, up to 255.
 
     Elements that share their high bits share a rank, which costs a little selectivity and nothing else.

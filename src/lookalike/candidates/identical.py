@@ -1,11 +1,15 @@
 """Identical items: each group of them is handled as its first item until the end."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.candidates.banding import all_pairs, sort_keys, too_many
+from lookalike.data import text_bounds
 from lookalike.kernels.buckets import ONE, members
+from lookalike.kernels.hashing import GOLDEN, mix
 
 
 @dataclass(frozen=True)
@@ -89,4 +93,29 @@ def group_identical(contents: np.ndarray, order: np.ndarray, split: int = ONE) -
         same = (keys[items] == keys[leader]).all(axis=1)
         head[items[same]] = leader[same]
         first[side] = side[head]
+    return Groups(first, np.flatnonzero(first == np.arange(len(first))))
+
+
+def group_by_positions(texts: pa.LargeStringArray, positions: int = 16, seed: int = 1) -> Groups:
+    """The same for texts, without reading them all: by their length and their bytes at a few random positions.
+
+    The positions are the same for all texts, early ones more often than late ones, since those beyond a text's end say
+    nothing. Only texts that agree in all of this are looked at as a whole. This is the textbook's way to find
+    identical pages: it reads a few bytes of each, and the rest of those alone that may be identical.
+    """
+    content, starts, stops = text_bounds(texts)
+    lengths = stops - starts
+    longest = int(lengths.max(initial=1))
+    keys = lengths.astype(np.uint64)
+    with np.errstate(over="ignore"):
+        for place in np.unique((longest ** np.random.default_rng(seed).random(positions)).astype(np.int64) - 1):
+            inside = lengths > place
+            bytes_ = np.where(inside, content[np.where(inside, starts + place, 0)], 0)
+            keys = mix.py_func((keys ^ bytes_.astype(np.uint64)) + GOLDEN)
+    first = np.arange(len(texts))
+    indptr, items = members(*sort_keys(keys))
+    for start, stop in pairwise(indptr.tolist()):
+        seen: dict[bytes, int] = {}
+        for item in items[start:stop].tolist():
+            first[item] = seen.setdefault(content[starts[item] : stops[item]].tobytes(), item)
     return Groups(first, np.flatnonzero(first == np.arange(len(first))))

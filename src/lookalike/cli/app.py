@@ -22,8 +22,19 @@ Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folde
 Left = Annotated[str, typer.Argument(metavar="LEFT", help="One collection.")]
 Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The other.")]
 Threshold = Annotated[
-    str, typer.Option("--threshold", "-t", help="Documents at least this similar are listed, in (0, 1].")
+    str,
+    typer.Option("--threshold", "-t", help="Least similarity, in (0, 1]; or greatest distance, or least overlap."),
 ]
+Measure = Annotated[str, typer.Option("--measure", "-m", help="jaccard, bag, containment, edit or levenshtein.")]
+OfSets = Annotated[str, typer.Option("--measure", "-m", help="jaccard, bag, containment, cosine or overlap.")]
+Filter = Annotated[
+    str | None,
+    typer.Option(
+        help="Join exactly with these filters: length, prefix, position or suffix, each with those before it."
+    ),
+]
+Rows = Annotated[str | None, typer.Option(help="The columns of a table: SET,ELEMENT or SET,ELEMENT,COUNT.")]
+Separator = Annotated[str | None, typer.Option(help="What stands between elements; white space, commas, semicolons.")]
 Shingle = Annotated[str, typer.Option("--shingle", "-s", help="What is compared: char:9, word:5, stop:3.")]
 Recall = Annotated[float, typer.Option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
 Method = Annotated[str, typer.Option(help="auto, lsh or exact.")]
@@ -51,6 +62,7 @@ Keep = Annotated[str, typer.Option(help="Which of similar ones to keep: first, l
 
 # The options of all commands on documents, with their defaults.
 SHARED: dict[str, tuple[Any, Any]] = {
+    "measure": (Measure, "jaccard"),
     "threshold": (Threshold, "0.8"),
     "shingle": (Shingle, "char:9"),
     "recall": (Recall, 0.99),
@@ -70,12 +82,26 @@ SHARED: dict[str, tuple[Any, Any]] = {
 }
 
 
+# Those of the command on sets.
+ON_SETS: dict[str, tuple[Any, Any]] = {
+    "measure": (OfSets, "jaccard"),
+    **{name: SHARED[name] for name in ("threshold", "recall", "out")},
+    "rows": (Rows, None),
+    "separator": (Separator, None),
+    **{name: SHARED[name] for name in ("format", "on_error", "method")},
+    "filter": (Filter, None),
+    **{name: SHARED[name] for name in ("audit", "seed", "threads", "quiet")},
+}
+
+
 def examples(*lines: str) -> str:
     """The end of a command's help."""
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
 
 
-def on_documents(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def on_documents(
+    *lines: str, options: dict[str, tuple[Any, Any]] = SHARED
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a job and parameters of its own; the shared options go to the job."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
@@ -86,7 +112,7 @@ def on_documents(*lines: str) -> Callable[[Callable[..., None]], Callable[..., N
 
             function(Job(given), **{parameter.name: given[parameter.name] for parameter in own})
 
-        shared = [own[0].replace(name=n, default=default, annotation=kind) for n, (kind, default) in SHARED.items()]
+        shared = [own[0].replace(name=n, default=default, annotation=kind) for n, (kind, default) in options.items()]
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         command.__dict__["__signature__"] = inspect.Signature(own + shared)  # which is what typer goes by
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in own + shared}
@@ -109,6 +135,7 @@ def options(version: Annotated[bool, typer.Option("--version", help="Print the v
     "lookalike pairs corpus.parquet -t 0.8 -s word:5 -o pairs.parquet",
     "lookalike pairs 'essays/*.txt' -t 0.5 --audit 1000 -o pairs.csv",
     "zcat crawl.jsonl.gz | lookalike pairs - --text body -o pairs.jsonl",
+    "lookalike pairs names.csv --measure edit -t 2 -o pairs.csv",
 )
 def pairs(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None:
     """List all pairs of similar documents, each one verified."""
@@ -123,6 +150,20 @@ def match(job: "Job", left: Left, right: Right, max_pairs: MaxPairs = 100_000_00
     from lookalike.find import find_matches
 
     job.finish(find_matches(job.source([left]), job.source([right]), max_pairs=max_pairs, **job.options))
+
+
+@on_documents(
+    "lookalike sets baskets.txt -t 0.8 -o pairs.csv",
+    "lookalike sets orders.parquet --rows order,product --measure containment -t 0.9",
+    "lookalike sets orders.csv --rows order,product,quantity --measure bag",
+    "lookalike sets baskets.txt -t 0.9 --filter prefix",
+    options=ON_SETS,
+)
+def sets(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None:
+    """List all pairs of similar sets: one set a line, or rows of a set and an element of it."""
+    from lookalike.find import find_pairs
+
+    job.finish(find_pairs(job.sets(inputs), max_pairs=max_pairs, **job.options))
 
 
 @on_documents(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import pyarrow.compute as pc
 
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, summary
-from lookalike.data import Clusters, Dedup, Pairs
+from lookalike.data import Clusters, Dedup, Pairs, Sets
 from lookalike.errors import DataError, UsageError
 from lookalike.find import dedup
 from lookalike.kernels import is_compiled
 from lookalike.read import Source
 from lookalike.run import Tick
+from lookalike.set_files import SetSource
 from lookalike.shingles import Shingles
 from lookalike.write import check_output, write_lines, write_tables, writing
 
@@ -28,14 +30,14 @@ class Job:
         self.out: str = given["out"]
         check_output(self.out)
         self.run = TerminalRun(given["threads"], given["quiet"])
-        shingles = Shingles.parse(
-            given["shingle"], lowercase=given["lowercase"], space=given["space"], form=given["form"]
-        )
-        self.options: dict[str, Any] = {
-            "run": self.run,
-            "shingles": shingles,
-            **{name: given[name] for name in ("threshold", "recall", "method", "audit", "seed")},
-        }
+        names = ("measure", "threshold", "recall", "method", "audit", "seed")
+        self.options: dict[str, Any] = {"run": self.run, **{name: given[name] for name in names}}
+        if "shingle" in given:
+            text = {name: given[name] for name in ("lowercase", "space", "form")}
+            self.options["shingles"] = Shingles.parse(given["shingle"], **text)
+        if given.get("filter") is not None:
+            self.options["filter"] = given["filter"]
+        self.skipped = 0  # rows of sets; documents are counted by their source
         if not is_compiled():
             self.run.say("first run: compiling, which takes some seconds and is done once")
 
@@ -43,6 +45,17 @@ class Job:
         """The documents of the inputs."""
         given = self.given
         return Source(inputs, given["text"], given["id"], given["format"], given["on_error"])
+
+    def sets(self, inputs: list[str]) -> Sets:
+        """The sets of the inputs, bags if they are to be compared as such."""
+        given = self.given
+        separator = None if given["separator"] is None else given["separator"].replace("\\t", "\t")
+        bag = given["measure"] in ("bag", "bag_jaccard")
+        options = {"rows": given["rows"], "format": given["format"], "on_error": given["on_error"]}
+        source = SetSource(inputs, separator=separator, bag=bag, **options)
+        ids, sets = source.read(self.run)
+        self.skipped = source.skipped
+        return replace(sets, ids=ids)
 
     def finish(self, result: Pairs | Clusters) -> None:
         """Write a result's table and say what was found."""
@@ -67,7 +80,7 @@ class Job:
         self._report(result)
 
     def _report(self, result: Pairs | Clusters | Dedup) -> None:
-        for line in summary(result):
+        for line in summary(result, "set" if "rows" in self.given else "document", self.skipped):
             self.run.say(line)
 
 

@@ -47,18 +47,18 @@ class TerminalRun(Run):
             bar.stop()
 
 
-def summary(result: Pairs | Clusters | Dedup) -> list[str]:
+def summary(result: Pairs | Clusters | Dedup, item: str = "document", skipped: int = 0) -> list[str]:
     """What was read, compared and found, how sure that is, and what it cost."""
-    stats = result.stats
+    stats = {**result.stats, "skipped": result.stats["skipped"] + skipped}
     left_out = {name: stats[name] for name in ("identical", "empty", "skipped") if stats[name]}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items())
     lines = [
-        f"read: {counted(stats['items'], 'document')}{f' ({notes})' if notes else ''}, "
-        f"{counted(stats['shingles'], 'shingle')}"
+        f"read: {counted(stats['items'], item)}{f' ({notes})' if notes else ''}, "
+        f"{counted(stats['shingles'], 'element' if item == 'set' else 'shingle')}"
     ]
     if isinstance(result, Pairs):
-        candidates = counted(stats["candidates"], "candidate")
-        lines.append(f"found: {counted(len(result), 'pair')}, all verified, among {candidates}")
+        compared = counted(stats["candidates"], "candidate")
+        lines.append(f"found: {counted(len(result), 'pair')}, all verified, among {compared}")
     elif isinstance(result, Clusters):
         documents = counted(len(result.to_arrow()), "document")
         lines.append(f"found: {counted(len(result), 'cluster')} of {documents}")

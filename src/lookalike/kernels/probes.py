@@ -1,0 +1,99 @@
+"""Looking new sets up in an index of prefixes.
+
+Rows are sorted sets as in `sets`: those of the index in one pair of arrays, the queries in another.
+"""
+
+import numpy as np
+
+from lookalike.kernels.bounds import need
+from lookalike.kernels.hashing import GOLDEN, kernel
+from lookalike.kernels.joins import SUFFIX, grown, may_be
+
+
+@kernel
+def shared_between(left, right, least):
+    """The size of the intersection of two sorted sets, or -1 if it is under `least`, which is 1 or more.
+
+    The merge stops when one side has passed more elements that the other lacks than this allows.
+    """
+    i, j, shared = 0, 0, 0
+    i_spare, j_spare = len(left) - least, len(right) - least
+    while i < len(left) and j < len(right):
+        if i - shared > i_spare or j - shared > j_spare:
+            return -1
+        x, y = left[i], right[j]
+        i += x <= y
+        j += y <= x
+        shared += x == y
+    return shared if shared >= least else -1
+
+
+@kernel
+def no_meetings(starts, begins, ends, rows):
+    """An empty table for `meets`: twice the slots, or more, that any query fills, however large the index.
+
+    The query numbered n meets no more rows than its tokens, starts[n] to starts[n + 1] - 1, have postings.
+    """
+    most = 1
+    for number in range(len(starts) - 1):
+        meetings = 0
+        for token in range(starts[number], starts[number + 1]):
+            meetings += ends[token] - begins[token]
+        most = max(most, min(meetings, rows))
+    slots = 2
+    while slots < 2 * most:
+        slots *= 2
+    return np.full(slots, -1, np.int64)
+
+
+@kernel
+def meets(table, number, row):
+    """Whether the query numbered so meets the row for the first time, which the table of hashes then remembers.
+
+    A slot holds a query's number over a row's, in 32 bits each. Those of earlier queries are free.
+    """
+    spread = np.uint64(row) * GOLDEN >> np.uint64(32)
+    slot = np.int64(spread) & (len(table) - 1)
+    meeting = np.int64(number) << 32 | np.int64(row)
+    while table[slot] >> 32 == number:
+        if table[slot] == meeting:
+            return False
+        slot = (slot + 1) & (len(table) - 1)
+    table[slot] = meeting
+    return True
+
+
+@kernel
+def prefix_probe(
+    first, starts, places, begins, ends, query_indptr, query_elements, rows, spots, indptr, elements, kind, p, q
+):
+    """Rows that are similar to the queries from `first` on: (query, row, shared, compared), ordered by query.
+
+    The tokens of the query numbered n, counted from `first`, are starts[n] to starts[n + 1] - 1, in the order of
+    elements; `places` are their positions in it. Postings begins[t] to ends[t] - 1 are those of token t's element:
+    the rows that have it in their prefix, and `spots`, its positions in them. If a row is met at all then first at the
+    first element that both sets share, so that its positions tell whether they may be similar; a row too small or too
+    large never may.
+    """
+    table = no_meetings(starts, begins, ends, len(indptr) - 1)
+    queries, found, shared = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
+    n, compared = 0, 0
+    for number in range(len(starts) - 1):
+        asked = query_elements[query_indptr[first + number] : query_indptr[first + number + 1]]
+        for token in range(starts[number], starts[number + 1]):
+            for at in range(begins[token], ends[token]):
+                row = rows[at]
+                if not meets(table, number, row):
+                    continue
+                its = elements[indptr[row] : indptr[row + 1]]
+                must = need(kind, len(asked), len(its), p, q)
+                if not may_be(SUFFIX, kind, len(asked), places[token], len(its), spots[at], must, p, q):
+                    continue
+                compared += 1
+                both = shared_between(asked, its, must)
+                if both >= 0:
+                    if n == len(found):
+                        queries, found, shared = grown(queries, n), grown(found, n), grown(shared, n)
+                    queries[n], found[n], shared[n] = first + number, row, both
+                    n += 1
+    return queries[:n], found[:n], shared[:n], compared

@@ -14,12 +14,13 @@ more. Each pair is found by one way alone:
     m > k, but shorter        by 1-grams. Now p = k, so the two share m - k characters, in whatever order.
     m <= k                    all strings of at most k characters are compared with each other.
 
-The empty string has no grams; but if it is one of the two then m is their distance, so that m <= k. Of the strings of at
-most k characters all pairs are answers, as m replacements and deletions are enough, unless replacements count twice.
+The empty string has no grams; but if it is one of the two then m is their distance, so that m <= k. The last way is no
+waste: m replacements and deletions make one of two such strings of the other, so that all pairs are answers, and many
+of them even where a replacement counts as two edits.
 
 Candidates are verified, so that those that share enough grams by chance, or by a collision of hashes, do no harm. The
-cost is that of a join (see `exact`), with p + 1 lookups a string, and about m steps of 64 characters each a candidate.
-If k is small beside the lengths then candidates are few; if it is not then nearly all pairs of equal length are.
+cost is that of a join (see `exact`) with p + 1 lookups a string, and m**2 / 64 steps a candidate, or m**2 with swaps.
+If k is small beside the lengths then candidates are few; if it is not then nearly all pairs of about equal length are.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,8 +36,8 @@ from lookalike.pairwise import MOVES
 from lookalike.run import Run, slices
 from lookalike.shingles import Shingles
 
-# Of names and words, with one to three edits, 3-grams let pass half the pairs that 2-grams do or fewer. Where only one or
-# two of them must be shared, characters are the better filter. Both together took from a third to all of the time.
+# Among 30,000 names or words, with one to three edits, 3-grams let fewer pairs pass than 2-grams. But where two strings
+# need share only one or two, their characters tell more. So it takes a quarter to nine tenths of the time of 2-grams.
 Q = 3
 SHARED = 3
 NO_LIMIT = 1 << 62  # of candidates

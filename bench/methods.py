@@ -1,0 +1,84 @@
+"""What the filters of an exact join save, and whether the planner picks the better method.
+
+    python bench/methods.py --sets retail.dat bms.txt --texts articles.jsonl corpus.parquet
+
+A file of sets has one set a line; a file of texts is anything `lookalike pairs` reads.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from shared import Table, machine, publish
+
+import lookalike as la
+from lookalike.data import Pairs
+from lookalike.run import Run
+from lookalike.set_files import SetSource
+
+FILTERS = ("length", "prefix", "position", "suffix")
+
+
+def filters_table(collections: dict[str, la.Sets], thresholds: list[str]) -> Table:
+    """How many pairs of sets each filter leaves to be compared, identical ones left out."""
+    table = [["file", "threshold", *FILTERS, "similar pairs"]]
+    for name, sets in collections.items():
+        for threshold in thresholds:
+            found = [la.find_pairs(sets, threshold=threshold, filter=stage) for stage in FILTERS]
+            assert len({len(pairs) for pairs in found}) == 1
+            compared = [f"{pairs.stats['candidates']:,}" for pairs in found]
+            table.append([name, threshold, *compared, f"{len(found[0]):,}"])
+    return table
+
+
+def choices_table(jobs: dict[str, Callable[..., Pairs]], thresholds: list[str], repeat: int) -> Table:
+    """The time of both methods, and the one that is picked."""
+    table = [["items", "threshold", "exact", "bands", "picked", "its time over the better", "estimates (core-seconds)"]]
+    for name, find in jobs.items():
+        for threshold in thresholds:
+            methods: dict[str, list[float]] = {"exact": [], "lsh": []}
+            for _ in range(repeat):
+                for method, times in methods.items():
+                    start = time.perf_counter()
+                    find(threshold=threshold, method=method)
+                    times.append(time.perf_counter() - start)
+            plan = find(threshold=threshold).plan
+            best = {method: min(times) for method, times in methods.items()}
+            over = best[plan.method] / min(best.values())
+            picked = "bands" if plan.method == "lsh" else plan.method
+            times = [f"{best[method]:.3f} s" for method in methods]
+            words = plan.reason.split()
+            table.append([name, threshold, *times, picked, f"{over:.2f}", f"{words[0]}, {words[9]}"])
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="*", type=Path, default=[], help="files with one set a line")
+    parser.add_argument("--texts", nargs="*", type=Path, default=[], help="files of documents")
+    parser.add_argument("--shingle", default="word:5", help="what texts are compared by")
+    parser.add_argument("--filters", default="0.9,0.8,0.7", help="thresholds of the first table")
+    parser.add_argument("--thresholds", default="0.95,0.9,0.8,0.7,0.5", help="thresholds of the second")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--markdown", type=Path, help="write the tables there too")
+    options = parser.parse_args()
+    for path in [*options.sets, *options.texts]:
+        if not path.exists():
+            raise SystemExit(f"{path}: there is no such file.")
+    collections = {path.name: SetSource(str(path)).read(Run())[1] for path in options.sets}
+    jobs: dict[str, Callable[..., Pairs]] = {}
+    for name, sets in collections.items():
+        jobs[name] = partial(la.find_pairs, sets)
+    for path in options.texts:
+        jobs[f"{path.name} {options.shingle}"] = partial(la.find_pairs, path, shingles=options.shingle)
+    blocks: list[str | Table] = [machine("lookalike", "numpy", "numba")]
+    if collections:
+        blocks += ["Pairs compared:", filters_table(collections, options.filters.split(","))]
+    blocks += ["Methods:", choices_table(jobs, options.thresholds.split(","), options.repeat)]
+    publish(blocks, options.markdown)
+
+
+if __name__ == "__main__":
+    main()

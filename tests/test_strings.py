@@ -173,7 +173,7 @@ def test_more_edits_than_characters():
 
 
 def test_white_space_and_normal_forms_count():
-    """Strings are taken as they are: these are not what one shingles of texts usually."""
+    """Strings are taken as they are, and a mark is a character of its own, which can be swapped with a letter."""
     texts = [
         "José María de la Cruz",
         "Jose\u0301 María de la Cruz",
@@ -182,6 +182,7 @@ def test_white_space_and_normal_forms_count():
     ]
     assert joined(texts, 2, "levenshtein")[0] == near(texts, 2, "levenshtein")
     assert len(joined(texts, 0, "levenshtein")[0]) == 0
+    assert joined(["ea\u0301", "e\u0301a"], 1, "transpositions")[0] == {(0, 1): 1}
 
 
 def test_strings_must_be_valid_unicode():

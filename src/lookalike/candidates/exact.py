@@ -108,9 +108,15 @@ def element_ranks(sets: Sets) -> Ranks:
 
     Elements that share their high bits share a rank, which costs a little selectivity and nothing else.
     """
+    counts, shift = element_counts(sets)
+    ranks = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))), 255).astype(np.uint8)
+    return ranks, shift
+
+
+def element_counts(sets: Sets) -> tuple[np.ndarray, np.uint64]:
+    """(counts, shift): how many elements there are with the high bits x >> shift, repeats in several sets included."""
     bits = min(27, max(10, len(sets.elements).bit_length() + 1))
     shift = np.uint64(64 - bits)
     counts = np.zeros(1 << bits, np.int32)
     count_elements(sets.elements, shift, counts)
-    ranks = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))), 255).astype(np.uint8)
-    return ranks, shift
+    return counts, shift

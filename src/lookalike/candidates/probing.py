@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from lookalike.candidates.exact import Found
+from lookalike.candidates.exact import Found, element_counts
 from lookalike.data import Sets
 from lookalike.errors import UsageError, choice
 from lookalike.kernels.bounds import GRAMS
-from lookalike.kernels.joins import count_elements, prefixes
+from lookalike.kernels.joins import prefixes
 from lookalike.kernels.probes import prefix_probe
 from lookalike.plan import KINDS, parse_threshold
 from lookalike.run import Run, slices
@@ -104,10 +104,7 @@ def query_ranks(sets: Sets) -> tuple[np.ndarray, np.uint64]:
     order, as all elements do. Elements that share their high bits share a rank, which costs a little selectivity and
     nothing else.
     """
-    bits = min(27, max(10, len(sets.elements).bit_length() + 1))
-    shift = np.uint64(64 - bits)
-    counts = np.zeros(1 << bits, np.int32)
-    count_elements(sets.elements, shift, counts)
+    counts, shift = element_counts(sets)
     ranks = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))) + 1, 255) * (counts > 0)
     return ranks.astype(np.uint8), shift
 

@@ -8,24 +8,7 @@ import numpy as np
 from lookalike.kernels.bounds import need
 from lookalike.kernels.hashing import GOLDEN, kernel
 from lookalike.kernels.joins import SUFFIX, grown, may_be
-
-
-@kernel
-def shared_between(left, right, least):
-    """The size of the intersection of two sorted sets, or -1 if it is under `least`, which is 1 or more.
-
-    The merge stops when one side has passed more elements that the other lacks than this allows.
-    """
-    i, j, shared = 0, 0, 0
-    i_spare, j_spare = len(left) - least, len(right) - least
-    while i < len(left) and j < len(right):
-        if i - shared > i_spare or j - shared > j_spare:
-            return -1
-        x, y = left[i], right[j]
-        i += x <= y
-        j += y <= x
-        shared += x == y
-    return shared if shared >= least else -1
+from lookalike.kernels.sets import shared_between
 
 
 @kernel

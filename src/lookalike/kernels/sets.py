@@ -113,19 +113,20 @@ def overlap(indptr, elements, left, right, p, q):
 
 @kernel
 def shared_of(indptr, elements, left, right, least):
-    """The size of the intersection of two rows, or -1 if it is under `least`, which is 1 or more.
+    """The size of the intersection of two rows, or -1 if it is under `least`, which is 1 or more."""
+    one, two = elements[indptr[left] : indptr[left + 1]], elements[indptr[right] : indptr[right + 1]]
+    return shared_between(one, two, least)
 
-    The merge stops when one side has passed more elements that the other lacks than this allows.
-    """
-    i, i_stop = indptr[left], indptr[left + 1]
-    j, j_stop = indptr[right], indptr[right + 1]
-    i_last = i_stop - least  # both sides may pass this far beyond the shared elements
-    j_last = j_stop - least
-    shared = 0
-    while i < i_stop and j < j_stop:
-        if i - shared > i_last or j - shared > j_last:
+
+@kernel
+def shared_between(one, two, least):
+    """The same for two sorted sets. The merge stops when one side has passed more that the other lacks than it may."""
+    i, j, shared = 0, 0, 0
+    i_spare, j_spare = len(one) - least, len(two) - least
+    while i < len(one) and j < len(two):
+        if i - shared > i_spare or j - shared > j_spare:
             return -1
-        x, y = elements[i], elements[j]
+        x, y = one[i], two[j]
         i += x <= y
         j += y <= x
         shared += x == y

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,15 +40,16 @@ class Sets:
     @classmethod
     def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
         """From Python sets or lists, or Counters (bags); the elements all strings or all integers."""
-        items = list(items)
-        for item in items:
+        rows: list[Any] = list(items)
+        for item in rows:
             if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
                 kind = type(item).__name__
                 raise DataError(f"sets must be collections of elements; got {kind}. For texts: Shingles().sets(texts).")
-        rows = [list(item.elements()) if isinstance(item, Counter) else list(item) for item in items]
-        bag = any(isinstance(item, Counter) for item in items)
+        bag = any(isinstance(item, Counter) for item in rows)
+        if bag or not all(hasattr(item, "__len__") for item in rows):
+            rows = [list(item.elements()) if isinstance(item, Counter) else list(item) for item in rows]
         indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
-        return cls.sorted(indptr, hash_values([x for row in rows for x in row]), bag)
+        return cls.sorted(indptr, hash_values(list(chain.from_iterable(rows))), bag)
 
     @classmethod
     def sorted(cls, indptr: np.ndarray, hashes: np.ndarray, bag: bool = False) -> "Sets":
@@ -105,23 +107,32 @@ def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> t
 
 def hash_values(values: list[Any]) -> np.ndarray:
     """One 64-bit hash a value, all of them strings or all integers; the same on every machine."""
-    if all(isinstance(value, str) for value in values):
+    kinds = set(map(type, values))
+    if all(issubclass(kind, str) for kind in kinds):
         try:
-            texts = pa.array(values, pa.large_string())
+            return hash_texts(pa.array(values, pa.large_string()))
         except UnicodeError as error:
             raise DataError(f"elements must be valid Unicode: {error}") from error
-        return np.ascontiguousarray(hash_contents(*text_bounds(texts))[:, 0])
-    if all(isinstance(value, int | np.integer) and not isinstance(value, bool) for value in values):
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         try:
-            signed = all(value < 1 << 63 for value in values)
-            numbers = np.array(values, dtype=np.int64 if signed else np.uint64).view(np.uint64)
+            signed = max(values) < 1 << 63
+            return hash_integers(np.array(values, dtype=np.int64 if signed else np.uint64))
         except OverflowError:
             raise DataError("integer elements must fit in 64 bits, with a sign or without.") from None
-        with np.errstate(over="ignore"):
-            hashes: np.ndarray = mix.py_func(numbers + GOLDEN)
-        return hashes
-    kinds = sorted({type(value).__name__ for value in values})
-    raise DataError(f"the elements of sets must be all strings or all integers; got {', '.join(kinds)}.")
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise DataError(f"the elements of sets must be all strings or all integers; got {names}.")
+
+
+def hash_texts(texts: pa.LargeStringArray) -> np.ndarray:
+    """One hash a text."""
+    return np.ascontiguousarray(hash_contents(*text_bounds(texts))[:, 0])
+
+
+def hash_integers(numbers: np.ndarray) -> np.ndarray:
+    """One hash an integer of 64 bits."""
+    with np.errstate(over="ignore"):
+        hashes: np.ndarray = mix.py_func(numbers.view(np.uint64) + GOLDEN)
+    return hashes
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,12 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import Sets, text_bounds
+from lookalike.data import Sets, hash_integers, hash_texts
 from lookalike.errors import DataError, UsageError, choice
 from lookalike.formats import FORMATS, READERS, Block, Part, blocks, find_parts, format_of, schema_of
 from lookalike.json_lines import LOOK, first_columns, read_json
-from lookalike.kernels.hashing import GOLDEN, mix
-from lookalike.kernels.text import hash_contents
 from lookalike.read import (
     BATCH_BYTES,
     SKIP_HINT,
@@ -463,18 +461,6 @@ def as_integers(values: pa.Array) -> np.ndarray | None:
         if numbers.cast(values.type).equals(values):
             return np.asarray(numbers)
     return None
-
-
-def hash_texts(texts: pa.LargeStringArray) -> np.ndarray:
-    """One hash a text, as `data.hash_values` has it."""
-    return np.ascontiguousarray(hash_contents(*text_bounds(texts))[:, 0])
-
-
-def hash_integers(numbers: np.ndarray) -> np.ndarray:
-    """One hash an integer, as `data.hash_values` has it."""
-    with np.errstate(over="ignore"):
-        hashes: np.ndarray = mix.py_func(numbers.view(np.uint64) + GOLDEN)
-    return hashes
 
 
 class Elements:

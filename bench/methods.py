@@ -50,7 +50,7 @@ def choices_table(jobs: dict[str, Callable[..., Pairs]], thresholds: list[str], 
             picked = "bands" if plan.method == "lsh" else plan.method
             times = [f"{best[method]:.3f} s" for method in methods]
             words = plan.reason.split()
-            table.append([name, threshold, *times, picked, f"{over:.2f}", f"{words[0]}, {words[9]}"])
+            table.append([name, threshold, *times, picked, f"{over:.2f}", f"{words[0]}, {words[8]}"])
     return table
 
 

@@ -6,6 +6,7 @@ A file of sets has one set a line; a file of texts is anything `lookalike pairs`
 """
 
 import argparse
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -49,8 +50,9 @@ def choices_table(jobs: dict[str, Callable[..., Pairs]], thresholds: list[str], 
             over = best[plan.method] / min(best.values())
             picked = "bands" if plan.method == "lsh" else plan.method
             times = [f"{best[method]:.3f} s" for method in methods]
-            words = plan.reason.split()
-            table.append([name, threshold, *times, picked, f"{over:.2f}", f"{words[0]}, {words[8]}"])
+            estimates = re.search(r"([\d.e+-]+) core-.*?, ([\d.e+-]+) for", plan.reason)
+            costs = f"{estimates[1]}, {estimates[2]}" if estimates else ""
+            table.append([name, threshold, *times, picked, f"{over:.2f}", costs])
     return table
 
 

@@ -178,14 +178,17 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Ranks | None = None, listin
     banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
     if plan.method == "lsh":
         return banded
-    work = estimate_work(live, items, ranks or element_ranks(live), plan.join)
-    making = INDEX + (MAKE if ranks is None else 0)
-    cost = items * size * making + work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
-    costs = f"{cost / 1e9:.2g} core-seconds are estimated for an exact join, {found.cost / 1e9:.2g} for {width}"
+    costs = f"core-seconds are estimated for an exact join, {found.cost / 1e9:.2g} for {width}"
+    cost = items * size * (INDEX + (MAKE if ranks is None else 0))
+    if cost > found.cost:
+        return replace(banded, reason=f"over {cost / 1e9:.2g} {costs}")
+    work = estimate_work(live, items, ranks or element_ranks(live), plan.join)
+    cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
     if cost <= found.cost and (listing or work.compared < MOST_LISTED):
-        return replace(plan, method="exact", bands=None, items=items, candidates=work.compared, reason=costs)
-    return replace(banded, reason=costs)
+        exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared)
+        return replace(exact, reason=f"{cost / 1e9:.2g} {costs}")
+    return replace(banded, reason=f"{cost / 1e9:.2g} {costs}")
 
 
 class Choice(NamedTuple):

@@ -16,6 +16,7 @@ from shared import Table, machine, publish
 
 import lookalike as la
 from lookalike.data import Pairs
+from lookalike.plots import BLUE, GREEN, GREY, ORANGE, picture
 from lookalike.run import Run
 from lookalike.set_files import SetSource
 
@@ -32,6 +33,19 @@ def filters_table(collections: dict[str, la.Sets], thresholds: list[str]) -> Tab
             compared = [f"{pairs.stats['candidates']:,}" for pairs in found]
             table.append([name, threshold, *compared, f"{len(found[0]):,}"])
     return table
+
+
+def draw_filters(table: Table, path: Path) -> None:
+    """The first table as a picture: how many pairs are compared, on a logarithmic scale."""
+    with picture(path, size=(7.2, 4.2)) as axes:
+        width = 0.2
+        for place, (stage, colour) in enumerate(zip(FILTERS, (GREY, GREEN, ORANGE, BLUE), strict=True)):
+            counts = [int(row[2 + place].replace(",", "")) for row in table[1:]]
+            at = [number + (place - 1.5) * width for number in range(len(counts))]
+            axes.bar(at, counts, width, color=colour, label=stage)
+        axes.set_xticks(range(len(table) - 1), [f"{row[0].split('.')[0].split('-')[0]}\n{row[1]}" for row in table[1:]])
+        axes.set(yscale="log", ylabel="pairs compared")
+        axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=4)
 
 
 def choices_table(jobs: dict[str, Callable[..., Pairs]], thresholds: list[str], repeat: int) -> Table:
@@ -64,6 +78,7 @@ def main() -> None:
     parser.add_argument("--filters", default="0.9,0.8,0.7", help="thresholds of the first table")
     parser.add_argument("--thresholds", default="0.95,0.9,0.8,0.7,0.5", help="thresholds of the second")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--plot", type=Path, help="draw the first table to a .svg, .png or .pdf file")
     parser.add_argument("--markdown", type=Path, help="write the tables there too")
     options = parser.parse_args()
     for path in [*options.sets, *options.texts]:
@@ -77,7 +92,10 @@ def main() -> None:
         jobs[f"{path.name} {options.shingle}"] = partial(la.find_pairs, path, shingles=options.shingle)
     blocks: list[str | Table] = [machine("lookalike", "numpy", "numba")]
     if collections:
-        blocks += ["Pairs compared:", filters_table(collections, options.filters.split(","))]
+        compared = filters_table(collections, options.filters.split(","))
+        blocks += ["Pairs compared:", compared]
+        if options.plot:
+            draw_filters(compared, options.plot)
     blocks += ["Methods:", choices_table(jobs, options.thresholds.split(","), options.repeat)]
     publish(blocks, options.markdown)
 

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
+from lookalike import find as find_module
 from lookalike.candidates.identical import group_by_positions, group_identical
 from lookalike.data import Sets, text_bounds
-from lookalike.errors import DataError, UsageError
+from lookalike.errors import DataError, TooManyPairs, UsageError
 from lookalike.kernels.text import hash_contents
 from lookalike.measures import MEASURES
 
@@ -249,6 +250,18 @@ def test_a_crowd_is_not_listed_to_be_grouped():
     sets = [page - set(rng.sample(range(40), 2)) for _ in range(6000)]
     assert la.find_clusters(sets, threshold=0.8).plan.method == "lsh"
     assert la.dedup(sets, threshold=0.8).plan.method == "lsh"
+
+
+def test_a_crowd_that_an_exact_method_would_have_to_list(monkeypatch):
+    monkeypatch.setattr(find_module, "MAX_LISTED", 10)
+    sets = [{1, 2, 3, 4, 5, 6, 7, 8, 9, extra} for extra in range(20, 27)]
+    for function in (la.find_clusters, la.dedup):
+        with pytest.raises(TooManyPairs) as error:
+            function(sets, threshold=0.8, recall=1.0, run=ONE)
+        assert str(error.value) == (
+            "more than 10 similar pairs, all of which an exact method has to list; "
+            "with method 'lsh' and a recall under 1 they need not be listed."
+        )
 
 
 def test_recall_one_and_a_method_leave_no_choice():

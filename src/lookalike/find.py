@@ -25,7 +25,7 @@ from lookalike.candidates.strings import edit_pairs
 from lookalike.cluster import choose_apart, components, keep_stars
 from lookalike.collection import TextSets, take_in_sets, take_in_texts
 from lookalike.data import Clusters, Dedup, Pairs, Sets, hash_values
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
+from lookalike.errors import LARGEST_SEED, DataError, TooManyPairs, UsageError, choice, whole
 from lookalike.kernels.buckets import ONE, join_pairs, roots
 from lookalike.pairwise import of_shared
 from lookalike.plan import EDITS, fit, make_plan
@@ -35,7 +35,7 @@ from lookalike.shingles import Shingles, as_array
 from lookalike.verify import both_ways, jaccard_of, verify_bands
 
 MAX_PAIRS = 100_000_000
-MAX_LISTED = np.iinfo(np.int64).max  # where pairs are listed only on the way
+MAX_LISTED = 100_000_000  # pairs that an exact method may list only to group their items
 
 
 NAMES = {"bag": "bag_jaccard", "cosine": "set_cosine"}  # what measures of sets are also called
@@ -178,7 +178,7 @@ class Job:
         groups = group_identical(self.collection.contents, self.live)
         label = np.arange(len(self.collection))
         if self.plan.bands is None:
-            left, right, _, _ = self._head_pairs(groups, MAX_LISTED)
+            left, right, _, _ = self._listed(groups)
             join_pairs(left, right, label)
             label = roots(label)
         else:
@@ -196,7 +196,7 @@ class Job:
         centre = np.arange(len(self.collection))
         values = np.ones(len(centre))
         if self.plan.bands is None:
-            left, right, measured, own = self._head_pairs(groups, MAX_LISTED)
+            left, right, measured, own = self._listed(groups)
             values = values.astype(own.dtype)
             values[groups.heads] = own
             choose_apart(order[groups.first[order] == order], left, right, measured, centre, values, self.plan.directed)
@@ -215,6 +215,16 @@ class Job:
         stats = self._stats(groups, kept=int(kept.sum()), dropped=int((~kept).sum()))
         ids = self.collection.ids[0]
         return Dedup(centre, values, ids, kind=self.plan.kind, plan=self.plan, audit=audit, stats=stats)
+
+    def _listed(self, groups: Groups) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """`_head_pairs`, for groups to be made of them."""
+        try:
+            return self._head_pairs(groups, MAX_LISTED)
+        except TooManyPairs:
+            raise TooManyPairs(
+                f"more than {MAX_LISTED:,} similar pairs, all of which an exact method has to list; "
+                "with method 'lsh' and a recall under 1 they need not be listed."
+            ) from None
 
     def _head_pairs(self, groups: Groups, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The similar pairs of items that stand for a group: (left, right, values), and the heads' own values."""

@@ -288,7 +288,7 @@ def test_texts_by_edit_distance(run: Commands, inputs: Path, measure: str, edits
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [
-        ("pairs", ("-m", "edit"), "threshold must be an integer of at least 0; got '0.8'."),
+        ("pairs", ("-m", "edit"), "measure 'edit' needs a threshold: the most edits."),
         ("pairs", ("-m", "jacard"), "measure must be one of jaccard"),
         ("sets", ("-m", "edit", "-t", 1), "measure 'edit' compares texts; got sets."),
         ("sets", ("--filter", "x"), "filter must be one of length, prefix, position, suffix; got 'x'."),

@@ -160,7 +160,7 @@ def test_elements_whose_high_bits_agree_are_told_apart():
 
 def test_too_many_pairs():
     sets = Sets.of([{1, 2, 3}] * 10)
-    with pytest.raises(TooManyPairs, match="about 45 similar pairs, more than max_pairs = 44"):
+    with pytest.raises(TooManyPairs, match="at least 45 similar pairs, more than max_pairs = 44"):
         exact_pairs(sets, bounds.JACCARD, 1, 2, ONE, 44, Run(1))
 
 

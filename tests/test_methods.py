@@ -96,13 +96,25 @@ def test_bags_of_shingles():
 @settings(max_examples=60)
 @given(seeds, st.integers(0, 3))
 def test_pairs_of_texts_by_edit_distance(measure, moves, rng, edits):
-    """An empty text is similar to nothing, as everywhere."""
+    """An empty text is as many edits away as the other has characters."""
     texts = ["".join(rng.choices("ab", k=rng.randrange(9))) for _ in range(12)]
     pairs = la.find_pairs(texts, measure=measure, threshold=edits, run=ONE)
     distances = {(i, j): ref.edit(texts[i], texts[j], moves) for i, j in combinations(range(12), 2)}
-    assert found(pairs) == {(i, j): d for (i, j), d in distances.items() if d <= edits and texts[i] and texts[j]}
+    assert found(pairs) == {pair: d for pair, d in distances.items() if d <= edits}
     assert pairs.to_arrow().schema.names == ["left", "right", "distance"]
     assert pairs.distance.tolist() == list(found(pairs).values())
+
+
+def test_edits_of_texts_in_one_case_and_normal_form():
+    texts = ["Jane Doe", "jane doe", "caf\u00e9 x", "cafe\u0301 x"]
+    assert found(la.find_pairs(texts, measure="edit", threshold=0, run=ONE)) == {(2, 3): 0}
+    lower = la.Shingles(lowercase=True)
+    assert found(la.find_pairs(texts, measure="edit", threshold="0", shingles=lower, run=ONE)) == {(0, 1): 0, (2, 3): 0}
+
+
+def test_negative_and_huge_integers_are_different():
+    assert len(la.find_matches([{-1}, {5}], [{2**64 - 1}], threshold=0.5)) == 0
+    assert len(la.find_matches([{-1}, {5}], [{-1}, {3}], threshold=0.5)) == 1
 
 
 def test_distances_are_no_similarities():
@@ -146,6 +158,7 @@ def test_dedup_by_edit_distance():
     result = la.dedup(["Jon Smith", "John Smith", "Jane Doe", "Jon Smith"], measure="edit", threshold=2, run=ONE)
     assert result.keep.tolist() == [True, False, True, False]
     assert result.to_arrow().to_pydict() == {"id": [1, 3], "kept": [0, 0], "distance": [1, 0]}
+    assert result.distance.tolist() == [0, 1, 0, 0]
 
 
 # --- filters and orders ---
@@ -194,7 +207,21 @@ def test_the_order_decides_what_is_compared():
         (["a"], {"order": ["a"]}, UsageError, "order is for sets of elements, not for texts or bags."),
         ([{1}], {"measure": "edit", "threshold": 1}, UsageError, "measure 'edit' compares texts; got sets."),
         ([{1}], {"measure": "bag"}, UsageError, "measure 'bag_jaccard' compares bags: Counters, or texts; got sets."),
-        ([{1}], {"measure": "overlap"}, UsageError, "threshold must be an integer of at least 1; got 0.8."),
+        ([{1}], {"measure": "overlap"}, UsageError, "measure 'overlap' needs a threshold: the least number of shared"),
+        (
+            [{1}],
+            {"measure": "overlap", "threshold": 0.8},
+            UsageError,
+            "threshold must be an integer of at least 1; got",
+        ),
+        ([{1}], {"order": [1], "method": "lsh"}, UsageError, "order is for method 'exact'; got 'lsh'."),
+        ([{1}], {"order": [1], "filter": "x"}, UsageError, "filter must be one of length, prefix, position, suffix"),
+        (
+            [{1}],
+            {"measure": "cosine", "threshold": "0.50000000011"},
+            UsageError,
+            "threshold must have at most nine decimals for cosine; got '0.50000000011'.",
+        ),
         (
             ["a"],
             {"measure": "edit", "threshold": "x"},
@@ -255,13 +282,13 @@ def test_a_crowd_is_not_listed_to_be_grouped():
 def test_a_crowd_that_an_exact_method_would_have_to_list(monkeypatch):
     monkeypatch.setattr(find_module, "MAX_LISTED", 10)
     sets = [{1, 2, 3, 4, 5, 6, 7, 8, 9, extra} for extra in range(20, 27)]
-    for function in (la.find_clusters, la.dedup):
-        with pytest.raises(TooManyPairs) as error:
-            function(sets, threshold=0.8, recall=1.0, run=ONE)
-        assert str(error.value) == (
-            "more than 10 similar pairs, all of which an exact method has to list; "
-            "with method 'lsh' and a recall under 1 they need not be listed."
-        )
+    with pytest.raises(TooManyPairs) as error:
+        la.dedup(sets, threshold=0.8, recall=1.0, run=ONE)
+    assert str(error.value) == (
+        "more than 10 similar pairs, all of which an exact method has to list; "
+        "with method 'lsh' and a recall under 1 they need not be listed."
+    )
+    assert la.find_clusters(sets, threshold=0.8, recall=1.0, run=ONE).label.tolist() == [0] * 7
 
 
 def test_recall_one_and_a_method_leave_no_choice():

@@ -242,7 +242,7 @@ def test_lines():
     ]
     exact = Plan("exact", "jaccard", Fraction(2, 3), 1, "sets")
     assert exact.lines() == [
-        "plan: jaccard >= 0.666667 of sets, exact: prefix index with positions and lengths, every pair is found"
+        "plan: jaccard >= 2/3 of sets, exact: prefix index with positions and lengths, every pair is found"
     ]
 
 
@@ -284,9 +284,9 @@ def test_settings_of_a_run():
         ({"threshold": 0}, "threshold must be in (0, 1]; got 0."),
         ({"threshold": 0.8, "recall": 0}, "recall must be in (0, 1]; got 0."),
         (
-            {"threshold": 0.8, "measure": "cosine"},
-            "measure must be one of jaccard, bag_jaccard, containment, set_cosine, overlap, edit, levenshtein; "
-            "got 'cosine'. Did you mean 'set_cosine'?",
+            {"threshold": 0.8, "measure": "cosin"},
+            "measure must be one of jaccard, bag, containment, cosine, overlap, edit, levenshtein; got 'cosin'. "
+            "Did you mean 'cosine'?",
         ),
         (
             {"threshold": 0.8, "method": "lhs"},

@@ -272,7 +272,7 @@ def error(call):
 def test_errors():
     sets, bags = Sets.of([{1, 2}]), Sets.of([Counter("aab")])
     assert error(lambda: PrefixIndex(sets, measure="edit")) == (
-        "measure must be one of jaccard, bag_jaccard, containment, set_cosine, overlap; got 'edit'."
+        "measure must be one of jaccard, bag, containment, cosine, overlap; got 'edit'."
     )
     assert error(lambda: PrefixIndex(sets, measure="jacard")).endswith("got 'jacard'. Did you mean 'jaccard'?")
     assert error(lambda: PrefixIndex(sets, threshold=80)) == "threshold must be in (0, 1]; got 80. Did you mean 0.8?"

@@ -129,9 +129,11 @@ def hash_texts(texts: pa.LargeStringArray) -> np.ndarray:
 
 
 def hash_integers(numbers: np.ndarray) -> np.ndarray:
-    """One hash an integer of 64 bits."""
+    """One hash an integer of 64 bits, with a sign or without; those of 2**63 or more differ from negative ones."""
     with np.errstate(over="ignore"):
         hashes: np.ndarray = mix.py_func(numbers.view(np.uint64) + GOLDEN)
+        if numbers.dtype == np.uint64:
+            hashes = np.where(numbers >> np.uint64(63) == 1, mix.py_func(hashes + GOLDEN), hashes)
     return hashes
 
 
@@ -307,6 +309,11 @@ class Dedup:
     def similarity(self) -> np.ndarray:
         """The similarity of each item to the one kept for it."""
         return _of_kind(self, "similarity")
+
+    @property
+    def distance(self) -> np.ndarray:
+        """The distance of each item to the one kept for it, if the measure is one."""
+        return _of_kind(self, "distance")
 
     def __repr__(self) -> str:
         kept = int(self.keep.sum())

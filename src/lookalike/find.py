@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from lookalike.audit import Audit
 from lookalike.audit import audit as measure_recall
 from lookalike.candidates.banding import Buckets, find_buckets
-from lookalike.candidates.exact import STAGES, exact_pairs, in_order
+from lookalike.candidates.exact import STAGES, exact_pairs, exact_parts, in_order
 from lookalike.candidates.identical import Groups, group_identical
 from lookalike.candidates.strings import edit_pairs
 from lookalike.cluster import choose_apart, components, keep_stars
@@ -28,7 +28,7 @@ from lookalike.data import Clusters, Dedup, Pairs, Sets, hash_values
 from lookalike.errors import LARGEST_SEED, DataError, TooManyPairs, UsageError, choice, whole
 from lookalike.kernels.buckets import ONE, join_pairs, roots
 from lookalike.pairwise import of_shared
-from lookalike.plan import EDITS, fit, make_plan
+from lookalike.plan import EDITS, NAMES, fit, make_plan
 from lookalike.read import Source
 from lookalike.run import Run
 from lookalike.shingles import Shingles, as_array
@@ -38,7 +38,6 @@ MAX_PAIRS = 100_000_000
 MAX_LISTED = 100_000_000  # pairs that an exact method may list only to group their items
 
 
-NAMES = {"bag": "bag_jaccard", "cosine": "set_cosine"}  # what measures of sets are also called
 GRAMS = Shingles(k=2, bag=True, space="keep", form="none")  # of texts that are compared by edit distance
 
 DEFAULTS = {
@@ -86,14 +85,18 @@ def find_matches(left: Any, right: Any, *, max_pairs: int = MAX_PAIRS, **options
 
 
 def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
-    """Groups of items connected by similar pairs; the pairs are not listed, so a group may be of any size."""
+    """Groups of items connected by similar pairs; the pairs are not listed, so a group may be of any size.
+
+    By edit distance they are, and more than a hundred million are an error.
+    """
     return Job([items], options, listing=False).clusters()
 
 
 def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Dedup:
     """What to keep: one of similar items. Each dropped item is verified similar to one that is kept.
 
-    No two kept items are similar, but for pairs missed within the stated recall.
+    No two kept items are similar, but for pairs missed within the stated recall. By containment an item is dropped for
+    a kept one that contains it, so that larger ones should come first: keep="longest".
     `keep` says which of similar items is kept: the "first", the "longest", or the one with the greatest of the
     values given, one for each item.
     """
@@ -123,11 +126,16 @@ class Job:
         sets, self.sources = take_sides(sides)
         measure = NAMES.get(settings["measure"], settings["measure"])
         if measure in EDITS:
-            shingles = GRAMS
+            shingles = replace(GRAMS, lowercase=shingles.lowercase, form=shingles.form)
         elif measure == "bag_jaccard" and not sets:
             shingles = replace(shingles, bag=True)
         check_measure(measure, sets, self.audit_size)
+        if measure in (*EDITS, "overlap") and "threshold" not in options:
+            what = "the least number of shared elements" if measure == "overlap" else "the most edits"
+            raise UsageError(f"measure {measure!r} needs a threshold: {what}.")
         self.order = None if settings.get("order") is None else order_of(settings["order"], sets)
+        if self.order is not None and settings["method"] == "lsh":
+            raise UsageError("order is for method 'exact'; got 'lsh'.")
         plan = make_plan(
             threshold=settings["threshold"],
             measure=measure,
@@ -135,7 +143,7 @@ class Job:
             method=settings["method"],
             seed=whole("seed", settings["seed"], least=0, most=LARGEST_SEED),
             what="sets" if sets else "texts" if measure in EDITS else str(shingles),
-            filter="suffix" if self.order is not None else settings.get("filter"),
+            filter=settings.get("filter") or (None if self.order is None else "suffix"),
         )
         planner = partial(fit, plan, listing=listing)
         if sets:
@@ -146,6 +154,8 @@ class Job:
         self.ratio = self.plan.threshold.as_integer_ratio()
         self.split = self.collection.split
         self.live = np.flatnonzero(self.collection.counts)  # an empty item is similar to nothing
+        if self.plan.measure in EDITS:
+            self.live = np.arange(len(self.collection))  # but an empty text is a few edits away from a short one
         if self.plan.measure == "overlap":  # nor is one of few elements, even if there are two of it
             self.live = self.live[self.collection.sets(self.live, self.run).sizes >= self.plan.threshold]
         self.candidates = self.crowded = 0
@@ -177,9 +187,15 @@ class Job:
         """Group by connected components of the similar pairs."""
         groups = group_identical(self.collection.contents, self.live)
         label = np.arange(len(self.collection))
-        if self.plan.bands is None:
+        if self.plan.measure in EDITS:
             left, right, _, _ = self._listed(groups)
             join_pairs(left, right, label)
+            label = roots(label)
+        elif self.plan.bands is None:
+            rows = groups.heads
+            for left, right, _, compared in exact_parts(*self._exact(rows), self.run, *self._ways()):
+                self.candidates += compared
+                join_pairs(rows[left], rows[right], label)
             label = roots(label)
         else:
             buckets, members, sets = self._buckets(groups)
@@ -194,7 +210,7 @@ class Job:
         order = self._order()
         groups = group_identical(self.collection.contents, order)
         centre = np.arange(len(self.collection))
-        values = np.ones(len(centre))
+        values = np.ones(len(centre)) if self.plan.kind == "similarity" else np.zeros(len(centre), np.int64)
         if self.plan.bands is None:
             left, right, measured, own = self._listed(groups)
             values = values.astype(own.dtype)
@@ -239,11 +255,8 @@ class Job:
                 found = edit_pairs(maker.texts(rows), *limits, self.run)
                 left, right, values, self.candidates = found
                 return rows[left], rows[right], values, np.zeros(len(rows), np.int64)
-            sets = self.collection.sets(rows, self.run)
-            if self.order is not None:
-                sets = in_order(sets, self.order)
-            stage = STAGES.index(plan.filter)
-            found = exact_pairs(sets, *plan.join, split, limit, self.run, stage, self.order is not None)
+            sets, kind, p, q, split = self._exact(rows)
+            found = exact_pairs(sets, kind, p, q, split, limit, self.run, *self._ways())
             left, right, shared, self.candidates = found
             sizes = sets.sizes
             own = of_shared(plan.measure, sizes, sizes, sizes)
@@ -256,6 +269,17 @@ class Job:
             sizes, own = sets.sizes, np.ones(len(groups.heads))
         values = of_shared(plan.measure, shared, sizes[left], sizes[right])
         return rows[left], rows[right], values, own
+
+    def _exact(self, rows: np.ndarray) -> tuple[Sets, int, int, int, int]:
+        """What an exact join takes: the sets of some rows, the measure, and where the second collection begins."""
+        sets = self.collection.sets(rows, self.run)
+        if self.order is not None:
+            sets = in_order(sets, self.order)
+        return sets, *self.plan.join, self._split_among(rows)
+
+    def _ways(self) -> tuple[int, bool]:
+        """How it is to be done: the last filter, and whether the elements are in order."""
+        return STAGES.index(self.plan.filter), self.order is not None
 
     def _split_among(self, rows: np.ndarray) -> int:
         """How many of the ascending rows are of the first of two collections; ONE if there is just one."""

@@ -1,6 +1,7 @@
 """From a threshold, a recall and a sample of the data to a method and its parameters, with reasons."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from lookalike.wording import counted, rounded
 
 METHODS = ("auto", "lsh", "exact")
 FAMILIES = {"jaccard": MinHash, "bag_jaccard": MinHash}  # of a measure
+NAMES = {"bag": "bag_jaccard", "cosine": "set_cosine"}  # what measures of sets are also called
 EDITS = {"edit": "indel", "levenshtein": "levenshtein"}  # what each may do
 KINDS = {  # of what is joined exactly
     "jaccard": JACCARD,
@@ -33,6 +35,7 @@ KINDS = {  # of what is joined exactly
 MOST_HASHES = 512
 SAMPLE = 400  # items whose pairs show how similar the collection is to itself
 SAMPLE_HASHES = 256
+SAMPLE_ELEMENTS = 200_000  # of sets that are joined to see what a join would take
 
 # What a step costs, in nanoseconds on one core; only their ratios matter, and those are much the same anywhere.
 DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # of bands
@@ -83,7 +86,9 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan in two or three lines for people to read."""
         sign = ">=" if self.kind == "similarity" else "<="
-        aim = f"{self.measure} {sign} {float(self.threshold):g} of {self.what}"
+        short = f"{float(self.threshold):g}"
+        threshold = short if Fraction(short) == self.threshold else str(self.threshold)
+        aim = f"{self.measure} {sign} {threshold} of {self.what}"
         if self.bands is None:
             ways = {"length": "lengths", "prefix": "prefix index", "position": "prefix index with positions"}
             how = "grams" if self.measure in EDITS else ways.get(self.filter, "prefix index with positions and lengths")
@@ -123,7 +128,9 @@ def make_plan(
     filter: str | None = None,
 ) -> Plan:
     """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
-    choice("measure", measure, KINDS)
+    measure = NAMES.get(measure, measure)
+    if measure not in KINDS:
+        choice("measure", measure, ("jaccard", "bag", "containment", "cosine", "overlap", "edit", "levenshtein"))
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
     plan = Plan("exact", measure, parse_threshold(measure, threshold), seed, what, wanted=recall)
@@ -154,10 +161,14 @@ def make_plan(
 def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction:
     """The threshold as it was typed: a similarity in (0, 1], or a number of shared elements or of edits."""
     if measure in ("jaccard", "bag_jaccard", "containment", "set_cosine"):
-        return Fraction(*exact_fraction(threshold))
+        ratio = Fraction(*exact_fraction(threshold))
+        if measure == "set_cosine" and ratio != Fraction(str(threshold)):
+            raise UsageError(f"threshold must have at most nine decimals for cosine; got {threshold!r}.")
+        return ratio
     given: object = threshold
-    if isinstance(threshold, str) and threshold.strip().isdecimal():
-        given = int(threshold)
+    if isinstance(threshold, str):
+        with suppress(ValueError):
+            given = float(threshold)
     return Fraction(whole("threshold", given, least=1 if measure == "overlap" else 0, most=LARGEST))
 
 
@@ -176,14 +187,15 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Ranks | None = None, listin
     few = live.take(np.arange(min(len(live), SAMPLE)))
     found = cheapest_bands(family, family.chance(float(plan.threshold)), plan.wanted, few, items, size)
     banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
-    if plan.method == "lsh":
+    if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little of all its pairs
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
     costs = f"core-seconds are estimated for an exact join, {found.cost / 1e9:.2g} for {width}"
     cost = items * size * (INDEX + (MAKE if ranks is None else 0))
     if cost > found.cost:
         return replace(banded, reason=f"over {cost / 1e9:.2g} {costs}")
-    work = estimate_work(live, items, ranks or element_ranks(live), plan.join)
+    some = live.take(np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size)))))
+    work = estimate_work(some, items, ranks or element_ranks(live), plan.join)
     cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
     if cost <= found.cost and (listing or work.compared < MOST_LISTED):
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared)

@@ -488,7 +488,7 @@ class Elements:
     def hashes(self) -> np.ndarray:
         """One hash an element."""
         every = np.concatenate([np.zeros(0, np.uint64), *(chunk.view(np.uint64) for chunk in self.chunks)])
-        return every if "strings" in self.kinds else hash_integers(every)
+        return every if "strings" in self.kinds else hash_integers(every if self.wide else every.view(np.int64))
 
     def _integers(self, part: Part, values: pa.Array) -> np.ndarray | None:
         """The values as integers, if they and all before can be that."""

@@ -27,7 +27,7 @@ def verify_bands(
         left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
         similar = int(np.count_nonzero(overlaps(sets.indptr, sets.elements, left, right, p, q) >= 0))
         if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
-            raise too_many(similar * buckets.count(band) // SAMPLE, limit)
+            raise too_many(similar * buckets.count(band) // SAMPLE, limit, "about")
 
     def work(band: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
         found, candidates, total = [], 0, 0

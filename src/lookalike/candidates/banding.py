@@ -112,9 +112,9 @@ def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.nda
     return left[:n], right[:n]
 
 
-def too_many(pairs: int, limit: int) -> TooManyPairs:
+def too_many(pairs: int, limit: int, about: str = "at least") -> TooManyPairs:
     """The error for an answer that would be too long to list."""
     return TooManyPairs(
-        f"about {pairs:,} similar pairs, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
+        f"{about} {pairs:,} similar pairs, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
         "of pairs; or raise the threshold, or --max-pairs."
     )

@@ -1,5 +1,6 @@
 """Exact join: every pair at or above the threshold, by an index of prefixes under a rarest-first order."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,21 @@ def exact_pairs(
     sets share one by chance. `ranked` elements, made by `in_order`, are in their order already. `stage` is the last
     filter to be used. Unless `split` is ONE only pairs across it. More than `limit` pairs are an error.
     """
+    found, total = [], 0
+    for part in exact_parts(sets, kind, p, q, split, run, stage, ranked):
+        found.append(part)
+        total += len(part[0])
+        if total > limit:
+            raise too_many(total, limit)
+    none = np.zeros(0, np.int64)
+    left, right, shared = (np.concatenate([none, *(part[i] for part in found)]) for i in range(3))
+    return left, right, shared, sum(part[3] for part in found)
+
+
+def exact_parts(
+    sets: Sets, kind: int, p: int, q: int, split: int, run: Run, stage: int = SUFFIX, ranked: bool = False
+) -> Iterator[Found]:
+    """The same, some rows at a time."""
     rows = by_size(sets)
     measure = (kind, p, q)
     index: tuple[np.ndarray, ...] = ()
@@ -49,18 +65,11 @@ def exact_pairs(
             found = length_join(part.start, part.stop, rows, sets.indptr, sets.elements, *measure, split)
         return found
 
-    found, total = [], 0
     step = max(256, len(rows) // 256)  # rows a task; each task looks at all rows once
     with run.stage("compare", len(rows)) as tick:
         for part in run.map(work, slices(len(rows), step)):
-            found.append(part)
-            total += len(part[0])
-            if total > limit:
-                raise too_many(total, limit)
+            yield part
             tick(step)
-    none = np.zeros(0, np.int64)
-    left, right, shared = (np.concatenate([none, *(part[i] for part in found)]) for i in range(3))
-    return left, right, shared, sum(part[3] for part in found)
 
 
 def in_order(sets: Sets, order: np.ndarray) -> Sets:

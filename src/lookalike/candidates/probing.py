@@ -10,7 +10,7 @@ from lookalike.errors import UsageError, choice
 from lookalike.kernels.bounds import GRAMS
 from lookalike.kernels.joins import prefixes
 from lookalike.kernels.probes import prefix_probe
-from lookalike.plan import KINDS, parse_threshold
+from lookalike.plan import KINDS, NAMES, parse_threshold
 from lookalike.run import Run, slices
 
 STEP = 64  # queries a task
@@ -38,7 +38,9 @@ class PrefixIndex:
     """
 
     def __init__(self, sets: Sets, *, threshold: float | str | Fraction = 0.8, measure: str = "jaccard"):
-        choice("measure", measure, MEASURES)
+        measure = NAMES.get(measure, measure)
+        if measure not in MEASURES:
+            choice("measure", measure, ("jaccard", "bag", "containment", "cosine", "overlap"))
         self.sets = _checked("sets", sets)
         self.measure = measure
         self.threshold = parse_threshold(measure, threshold)

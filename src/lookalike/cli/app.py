@@ -22,10 +22,18 @@ Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folde
 Left = Annotated[str, typer.Argument(metavar="LEFT", help="One collection.")]
 Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The other.")]
 Threshold = Annotated[
-    str,
-    typer.Option("--threshold", "-t", help="Least similarity, in (0, 1]; or greatest distance, or least overlap."),
+    str | None,
+    typer.Option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the most edits."),
 ]
-Measure = Annotated[str, typer.Option("--measure", "-m", help="jaccard, bag, containment, edit or levenshtein.")]
+LeastOfSets = Annotated[
+    str | None,
+    typer.Option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the least overlap."),
+]
+FormatOfSets = Annotated[str | None, typer.Option(help="parquet, arrow, jsonl, csv, tsv, or text (a set a line).")]
+AuditOfSets = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N sets.")]
+Measure = Annotated[
+    str, typer.Option("--measure", "-m", help="jaccard, bag, containment, cosine, overlap, edit, levenshtein.")
+]
 OfSets = Annotated[str, typer.Option("--measure", "-m", help="jaccard, bag, containment, cosine or overlap.")]
 Filter = Annotated[
     str | None,
@@ -34,7 +42,9 @@ Filter = Annotated[
     ),
 ]
 Rows = Annotated[str | None, typer.Option(help="The columns of a table: SET,ELEMENT or SET,ELEMENT,COUNT.")]
-Separator = Annotated[str | None, typer.Option(help="What stands between elements; white space, commas, semicolons.")]
+Separator = Annotated[
+    str | None, typer.Option(help="What stands between elements: by default white space, commas or semicolons.")
+]
 Shingle = Annotated[str, typer.Option("--shingle", "-s", help="What is compared: char:9, word:5, stop:3.")]
 Recall = Annotated[float, typer.Option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
 Method = Annotated[str, typer.Option(help="auto, lsh or exact.")]
@@ -63,7 +73,7 @@ Keep = Annotated[str, typer.Option(help="Which of similar ones to keep: first, l
 # The options of all commands on documents, with their defaults.
 SHARED: dict[str, tuple[Any, Any]] = {
     "measure": (Measure, "jaccard"),
-    "threshold": (Threshold, "0.8"),
+    "threshold": (Threshold, None),
     "shingle": (Shingle, "char:9"),
     "recall": (Recall, 0.99),
     "out": (Out, "-"),
@@ -85,12 +95,15 @@ SHARED: dict[str, tuple[Any, Any]] = {
 # Those of the command on sets.
 ON_SETS: dict[str, tuple[Any, Any]] = {
     "measure": (OfSets, "jaccard"),
-    **{name: SHARED[name] for name in ("threshold", "recall", "out")},
+    "threshold": (LeastOfSets, None),
+    **{name: SHARED[name] for name in ("recall", "out")},
     "rows": (Rows, None),
     "separator": (Separator, None),
-    **{name: SHARED[name] for name in ("format", "on_error", "method")},
+    "format": (FormatOfSets, None),
+    **{name: SHARED[name] for name in ("on_error", "method")},
     "filter": (Filter, None),
-    **{name: SHARED[name] for name in ("audit", "seed", "threads", "quiet")},
+    "audit": (AuditOfSets, 0),
+    **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
 }
 
 

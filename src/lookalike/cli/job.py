@@ -30,13 +30,12 @@ class Job:
         self.out: str = given["out"]
         check_output(self.out)
         self.run = TerminalRun(given["threads"], given["quiet"])
-        names = ("measure", "threshold", "recall", "method", "audit", "seed")
-        self.options: dict[str, Any] = {"run": self.run, **{name: given[name] for name in names}}
+        names = ("measure", "threshold", "recall", "method", "filter", "audit", "seed")
+        chosen = {name: given[name] for name in names if given.get(name) is not None}
+        self.options: dict[str, Any] = {"run": self.run, **chosen}
         if "shingle" in given:
             text = {name: given[name] for name in ("lowercase", "space", "form")}
             self.options["shingles"] = Shingles.parse(given["shingle"], **text)
-        if given.get("filter") is not None:
-            self.options["filter"] = given["filter"]
         self.skipped = 0  # rows of sets; documents are counted by their source
         if not is_compiled():
             self.run.say("first run: compiling, which takes some seconds and is done once")

@@ -692,9 +692,10 @@ def test_the_first_functions_do_not_change_when_there_are_more(make, items):
 
 
 def test_the_first_positions_do_not_change_when_there_are_more():
-    """As long as some are left out: all of them come in order."""
-    most = BitSampling(50, 49).positions.tolist()
-    assert all(BitSampling(50, hashes).positions.tolist() == most[:hashes] for hashes in range(1, 49))
+    """Asked for none in particular there are all of them, in order."""
+    most = BitSampling(50, 50).positions.tolist()
+    assert all(BitSampling(50, hashes).positions.tolist() == most[:hashes] for hashes in range(1, 50))
+    assert BitSampling(50).positions.tolist() == sorted(most) == list(range(50))
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_sets_right_at_the_threshold(kind, size, ratio):
         assert join(sets, (kind, p, q), stage=stage)[0] == ref.joined(sets, kind, p, q)
 
 
-@pytest.mark.parametrize("measure", [("JACCARD", 1, 2), ("COSINE", 1, 2), ("OVERLAP", 2, 1), ("CONTAINMENT", 4, 5)])
+@pytest.mark.parametrize("measure", [("JACCARD", 1, 2), ("COSINE", 1, 2), ("OVERLAP", 2, 1), ("CONTAINMENT", 1, 2)])
 def test_joins_over_several_tasks(measure):
     """More rows than one task probes, and more pairs than a result has room for at first."""
     rng = random.Random(2)
@@ -133,7 +133,7 @@ def test_joins_over_several_tasks(measure):
     sets = [sorted(rng.sample(pool, rng.choice([3, 4, 5]))) for _ in range(700)]
     expected = ref.joined(sets, *measure)
     assert join(sets, measure, threads=2)[0] == expected
-    assert len(expected) > 20
+    assert len(expected) > 256
 
 
 @pytest.mark.parametrize("ratio", RATIOS[:6], ids=str)

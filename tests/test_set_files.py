@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, write, zstd
 
-from lookalike import set_files
-from lookalike.data import Sets, hash_values
+from lookalike import set_elements, set_files
+from lookalike.data import Sets, hash_integers, hash_texts, hash_values
 from lookalike.errors import DataError, UsageError
 from lookalike.run import Run
 from lookalike.set_files import SetSource
@@ -316,8 +316,8 @@ def test_ids_of_several_types() -> None:
 
 def test_hashes_are_those_of_lists() -> None:
     many = [0, 1, -1, 1 << 62, -(1 << 63)]
-    assert set_files.hash_integers(np.array(many)).tolist() == hash_values(many).tolist()
-    assert set_files.hash_texts(pa.array(WORDS, pa.large_string())).tolist() == hash_values(WORDS).tolist()
+    assert hash_integers(np.array(many)).tolist() == hash_values(many).tolist()
+    assert hash_texts(pa.array(WORDS, pa.large_string())).tolist() == hash_values(WORDS).tolist()
 
 
 # --- which kind the elements are ---
@@ -564,6 +564,7 @@ def test_counts_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path = put(tmp_path / "a.csv", b"s,e,n\na,x,1000000000000000000\na,y,3\n")
     check(SetSource(path), {"a": ["x", "y"]})
     fails(SetSource(path, bag=True), r"a\.csv: the counts must add up to at most 1,073,741,824; they are more\.$")
+    monkeypatch.setattr(set_elements, "MOST_COPIES", 5)
     monkeypatch.setattr(set_files, "MOST_COPIES", 5)
     check(SetSource(pa.table({"s": [1, 2], "e": [3, 3], "n": [2, 3]}), bag=True), {1: [3, 3], 2: [3, 3, 3]})
     fails(

@@ -137,8 +137,30 @@ def hash_integers(numbers: np.ndarray) -> np.ndarray:
     return hashes
 
 
+class Measured:
+    """Results that hold a measure: `values`, which are similarities or distances as `kind` says."""
+
+    values: np.ndarray
+    kind: str
+
+    @property
+    def similarity(self) -> np.ndarray:
+        """The similarities, if the measure is one."""
+        return self._of("similarity")
+
+    @property
+    def distance(self) -> np.ndarray:
+        """The distances, if the measure is one."""
+        return self._of("distance")
+
+    def _of(self, kind: str) -> np.ndarray:
+        if self.kind != kind:
+            raise UsageError(f"the measure is a {self.kind}, not a {kind}.")
+        return self.values
+
+
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Measured):
     """Similar pairs, every one verified: positions, left before right, in order, and their measure.
 
     Where the measure has a direction, as containment has, left may also come after right.
@@ -157,16 +179,6 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.left)
-
-    @property
-    def similarity(self) -> np.ndarray:
-        """The similarity of each pair."""
-        return _of_kind(self, "similarity")
-
-    @property
-    def distance(self) -> np.ndarray:
-        """The distance of each pair, if the measure is one."""
-        return _of_kind(self, "distance")
 
     def explain(self, pair: int) -> "Explanation":
         """What the two items of the pair share, and what each has alone."""
@@ -277,7 +289,7 @@ class Clusters:
 
 
 @dataclass(frozen=True, eq=False)
-class Dedup:
+class Dedup(Measured):
     """What to keep and what to drop: each dropped item is verified similar to one that is kept."""
 
     centre: np.ndarray  # of each item: itself if it is kept, else the kept item it is similar to
@@ -305,22 +317,6 @@ class Dedup:
         kept = self.ids.take(pa.array(self.centre[dropped]))
         return pa.table({"id": self.ids.take(pa.array(dropped)), "kept": kept, self.kind: self.values[dropped]})
 
-    @property
-    def similarity(self) -> np.ndarray:
-        """The similarity of each item to the one kept for it."""
-        return _of_kind(self, "similarity")
-
-    @property
-    def distance(self) -> np.ndarray:
-        """The distance of each item to the one kept for it, if the measure is one."""
-        return _of_kind(self, "distance")
-
     def __repr__(self) -> str:
         kept = int(self.keep.sum())
         return f"<{kept:,} of {counted(len(self.ids), 'item')} kept, {len(self.ids) - kept:,} dropped>"
-
-
-def _of_kind(result: Pairs | Dedup, kind: str) -> np.ndarray:
-    if result.kind != kind:
-        raise UsageError(f"the measure is a {result.kind}, not a {kind}.")
-    return result.values

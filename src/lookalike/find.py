@@ -4,12 +4,10 @@
 items without listing pairs.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -24,15 +22,15 @@ from lookalike.candidates.identical import Groups, group_identical
 from lookalike.candidates.strings import edit_pairs
 from lookalike.cluster import choose_apart, components, keep_stars
 from lookalike.collection import TextSets, take_in_sets, take_in_texts
-from lookalike.data import Clusters, Dedup, Pairs, Sets, hash_values
+from lookalike.data import Clusters, Dedup, Pairs, Sets
 from lookalike.errors import LARGEST_SEED, DataError, TooManyPairs, UsageError, choice, whole
+from lookalike.items import check_measure, order_of, take_sides
 from lookalike.kernels.buckets import ONE, join_pairs, roots
 from lookalike.pairwise import of_shared
 from lookalike.plan import EDITS, NAMES, fit, make_plan
-from lookalike.read import Source
 from lookalike.run import Run
-from lookalike.shingles import Shingles, as_array
-from lookalike.verify import both_ways, jaccard_of, verify_bands
+from lookalike.shingles import Shingles
+from lookalike.verify import both_ways, verify_bands
 
 MAX_PAIRS = 100_000_000
 MAX_LISTED = 100_000_000  # pairs that an exact method may list only to group their items
@@ -153,12 +151,17 @@ class Job:
         self.plan = self.collection.plan
         self.ratio = self.plan.threshold.as_integer_ratio()
         self.split = self.collection.split
-        self.live = np.flatnonzero(self.collection.counts)  # an empty item is similar to nothing
-        if self.plan.measure in EDITS:
-            self.live = np.arange(len(self.collection))  # but an empty text is a few edits away from a short one
-        if self.plan.measure == "overlap":  # nor is one of few elements, even if there are two of it
-            self.live = self.live[self.collection.sets(self.live, self.run).sizes >= self.plan.threshold]
+        self.live = self._live()
         self.candidates = self.crowded = 0
+
+    def _live(self) -> np.ndarray:
+        """The items that may be similar to another, if only to one identical."""
+        if self.plan.measure in EDITS:  # an empty text is a few edits away from a short one
+            return np.arange(len(self.collection))
+        some = np.flatnonzero(self.collection.counts)
+        if self.plan.measure == "overlap":  # a set of too few elements does not even share them with its like
+            return some[self.collection.sets(some, self.run).sizes >= self.plan.threshold]
+        return some
 
     def pairs(self) -> Pairs:
         """List the similar pairs."""
@@ -223,7 +226,7 @@ class Job:
             visit = np.argsort(rank[members])
             centres, shared, self.crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run)
             centre[members] = members[centres]
-            values[members] = jaccard_of(sets, np.arange(len(members)), centres, shared)
+            values[members] = of_shared("jaccard", shared, sets.sizes, sets.sizes[centres])
         head = groups.first[self.live]
         centre[self.live], values[self.live] = centre[head], values[head]
         kept = centre == np.arange(len(centre))
@@ -325,63 +328,6 @@ class Job:
             **more,
             "seconds": dict(self.run.seconds),
         }
-
-
-def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
-    """Whether the items can be compared by it."""
-    if measure in EDITS and sets:
-        raise UsageError(f"measure {measure!r} compares texts; got sets.")
-    if measure == "bag_jaccard" and not all(one.bag for one in sets if len(one)):
-        raise UsageError("measure 'bag_jaccard' compares bags: Counters, or texts; got sets.")
-    if audit and measure not in ("jaccard", "bag_jaccard"):
-        raise UsageError(f"audit is for Jaccard similarity; {measure!r} is joined exactly and misses nothing.")
-
-
-def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:
-    """The hashes of elements in a given order."""
-    if not sets or any(one.bag for one in sets):
-        raise UsageError("order is for sets of elements, not for texts or bags.")
-    order = hash_values(list(given))
-    if len(np.unique(order)) < len(order):
-        raise UsageError("order must hold each element once.")
-    return order
-
-
-def take_sides(sides: list[Any]) -> tuple[list[Sets], list[Source]]:
-    """One collection or two, all of sets or all of texts: (sets, sources), one of them empty."""
-    taken = [as_items(side) for side in sides]
-    sets = any(isinstance(side, Sets) for side in taken)
-    none = Sets.of([]) if sets else Source(pa.table({"text": as_array([])}))
-    every = [none if side is None else side for side in taken]
-    found = [side for side in every if isinstance(side, Sets)], [side for side in every if isinstance(side, Source)]
-    if all(found):
-        raise UsageError("two collections must both be texts or both be sets.")
-    return found
-
-
-def as_items(given: Any) -> Source | Sets | None:
-    """What the user gave: texts as a source, sets as `Sets`; None for an empty collection, which may be either."""
-    if isinstance(given, Source | Sets):
-        return given
-    if isinstance(given, str | Path | pa.Table):
-        return Source(given)
-    if isinstance(given, pa.Array | pa.ChunkedArray):
-        return Source(pa.table({"text": as_array(given)}))
-    if hasattr(given, "__arrow_c_stream__"):
-        try:
-            return Source(pa.table(given))
-        except (TypeError, ValueError):  # a column, not a frame
-            return Source(pa.table({"text": as_array(pa.chunked_array(given))}))
-    if isinstance(given, dict | bytes | set | frozenset) or not hasattr(given, "__iter__"):
-        raise UsageError(f"items must be texts, sets, a table or a path; got {type(given).__name__}.")
-    items = list(given)
-    if not items:
-        return None
-    if all(isinstance(item, Path) for item in items):
-        return Source(items)
-    if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
-        return Sets.of(items)
-    return Source(pa.table({"text": as_array(items)}))
 
 
 def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -52,12 +52,6 @@ def verify_bands(
     return *_join([part[:3] for part in parts]), sum(part[3] for part in parts)
 
 
-def jaccard_of(sets: Sets, left: np.ndarray, right: np.ndarray, shared: np.ndarray) -> np.ndarray:
-    """Jaccard similarities of pairs of rows, given how many elements they share."""
-    similarity: np.ndarray = shared / (sets.sizes[left] + sets.sizes[right] - shared)
-    return similarity
-
-
 def _join(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     none = np.zeros(0, np.int64)
     left, right, shared = (np.concatenate([none, *(part[i] for part in parts)]) for i in range(3))

@@ -81,8 +81,16 @@ def post(ordered, mask, tokens, owners, places, kept):
 
 
 @kernel
+def with_room(n, one, two, three):
+    """Three arrays of which n values are filled, as they are if there is room for one more, or longer copies."""
+    if n < len(one):
+        return one, two, three
+    return grown(one, n), grown(two, n), grown(three, n)
+
+
+@kernel
 def grown(values, n):
-    """A copy of `values` with room for at least one more than n."""
+    """A copy of `values` with room for more than n."""
     out = np.empty(2 * n + 16, values.dtype)
     out[:n] = values[:n]
     return out
@@ -138,8 +146,7 @@ def prefix_join(
                 candidates += 1
                 both = shared_of(indptr, elements, row, it, must)
                 if both >= 0:
-                    if n == len(left):
-                        left, right, shared = grown(left, n), grown(right, n), grown(shared, n)
+                    left, right, shared = with_room(n, left, right, shared)
                     left[n], right[n], shared[n] = min(row, it), max(row, it), both
                     n += 1
     return left[:n], right[:n], shared[:n], candidates
@@ -164,8 +171,7 @@ def length_join(start, stop, rows, indptr, elements, kind, p, q, split):
             candidates += 1
             both = shared_of(indptr, elements, row, it, need(kind, size, its, p, q))
             if both >= 0:
-                if n == len(left):
-                    left, right, shared = grown(left, n), grown(right, n), grown(shared, n)
+                left, right, shared = with_room(n, left, right, shared)
                 left[n], right[n], shared[n] = min(row, it), max(row, it), both
                 n += 1
     return left[:n], right[:n], shared[:n], candidates
@@ -212,8 +218,7 @@ def probe(indptr, elements, slots, shift, ordered, owners, sizes, p, q):
         size = indptr[row + 1] - indptr[row]
         for owner in touched[:met]:
             if counts[owner] * (p + q) >= p * (size + sizes[owner]):
-                if n == len(rows):
-                    rows, sets, shared = grown(rows, n), grown(sets, n), grown(shared, n)
+                rows, sets, shared = with_room(n, rows, sets, shared)
                 rows[n], sets[n], shared[n] = row, owner, counts[owner]
                 n += 1
             counts[owner] = 0

@@ -7,7 +7,7 @@ import numpy as np
 
 from lookalike.kernels.bounds import need
 from lookalike.kernels.hashing import GOLDEN, kernel
-from lookalike.kernels.joins import SUFFIX, grown, may_be
+from lookalike.kernels.joins import SUFFIX, may_be, with_room
 from lookalike.kernels.sets import shared_between
 
 
@@ -75,8 +75,7 @@ def prefix_probe(
                 compared += 1
                 both = shared_between(asked, its, must)
                 if both >= 0:
-                    if n == len(found):
-                        queries, found, shared = grown(queries, n), grown(found, n), grown(shared, n)
+                    queries, found, shared = with_room(n, queries, found, shared)
                     queries[n], found[n], shared[n] = first + number, row, both
                     n += 1
     return queries[:n], found[:n], shared[:n], compared

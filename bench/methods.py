@@ -15,8 +15,8 @@ from pathlib import Path
 from shared import Table, machine, publish
 
 import lookalike as la
-from lookalike.data import Pairs
 from lookalike.plots import BLUE, GREEN, GREY, ORANGE, picture
+from lookalike.results import Pairs
 from lookalike.run import Run
 from lookalike.set_files import SetSource
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.candidates.exact import element_ranks
-from lookalike.data import Explanation, Sets, text_bounds
+from lookalike.data import Sets, text_bounds
 from lookalike.errors import DataError
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sets import hash_rows, sort_rows
@@ -23,6 +23,7 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.plan import SAMPLE, Plan
 from lookalike.read import Source
+from lookalike.results import Explanation
 from lookalike.run import Run, slices
 from lookalike.shingles import Shingles
 

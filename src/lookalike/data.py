@@ -1,24 +1,20 @@
-"""What flows between the stages: sets, pairs, clusters. Frozen, made of arrays, Arrow in and out."""
+"""What goes in: sets, vectors and bit codes. Frozen, made of arrays."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import DataError, UsageError
-from lookalike.kernels.buckets import join_pairs, roots
+from lookalike.errors import SKIP_HINT, DataError, choice, whole
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import sort_rows
 from lookalike.kernels.text import hash_contents
-from lookalike.wording import counted
 
-if TYPE_CHECKING:
-    from lookalike.audit import Audit
-    from lookalike.plan import Plan
+BLOCK = 1 << 20  # numbers that are worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +86,193 @@ class Sets:
         return pa.LargeListArray.from_arrays(self.indptr, self.elements)
 
 
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Vectors of one length, one a row, all components finite: an array, or for sparse ones a SciPy matrix (CSR).
+
+    >>> vectors = Vectors.of([[3, 4], [6, 8], [-4, 3]])
+    >>> len(vectors), vectors.dimensions, vectors.values.dtype
+    (3, 2, dtype('float64'))
+    """
+
+    values: Any  # of float32 or float64
+    ids: pa.Array | None = None  # what results are to call them; their positions if none
+    on_error: str = "fail"  # or "skip": what to do with a row that a measure cannot take
+    skipped: int = 0  # rows that have been left out
+
+    @classmethod
+    def of(cls, rows: Any, ids: Any = None, on_error: str = "fail") -> "Vectors":
+        """From an array, a memory-mapped one, a SciPy matrix, or a list of rows.
+
+        Numbers of 32 and 64 bits stay what they are and where they are, others become such. A row with a component
+        that is nan or infinite, or with more or fewer components than the first, is an error, or is left out.
+        """
+        choice("on_error", on_error, ("fail", "skip"))
+        ragged: dict[int, str] = {}
+        if isinstance(rows, list | tuple):
+            rows, ragged = _even_rows(rows, on_error)
+        values = _as_floats(rows)
+        kept = None if ids is None else _as_ids(ids, values.shape[0] + len(ragged))
+        vectors = cls(values, kept, on_error)
+        if ragged:  # they are gone from the values: give the others their numbers
+            numbers = np.delete(np.arange(len(values) + len(ragged)), list(ragged))
+            vectors = cls(values, pa.array(numbers) if kept is None else kept.take(numbers), on_error, len(ragged))
+        return vectors.without(not_finite(values), "a component is nan or infinite")
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def dimensions(self) -> int:
+        """How many components each has."""
+        return int(self.values.shape[1])
+
+    @property
+    def sparse(self) -> bool:
+        """Whether only components that are not zero are held."""
+        return not isinstance(self.values, np.ndarray)
+
+    def without(self, bad: np.ndarray, why: str) -> "Vectors":
+        """All but the bad rows, of which the first is an error unless such are to be skipped."""
+        if not len(bad):
+            return self
+        if self.on_error == "fail":
+            named = "" if self.ids is None else f" ({self.ids[bad[0]]})"
+            raise DataError(f"row {bad[0]}{named}: {why}; {SKIP_HINT}.")
+        good = np.delete(np.arange(len(self)), bad)
+        ids = pa.array(good) if self.ids is None else self.ids.take(good)
+        return Vectors(self.values[good], ids, self.on_error, self.skipped + len(bad))
+
+
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """Codes of `length` bits, 64 to a word: bit i of an item is bit i % 64 of words[item, i // 64].
+
+    >>> codes = Bits.of(["10101", "11110"])
+    >>> len(codes), codes.length, codes.words.tolist()
+    (2, 5, [[21], [15]])
+    """
+
+    words: np.ndarray  # items x words, of uint64; bits from `length` on are 0
+    length: int
+    ids: pa.Array | None = None
+    skipped: int = 0
+
+    @classmethod
+    def of(cls, rows: Any, ids: Any = None) -> "Bits":
+        """From integers, a code each; from a matrix of 0 and 1; or from strings of them, all of one length.
+
+        Integers of an array have the bits of its type, those of a list have 64.
+        """
+        if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str):
+            rows = _digits(rows)
+        elif isinstance(rows, list | tuple) and rows and isinstance(rows[0], int) and not isinstance(rows[0], bool):
+            try:
+                rows = np.array(rows, np.uint64)
+            except (OverflowError, TypeError, ValueError):
+                raise DataError("codes must be integers from 0 to 2**64 - 1.") from None
+        matrix = np.asarray(rows)
+        if matrix.ndim == 1 and matrix.dtype.kind in "iu":
+            words = matrix.view(f"u{matrix.dtype.itemsize}").astype(np.uint64)[:, None]
+            return cls(words, 8 * matrix.dtype.itemsize, None if ids is None else _as_ids(ids, len(words)))
+        if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+            raise DataError(
+                f"bits must be integers, or a matrix of 0 and 1; got {matrix.dtype} of shape {matrix.shape}."
+            )
+        if matrix.dtype.kind != "b":
+            wrong = np.flatnonzero(((matrix != 0) & (matrix != 1)).any(axis=1))
+            if len(wrong):
+                raise DataError(f"row {wrong[0]}: bits must be 0 or 1. Packed bytes are taken by Bits.packed.")
+        return cls.packed(np.packbits(matrix.astype(bool), axis=1, bitorder="little"), matrix.shape[1], ids)
+
+    @classmethod
+    def packed(cls, rows: Any, length: int | None = None, ids: Any = None) -> "Bits":
+        """From bytes, items x ceil(length / 8), the first bit of each the lowest; by default all bits count."""
+        matrix = np.ascontiguousarray(rows)
+        if matrix.ndim != 2 or matrix.dtype != np.uint8:
+            raise DataError(f"packed bits must be a matrix of bytes; got {matrix.dtype} of shape {matrix.shape}.")
+        items, width = matrix.shape
+        length = 8 * width if length is None else whole("length", length, most=8 * width)
+        padded = np.zeros((items, 8 * max(1, -(-width // 8))), np.uint8)
+        padded[:, :width] = matrix
+        unused = np.unpackbits(padded, axis=1, bitorder="little")[:, length:] if length < 8 * width else padded[:0]
+        if unused.any():
+            raise DataError(f"row {np.argmax(unused.any(axis=1))}: a bit beyond the {length} of a code is set.")
+        words = padded.view("<u8").astype(np.uint64, copy=False)
+        return cls(words, length, None if ids is None else _as_ids(ids, items))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, rows: np.ndarray) -> "Bits":
+        """The given rows, in that order."""
+        return Bits(self.words[rows], self.length)
+
+
+def not_finite(values: Any) -> np.ndarray:
+    """The rows that hold a component that is nan or infinite."""
+    if not isinstance(values, np.ndarray):
+        bad = np.flatnonzero(~np.isfinite(values.data))
+        return np.unique(np.searchsorted(values.indptr, bad, side="right") - 1)
+    step = max(1, BLOCK // max(1, values.shape[1]))
+    found = [np.zeros(0, np.int64)]
+    for start in range(0, len(values), step):
+        finite = np.isfinite(values[start : start + step]).all(axis=1)
+        found.append(start + np.flatnonzero(~finite))
+    return np.concatenate(found)
+
+
+def _as_floats(rows: Any) -> Any:
+    """A matrix of float32 or float64, an array or in rows (CSR)."""
+    if hasattr(rows, "tocsr"):
+        from scipy.sparse import csr_array  # slow to import
+
+        matrix = csr_array(rows)
+        matrix.sum_duplicates()
+    else:
+        matrix = np.asanyarray(rows)
+        if matrix.ndim != 2:
+            raise DataError(f"vectors must be a matrix, one a row; got shape {matrix.shape}.")
+    kind, size = matrix.dtype.kind, matrix.dtype.itemsize
+    if kind not in "biuf":
+        raise DataError(f"vectors must be of numbers; got {matrix.dtype}.")
+    wanted = np.float32 if (kind == "f" and size <= 4) or size <= 2 else np.float64
+    if not isinstance(matrix, np.ndarray):
+        return matrix.astype(wanted)
+    return np.require(matrix, wanted, "C")
+
+
+def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:
+    """Rows of one length as an array, and the others."""
+    try:
+        lengths = [len(row) for row in rows]
+    except TypeError:
+        raise DataError("vectors must be rows of numbers.") from None
+    ragged = {
+        i: f"{n} components, where the first row has {lengths[0]}" for i, n in enumerate(lengths) if n != lengths[0]
+    }
+    for row, why in ragged.items():
+        if on_error == "fail":
+            raise DataError(f"row {row}: {why}; {SKIP_HINT}.")
+    even = [row for i, row in enumerate(rows) if i not in ragged]
+    return np.array(even) if even else np.zeros((0, 0)), ragged
+
+
+def _as_ids(ids: Any, items: int) -> pa.Array:
+    given = ids if isinstance(ids, pa.Array) else pa.array(ids)
+    if len(given) != items:
+        raise DataError(f"ids must name each of the {items:,} items; there are {len(given):,}.")
+    return given
+
+
+def _digits(rows: Any) -> np.ndarray:
+    """Strings of 0 and 1 as a matrix."""
+    for at, row in enumerate(rows):
+        if not isinstance(row, str) or len(row) != len(rows[0]) or set(row) - {"0", "1"}:
+            raise DataError(f"row {at}: codes must be strings of 0 and 1 of one length; got {row!r}.")
+    return np.array([[digit == "1" for digit in row] for row in rows])
+
+
 def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
     """The bytes of an Arrow array of texts, and where each text (or each of `rows`) starts and stops.
 
@@ -135,188 +318,3 @@ def hash_integers(numbers: np.ndarray) -> np.ndarray:
         if numbers.dtype == np.uint64:
             hashes = np.where(numbers >> np.uint64(63) == 1, mix.py_func(hashes + GOLDEN), hashes)
     return hashes
-
-
-class Measured:
-    """Results that hold a measure: `values`, which are similarities or distances as `kind` says."""
-
-    values: np.ndarray
-    kind: str
-
-    @property
-    def similarity(self) -> np.ndarray:
-        """The similarities, if the measure is one."""
-        return self._of("similarity")
-
-    @property
-    def distance(self) -> np.ndarray:
-        """The distances, if the measure is one."""
-        return self._of("distance")
-
-    def _of(self, kind: str) -> np.ndarray:
-        if self.kind != kind:
-            raise UsageError(f"the measure is a {self.kind}, not a {kind}.")
-        return self.values
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs(Measured):
-    """Similar pairs, every one verified: positions, left before right, in order, and their measure.
-
-    Where the measure has a direction, as containment has, left may also come after right.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    values: np.ndarray  # similarities or distances
-    ids: pa.Array
-    right_ids: pa.Array | None = None  # of a match between two collections
-    kind: str = "similarity"  # or "distance"
-    plan: "Plan | None" = None
-    audit: "Audit | None" = None
-    stats: dict[str, Any] = field(default_factory=dict)
-    explainer: "Callable[[int, int], Explanation] | None" = None  # of positions in all that was read
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-    def explain(self, pair: int) -> "Explanation":
-        """What the two items of the pair share, and what each has alone."""
-        if self.explainer is None:
-            raise DataError("the items of these pairs are no longer at hand.")
-        offset = 0 if self.right_ids is None else len(self.ids)
-        return self.explainer(int(self.left[pair]), int(self.right[pair]) + offset)
-
-    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
-        """(left id, right id, similarity or distance) of each pair."""
-        for batch in self.to_arrow().to_batches(max_chunksize=1 << 16):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-
-    def to_arrow(self) -> pa.Table:
-        """A table of `left`, `right` (ids as given) and `similarity` or `distance`."""
-        left = self.ids.take(pa.array(self.left))
-        right = (self.ids if self.right_ids is None else self.right_ids).take(pa.array(self.right))
-        return pa.table({"left": left, "right": right, self.kind: self.values})
-
-    def to_pandas(self) -> Any:
-        """The same table as a pandas data frame."""
-        return self.to_arrow().to_pandas()
-
-    def to_polars(self) -> Any:
-        """The same table as a polars data frame."""
-        import polars
-
-        return polars.from_arrow(self.to_arrow())
-
-    def clusters(self) -> "Clusters":
-        """Connected components of the pairs."""
-        if self.right_ids is not None:
-            raise DataError("pairs between two collections have no clusters; cluster one collection.")
-        parent = np.arange(len(self.ids))
-        join_pairs(self.left, self.right, parent)
-        return Clusters(roots(parent), self.ids, plan=self.plan, stats=self.stats)
-
-    def __repr__(self) -> str:
-        return f"<{counted(len(self), 'pair')} of {counted(len(self.ids), 'item')}>"
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a pair is as similar as it is: the elements that both have and that one of them has.
-
-    Of texts the elements are shingles one can read, of sets they are hashes.
-    """
-
-    both: list[Any]
-    left_only: list[Any]
-    right_only: list[Any]
-
-    @property
-    def similarity(self) -> float:
-        """Jaccard similarity: both / all."""
-        return len(self.both) / max(1, len(self.both) + len(self.left_only) + len(self.right_only))
-
-    @classmethod
-    def of(cls, left: Iterable[Any], right: Iterable[Any]) -> "Explanation":
-        """From the elements of the two items; bags as Counters."""
-        a, b = Counter(left), Counter(right)
-        return cls(*(sorted(part.elements()) for part in (a & b, a - b, b - a)))
-
-    def __str__(self) -> str:
-        parts = (("both", self.both), ("left only", self.left_only), ("right only", self.right_only))
-        return "\n".join(f"{name}: {len(some):,} such as {some[:5]}" for name, some in parts)
-
-
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Groups of similar items: `label` of an item is the position of its group's first item."""
-
-    label: np.ndarray
-    ids: pa.Array
-    plan: "Plan | None" = None
-    audit: "Audit | None" = None
-    stats: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def sizes(self) -> np.ndarray:
-        """How many items each item's cluster has."""
-        sizes: np.ndarray = np.bincount(self.label, minlength=len(self.label))[self.label]
-        return sizes
-
-    def __len__(self) -> int:
-        """How many clusters have two items or more."""
-        return len(np.unique(self.label[self.sizes > 1]))
-
-    def __iter__(self) -> Iterator[list[Any]]:
-        """The ids of each cluster of two items or more."""
-        table = self.to_arrow()
-        names = table["id"].to_pylist()
-        stop = 0
-        while stop < len(names):
-            start, stop = stop, stop + table["size"][stop].as_py()
-            yield names[start:stop]
-
-    def to_arrow(self) -> pa.Table:
-        """A row for each item of a cluster of two or more: `cluster` (the id of its first item), `id`, `size`."""
-        sizes = self.sizes
-        items = np.flatnonzero(sizes > 1)
-        items = items[np.argsort(self.label[items], kind="stable")]
-        first = self.ids.take(pa.array(self.label[items]))
-        return pa.table({"cluster": first, "id": self.ids.take(pa.array(items)), "size": sizes[items]})
-
-    def __repr__(self) -> str:
-        return f"<{counted(len(self), 'cluster')} among {counted(len(self.ids), 'item')}>"
-
-
-@dataclass(frozen=True, eq=False)
-class Dedup(Measured):
-    """What to keep and what to drop: each dropped item is verified similar to one that is kept."""
-
-    centre: np.ndarray  # of each item: itself if it is kept, else the kept item it is similar to
-    values: np.ndarray  # its similarity to that item, or its distance
-    ids: pa.Array
-    kind: str = "similarity"  # or "distance"
-    plan: "Plan | None" = None
-    audit: "Audit | None" = None
-    stats: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def keep(self) -> np.ndarray:
-        """Whether each item is kept."""
-        kept: np.ndarray = self.centre == np.arange(len(self.centre))
-        return kept
-
-    @property
-    def kept(self) -> pa.Array:
-        """The ids of the kept items."""
-        return self.ids.filter(pa.array(self.keep))
-
-    def to_arrow(self) -> pa.Table:
-        """A row for each dropped item: `id`, `kept` (the id of the item kept for it), `similarity` or `distance`."""
-        dropped = np.flatnonzero(~self.keep)
-        kept = self.ids.take(pa.array(self.centre[dropped]))
-        return pa.table({"id": self.ids.take(pa.array(dropped)), "kept": kept, self.kind: self.values[dropped]})
-
-    def __repr__(self) -> str:
-        kept = int(self.keep.sum())
-        return f"<{kept:,} of {counted(len(self.ids), 'item')} kept, {len(self.ids) - kept:,} dropped>"

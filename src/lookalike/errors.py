@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 LARGEST_SEED = (1 << 64) - 1
+SKIP_HINT = "on_error='skip' (--on-error skip) leaves such rows out"
 
 
 class LookalikeError(ValueError):

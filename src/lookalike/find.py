@@ -22,12 +22,13 @@ from lookalike.candidates.identical import Groups, group_identical
 from lookalike.candidates.strings import edit_pairs
 from lookalike.cluster import choose_apart, components, keep_stars
 from lookalike.collection import TextSets, take_in_sets, take_in_texts
-from lookalike.data import Clusters, Dedup, Pairs, Sets
+from lookalike.data import Sets
 from lookalike.errors import LARGEST_SEED, DataError, TooManyPairs, UsageError, choice, whole
 from lookalike.items import check_measure, order_of, take_sides
 from lookalike.kernels.buckets import ONE, join_pairs, roots
 from lookalike.pairwise import of_shared
 from lookalike.plan import EDITS, NAMES, fit, make_plan
+from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Run
 from lookalike.shingles import Shingles
 from lookalike.verify import both_ways, verify_bands

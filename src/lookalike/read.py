@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import DataError, UsageError, choice
+from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
 from lookalike.formats import FORMATS, READERS, Block, Part, find_parts, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 
 BATCH_BYTES = 4 << 20
 TEXT_NAMES = ("text", "content", "body", "document")
-SKIP_HINT = "on_error='skip' (--on-error skip) leaves such rows out"
 
 
 class Good(NamedTuple):

@@ -16,13 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import Sets
-from lookalike.errors import DataError, UsageError, choice
+from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
 from lookalike.formats import FORMATS, READERS, Block, Part, find_parts, format_of, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
 from lookalike.read import (
     BATCH_BYTES,
-    SKIP_HINT,
     as_text,
     find_faults,
     is_text,

@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, summary
-from lookalike.data import Clusters, Dedup, Pairs, Sets
+from lookalike.data import Sets
 from lookalike.errors import DataError, UsageError
 from lookalike.find import dedup
 from lookalike.kernels import is_compiled
 from lookalike.read import Source
+from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Tick
 from lookalike.set_files import SetSource
 from lookalike.shingles import Shingles

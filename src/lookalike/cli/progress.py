@@ -9,7 +9,7 @@ from threading import Timer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from lookalike.data import Clusters, Dedup, Pairs
+from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Run, Tick
 from lookalike.wording import counted
 

@@ -209,6 +209,13 @@ class Bits:
         return Bits(self.words[rows], self.length)
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view that cannot be written to, as a memory-mapped array cannot: kernels are compiled for one kind alone."""
+    view: np.ndarray = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
 def not_finite(values: Any) -> np.ndarray:
     """The rows that hold a component that is nan or infinite."""
     if not isinstance(values, np.ndarray):

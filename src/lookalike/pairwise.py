@@ -13,9 +13,10 @@ import numpy as np
 from rapidfuzz import process
 from rapidfuzz.distance import DamerauLevenshtein, Indel, Levenshtein
 
-from lookalike.data import Sets
+from lookalike.data import Sets, read_only
 from lookalike.errors import DataError, UsageError, choice
 from lookalike.kernels.sets import overlaps
+from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, measure_rows
 
 BLOCK = 1 << 20  # numbers that are worked on at a time
 
@@ -77,6 +78,8 @@ def minkowski(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, r: float
     if isinstance(r, bool) or not isinstance(r, Real) or not r >= 1:
         raise UsageError(f"r must be a number of at least 1, or infinity; got {r!r}.")
     r = float(r)
+    if r == 2:
+        return measured(DISTANCE, vectors, left, right)
     out = np.empty(len(left))
     for part, x, y in _blocks(vectors, left, right):
         with np.errstate(over="ignore"):  # a distance beyond the largest number is infinite
@@ -110,37 +113,26 @@ def chebyshev(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.nd
 
 
 def cosine(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    out = np.empty(len(left))
-    for part, u, v in _directions(vectors, left, right):
-        out[part] = 2 * np.degrees(np.arctan2(_lengths(u - v), _lengths(u + v)))
-    return out
+    return measured(ANGLE, vectors, left, right)
 
 
 def cosine_similarity(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    out = np.empty(len(left))
-    for part, u, v in _directions(vectors, left, right):
-        near, dot, opposite = 1 - _lengths(u - v) ** 2 / 2, (u * v).sum(axis=1), _lengths(u + v) ** 2 / 2 - 1
-        out[part] = np.select([dot > 0.5, dot < -0.5], [near, opposite], dot)  # so that it is exactly 1 if u = v
+    return measured(COSINE, vectors, left, right)
+
+
+def measured(kind: int, vectors: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """What `kernels.vectors.measure` says of each pair; a vector that it can say nothing of is an error."""
+    matrix = as_matrix(vectors)
+    matrix = np.require(matrix, np.float32 if matrix.dtype == np.float32 else np.float64, "C")
+    left, right = np.asarray(left), np.asarray(right)
+    out: np.ndarray = measure_rows(kind, read_only(matrix), left, right)
+    doubtful = np.flatnonzero(~np.isfinite(out))
+    for side in (left[doubtful], right[doubtful]):
+        rows = finite(matrix, side)
+        zero = ~rows.any(axis=1)
+        if kind != DISTANCE and zero.any():
+            raise DataError(f"a zero vector has no direction; row {side[np.argmax(zero)]} is one.")
     return out
-
-
-def _directions(
-    vectors: np.ndarray, left: np.ndarray, right: np.ndarray
-) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Blocks of pairs of rows, each divided by its length."""
-    for part, *sides in _blocks(vectors, left, right):
-        for rows, side in zip((left[part], right[part]), sides, strict=True):
-            most = np.abs(side).max(axis=1, initial=0)
-            if not most.all():
-                raise DataError(f"a zero vector has no direction; row {rows[np.argmin(most)]} is one.")
-            side /= most[:, None]
-            side /= _lengths(side)[:, None]
-        yield part, sides[0], sides[1]
-
-
-def _lengths(rows: np.ndarray) -> np.ndarray:
-    lengths: np.ndarray = np.sqrt((rows * rows).sum(axis=1))
-    return lengths
 
 
 def hamming(vectors: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:

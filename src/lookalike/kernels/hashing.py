@@ -21,6 +21,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     return njit(nogil=True, cache=True, error_model="numpy")(function)
 
 
+def fused_kernel(function: Callable[..., Any]) -> Any:
+    """The same, and a product and a sum may be rounded once, which is faster: for bounds that allow for rounding."""
+    return njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})(function)
+
+
 @kernel
 def mix(x):
     """Scramble 64 bits: every bit of the result depends on every bit of `x` (splitmix64's finaliser).

@@ -1,4 +1,6 @@
-"""Vectors and random directions."""
+"""Vectors: how far apart they are, and where they lie along random directions."""
+
+import math
 
 import numpy as np
 
@@ -23,4 +25,113 @@ def project(rows, directions):
                 along = directions[i]
                 for j in range(count):
                     sums[j] += x * along[j]
+    return out
+
+
+ANGLE, COSINE, DISTANCE = range(3)  # what is measured: degrees, the cosine of the angle, Euclidean distance
+
+
+@kernel
+def measure(kind, x, y):
+    """How far apart two vectors are, nan if one is not finite or has no direction, in double precision.
+
+    Nothing overflows on the way: vectors are multiplied by a power of two that makes their greatest component about 1,
+    and so are differences. The angle of unit vectors u and v is 2 atan2(|u - v|, |u + v|), which keeps the digits of
+    small angles; the cosine comes from whichever of u - v, u.v and u + v keeps most digits, so it is 1 for u = v.
+    """
+    if kind == DISTANCE:
+        return distance(x, y)
+    a, b = to_size_one(x), to_size_one(y)
+    if not (a > 0 and b > 0):
+        return np.nan
+    c, d = 1 / length(x, a), 1 / length(y, b)
+    minus = plus = dot = 0.0
+    for i in range(len(x)):
+        u, v = x[i] * a * c, y[i] * b * d
+        minus += (u - v) * (u - v)
+        plus += (u + v) * (u + v)
+        dot += u * v
+    if kind == ANGLE:
+        return 2 * math.atan2(math.sqrt(minus), math.sqrt(plus)) * (180 / math.pi)
+    if dot > 0.5:
+        return 1 - minus / 2
+    return plus / 2 - 1 if dot < -0.5 else dot
+
+
+@kernel
+def distance(x, y):
+    """Euclidean distance; infinite beyond the largest number, nan if a component is."""
+    most = 0.0
+    for i in range(len(x)):
+        apart = abs(np.float64(x[i]) - np.float64(y[i]))
+        if not apart <= most:
+            most = apart
+        if math.isnan(apart):
+            return np.nan
+    if most == 0 or most == np.inf:
+        return most
+    scale = math.ldexp(1.0, math.frexp(most)[1] - 1)
+    total = 0.0
+    for i in range(len(x)):
+        apart = (np.float64(x[i]) - np.float64(y[i])) / scale
+        total += apart * apart
+    return scale * math.sqrt(total)
+
+
+@kernel
+def to_size_one(x):
+    """A power of two that makes the greatest component of a vector about 1; nan if it is 0 or not finite."""
+    most = 0.0
+    for i in range(len(x)):
+        size = abs(np.float64(x[i]))
+        if not size < np.inf:
+            return np.nan
+        most = max(most, size)
+    return math.ldexp(1.0, min(1000, -math.frexp(most)[1])) if most > 0 else np.nan
+
+
+@kernel
+def length(x, scale):
+    """The length of a vector that is multiplied by `scale`, a float64."""
+    total = 0.0
+    for i in range(len(x)):
+        part = x[i] * scale
+        total += part * part
+    return math.sqrt(total)
+
+
+@kernel
+def measure_rows(kind, values, left, right):
+    """`measure` of pairs of rows."""
+    out = np.empty(len(left))
+    for pair in range(len(left)):
+        out[pair] = measure(kind, values[left[pair]], values[right[pair]])
+    return out
+
+
+@kernel
+def measure_sparse(kind, indptr, indices, data, left, right):
+    """`measure` of pairs of sparse rows, from those components that one of the two has."""
+    out = np.empty(len(left))
+    room = 0
+    for row in range(len(indptr) - 1):
+        room = max(room, indptr[row + 1] - indptr[row])
+    x, y = np.empty(2 * room), np.empty(2 * room)
+    for pair in range(len(left)):
+        i, end = indptr[left[pair]], indptr[left[pair] + 1]
+        j, stop = indptr[right[pair]], indptr[right[pair] + 1]
+        n = 0
+        while i < end or j < stop:
+            here = indices[i] if i < end else indices[j]
+            if j < stop and indices[j] < here:
+                here = indices[j]
+            x[n] = y[n] = 0
+            if i < end and indices[i] == here:
+                x[n] = data[i]
+                i += 1
+            if j < stop and indices[j] == here:
+                y[n] = data[j]
+                j += 1
+            n += 1
+        out[pair] = measure(kind, x[:n], y[:n])
     return out

@@ -5,11 +5,13 @@ Nothing here is fast and nothing wraps by itself, so each function can be checke
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations
+from itertools import accumulate, combinations
 from operator import mul
+from statistics import NormalDist
 
 from lookalike.kernels.characters import INDEX, KIND, PAGE, PAGES, SPACE, UNSTABLE
 
@@ -512,3 +514,67 @@ def cascade_agrees(steps, agreed):
     size = len(agreed) // count
     parts = [cascade_agrees(inner, agreed[part * size : (part + 1) * size]) for part in range(count)]
     return all(parts) if kind == "And" else any(parts)
+
+
+# --- simhash ---
+
+
+def normal_part(part):
+    """The mean of one of 256 equal parts of the normal distribution, in thousandths."""
+    normal = NormalDist()
+    ends = [normal.inv_cdf(edge / 256) if 0 < edge < 256 else math.inf for edge in (part, part + 1)]
+    below, above = (math.exp(-end * end / 2) / math.sqrt(2 * math.pi) for end in ends)
+    return round(256_000 * (below - above))
+
+
+NORMAL_PARTS = [normal_part(part) for part in range(256)]
+
+
+def normal_number(x, seed, function):
+    """The number that a function has for an element: that of byte function % 8 of hash function // 8."""
+    draw = mix(x ^ (seed + (function // 8 + 1) * GOLDEN & ALL))
+    return NORMAL_PARTS[draw >> 8 * (function % 8) & 255]
+
+
+def simhash(elements, seed, hashes, weights=None):
+    """Whether each function's numbers of the elements, times their weights, add up to zero or more.
+
+    All signs are 0 for no elements, or if no element has a weight.
+    """
+    pairs = [(x, w) for x, w in zip(elements, weights or [1] * len(elements), strict=True) if w]
+    sums = [sum(w * normal_number(x, seed, function) for x, w in pairs) for function in range(hashes)]
+    return [int(bool(pairs) and total >= 0) for total in sums]
+
+
+def pack_signs(signs):
+    """Signs as whole numbers of 64 bits, the first the lowest bit."""
+    words = [signs[start : start + 64] for start in range(0, len(signs), 64)]
+    return [sum(sign << i for i, sign in enumerate(word)) for word in words]
+
+
+def sign_agreement(shared, left, right, numbers):
+    """The probability that sums of equally likely whole numbers have one sign for two sets, zero being positive.
+
+    `shared`, `left` and `right` are how many elements both sets have and just one of them has.
+    """
+    both, one, two = (sum_distribution(count, numbers) for count in (shared, left, right))
+    high = at_least(one, [-total for total in both]), at_least(two, [-total for total in both])
+    return sum(p * (a * b + (1 - a) * (1 - b)) for p, a, b in zip(both.values(), *high, strict=True))
+
+
+def sum_distribution(count, numbers):
+    """{sum: probability} of so many of the numbers, drawn with replacement; the least sum first."""
+    found, copies = {0: 1.0}, Counter(numbers)
+    for _ in range(count):
+        longer = Counter()
+        for total, p in found.items():
+            for number, n in copies.items():
+                longer[total + number] += p * n / len(numbers)
+        found = longer
+    return dict(sorted(found.items()))
+
+
+def at_least(distribution, bounds):
+    """The probability of a number of at least each of the bounds."""
+    totals, below = list(distribution), [0.0, *accumulate(distribution.values())]
+    return [1 - below[bisect_left(totals, bound)] for bound in bounds]

@@ -832,7 +832,7 @@ def test_seeds_that_are_too_large():
 def test_errors_of_items(items):
     with pytest.raises(UsageError) as error:
         la.find_pairs(items)
-    assert str(error.value) == f"items must be texts, sets, a table or a path; got {type(items).__name__}."
+    assert str(error.value) == f"items must be texts, sets, vectors, a table or a path; got {type(items).__name__}."
 
 
 @pytest.mark.parametrize(
@@ -856,7 +856,7 @@ def test_errors_of_data(items, message):
 def test_two_kinds_of_collections_do_not_match():
     with pytest.raises(UsageError) as error:
         la.find_matches(["a"], [{"a"}])
-    assert str(error.value) == "two collections must both be texts or both be sets."
+    assert str(error.value) == "two collections must both be texts, both be sets, both be vectors or both be bits."
 
 
 @pytest.mark.parametrize(

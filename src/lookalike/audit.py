@@ -20,6 +20,7 @@ class Audit:
     sampled: int
     true: int
     found: int
+    nearest: int = 0  # the pairs are those of the so many nearest of each
 
     @property
     def recall(self) -> float:
@@ -36,8 +37,9 @@ class Audit:
         if not self.true:
             return f"audit: none of {self.sampled:,} sampled items has a similar one; no recall to measure"
         low, high = self.interval
+        what = f"of the {self.nearest:,} nearest" if self.nearest else "true pairs"
         return (
-            f"audit: {self.found:,} of {self.true:,} true pairs of {self.sampled:,} sampled items found: "
+            f"audit: {self.found:,} of {self.true:,} {what} of {self.sampled:,} sampled items found: "
             f"recall {self.recall:.4f} (95% interval {low:.4f} to {high:.4f})"
         )
 

@@ -14,7 +14,7 @@ from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import sort_rows
 from lookalike.kernels.text import hash_contents
 
-BLOCK = 1 << 20  # numbers that are worked on at a time
+BLOCK = 1 << 18  # numbers that are worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,13 +166,13 @@ class Bits:
         """
         if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str):
             rows = _digits(rows)
-        elif isinstance(rows, list | tuple) and rows and isinstance(rows[0], int) and not isinstance(rows[0], bool):
-            try:
-                rows = np.array(rows, np.uint64)
-            except (OverflowError, TypeError, ValueError):
-                raise DataError("codes must be integers from 0 to 2**64 - 1.") from None
-        matrix = np.asarray(rows)
+        elif isinstance(rows, list | tuple) and (not rows or type(rows[0]) is int):
+            if not all(isinstance(row, int | np.integer) and 0 <= row < 1 << 64 for row in rows):
+                raise DataError("codes must be integers from 0 to 2**64 - 1.")
+            rows = np.array(rows, np.uint64)
+        matrix = _as_array(rows, "bits must be integers, or rows of 0 and 1, all of one length.")
         if matrix.ndim == 1 and matrix.dtype.kind in "iu":
+            matrix = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
             words = matrix.view(f"u{matrix.dtype.itemsize}").astype(np.uint64)[:, None]
             return cls(words, 8 * matrix.dtype.itemsize, None if ids is None else _as_ids(ids, len(words)))
         if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
@@ -235,11 +235,15 @@ def _as_floats(rows: Any) -> Any:
         from scipy.sparse import csr_array  # slow to import
 
         matrix = csr_array(rows)
-        matrix.sum_duplicates()
+        if not matrix.has_canonical_format:
+            matrix = csr_array(rows, copy=True)  # which is not the user's own
+            matrix.sum_duplicates()
+    elif np.ma.is_masked(rows):
+        raise DataError("vectors must have all their components; got a masked array. Fill it, for example with nan.")
     else:
-        matrix = np.asanyarray(rows)
-        if matrix.ndim != 2:
-            raise DataError(f"vectors must be a matrix, one a row; got shape {matrix.shape}.")
+        matrix = rows if isinstance(rows, np.memmap) else np.asarray(rows)
+    if matrix.ndim != 2:
+        raise DataError(f"vectors must be a matrix, one a row; got shape {matrix.shape}.")
     kind, size = matrix.dtype.kind, matrix.dtype.itemsize
     if kind not in "biuf":
         raise DataError(f"vectors must be of numbers; got {matrix.dtype}.")
@@ -262,11 +266,21 @@ def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:
         if on_error == "fail":
             raise DataError(f"row {row}: {why}; {SKIP_HINT}.")
     even = [row for i, row in enumerate(rows) if i not in ragged]
-    return np.array(even) if even else np.zeros((0, 0)), ragged
+    return _as_array(even, "vectors must be rows of numbers.") if even else np.zeros((0, 0)), ragged
+
+
+def _as_array(rows: Any, rule: str) -> np.ndarray:
+    try:
+        return np.asarray(rows)
+    except (ValueError, OverflowError):  # rows within rows
+        raise DataError(rule) from None
 
 
 def _as_ids(ids: Any, items: int) -> pa.Array:
-    given = ids if isinstance(ids, pa.Array) else pa.array(ids)
+    try:
+        given = ids if isinstance(ids, pa.Array) else pa.array(ids)
+    except (pa.ArrowException, OverflowError):
+        raise DataError("ids must be all of one type.") from None
     if len(given) != items:
         raise DataError(f"ids must name each of the {items:,} items; there are {len(given):,}.")
     return given

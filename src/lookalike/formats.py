@@ -26,6 +26,7 @@ SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "text",
 }  # fmt: skip
+VECTOR_SUFFIXES = {".npy": "npy", ".npz": "npz", ".fvecs": "fvecs", ".bvecs": "bvecs", ".ivecs": "ivecs"}
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl"}
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -50,6 +51,7 @@ class Part:
     paths: tuple[Path, ...] = ()
     content: Any = None  # bytes of standard input, or an Arrow table
     base: Path | None = None  # ids of documents that are files are relative to it
+    names: tuple[str, ...] = ()  # of the columns of CSV that has no header line
 
     def open(self) -> pa.NativeFile:
         """A stream of the part's bytes, decompressed."""
@@ -86,15 +88,15 @@ def open_path(path: Path) -> pa.NativeFile:
     return pa.input_stream(path, compression=CODECS.get(path.suffix.lower()))
 
 
-def format_of(path: Path) -> str | None:
+def format_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
     """The format a file's name tells, if any: `a.jsonl.zst` is JSON lines."""
-    suffixes = [s.lower() for s in path.suffixes]
-    if suffixes and suffixes[-1] in CODECS:
-        suffixes.pop()
-    return SUFFIXES.get(suffixes[-1]) if suffixes else None
+    endings = [s.lower() for s in path.suffixes]
+    if endings and endings[-1] in CODECS:
+        endings.pop()
+    return suffixes.get(endings[-1]) if endings else None
 
 
-def find_parts(inputs: list[Any], format: str | None) -> list[Part]:
+def find_parts(inputs: list[Any], format: str | None, suffixes: Mapping[str, str] = SUFFIXES) -> list[Part]:
     """What the inputs name. One text file is a document a line; several, a folder or a glob a document a file."""
     parts: list[Part] = []
     loose: list[Path] = []  # files named one by one that are not tables
@@ -106,11 +108,13 @@ def find_parts(inputs: list[Any], format: str | None) -> list[Part]:
         elif str(given) == "-":
             parts.append(_standard_input(format))
         elif Path(given).is_dir() or (glob.has_magic(str(given)) and not Path(given).exists()):
-            parts.extend(_expand(Path(given), format))
+            parts.extend(_expand(Path(given), format, suffixes))
         elif not Path(given).exists():
             raise DataError(f"{given}: no such file or folder.")
         else:
-            kind = format or format_of(Path(given))
+            kind = format or format_of(Path(given), suffixes)
+            if kind is None and format_of(Path(given), VECTOR_SUFFIXES):
+                raise DataError(f"{given}: holds vectors, not texts or sets; `lookalike vectors` reads it.")
             if kind in (None, "text", "files"):
                 loose.append(Path(given))
             else:
@@ -122,7 +126,7 @@ def find_parts(inputs: list[Any], format: str | None) -> list[Part]:
     return parts
 
 
-def _expand(given: Path, format: str | None) -> list[Part]:
+def _expand(given: Path, format: str | None, suffixes: Mapping[str, str]) -> list[Part]:
     """The files of a folder or glob: tables if all of them are, else a document each."""
     if given.is_dir():
         base, found = given, sorted(given.rglob("*"))
@@ -134,9 +138,9 @@ def _expand(given: Path, format: str | None) -> list[Part]:
     files = [p for p in found if p.is_file() and not any(s.startswith(".") for s in p.relative_to(base).parts)]
     if not files:
         raise DataError(f"{given}: no files there.")
-    kinds = {format or format_of(path) or "files" for path in files}
+    kinds = {format or format_of(path, suffixes) or "files" for path in files}
     if not kinds & {"files", "text"} or format == "text":
-        return [Part(str(path), format or format_of(path) or "", (path,)) for path in files]
+        return [Part(str(path), format or format_of(path, suffixes) or "", (path,)) for path in files]
     return [Part(str(given), "files", tuple(files), base=base)]
 
 
@@ -207,7 +211,8 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
     faults: dict[int, str] = {}  # by number in the file
 
     def leave_out(row: Any) -> str:
-        faults[row.number - 2] = f"{row.actual_columns} fields, not {row.expected_columns}"  # number 1 is the header
+        first = 1 if part.names else 2  # after the header, if there is one
+        faults[row.number - first] = f"{row.actual_columns} fields, not {row.expected_columns}"
         return "skip"
 
     convert = pa_csv.ConvertOptions(
@@ -218,7 +223,8 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
     )
     parse = pa_csv.ParseOptions(delimiter=_delimiter(part), newlines_in_values=True, invalid_row_handler=leave_out)
     with part.open() as stream:
-        reader = pa_csv.open_csv(stream, pa_csv.ReadOptions(use_threads=False, block_size=space), parse, convert)
+        read = pa_csv.ReadOptions(use_threads=False, block_size=space, column_names=part.names or None)
+        reader = pa_csv.open_csv(stream, read, parse, convert)
         tables = (pa.Table.from_batches([batch]) for batch in reader)
         start = 0
         for table in chain(tables, [reader.schema.empty_table()]):
@@ -313,9 +319,14 @@ def schema_of(part: Part) -> pa.Schema:
 
 def csv_schema(part: Part) -> pa.Schema:
     """Every column is a string, so that an id such as 007 is given back as it was."""
-    with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as lines:
-        names = next((row for row in csv.reader(lines, delimiter=_delimiter(part)) if row), [])
+    names = list(part.names) or csv_cells(part)
     return pa.schema([(name, pa.string()) for name in names])
+
+
+def csv_cells(part: Part) -> list[str]:
+    """The cells of the first line that is not blank."""
+    with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as lines:
+        return next((row for row in csv.reader(lines, delimiter=_delimiter(part)) if row), [])
 
 
 def _delimiter(part: Part) -> str:

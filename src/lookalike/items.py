@@ -1,4 +1,4 @@
-"""What the user gave: texts or sets, one collection or two, and whether they can be compared by a measure."""
+"""What the user gave: texts, sets, vectors or bits, one collection or two, and whether a measure compares such."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import Sets, hash_values
+from lookalike.data import Bits, Sets, Vectors, hash_values
 from lookalike.errors import UsageError
+from lookalike.formats import VECTOR_SUFFIXES
 from lookalike.plan import EDITS
-from lookalike.read import Source
+from lookalike.read import Source, is_text
+from lookalike.run import Run
 from lookalike.shingles import as_array
+from lookalike.spaces import MEASURES_OF_VECTORS
+from lookalike.vector_files import VectorSource
+
+ONLY_OF_VECTORS = [measure for measure in MEASURES_OF_VECTORS if measure != "cosine"]
 
 
 def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
@@ -35,22 +41,38 @@ def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:
     return order
 
 
-def take_sides(sides: list[Any]) -> tuple[list[Sets], list[Source]]:
-    """One collection or two, all of sets or all of texts: (sets, sources), one of them empty."""
-    taken = [as_items(side) for side in sides]
-    sets = any(isinstance(side, Sets) for side in taken)
-    none = Sets.of([]) if sets else Source(pa.table({"text": as_array([])}))
-    every = [none if side is None else side for side in taken]
-    found = [side for side in every if isinstance(side, Sets)], [side for side in every if isinstance(side, Source)]
-    if all(found):
-        raise UsageError("two collections must both be texts or both be sets.")
-    return found
+def take_sides(sides: list[Any], measure: str, run: Run) -> list[Any]:
+    """One collection or two, all `Sets`, all `Source`s of texts, all `Vectors` or all `Bits`."""
+    taken = [as_items(side, measure, run) for side in sides]
+    kinds = {type(side) for side in taken if side is not None}
+    if len(kinds) > 1:
+        raise UsageError("two collections must both be texts, both be sets, both be vectors or both be bits.")
+    kind = kinds.pop() if kinds else Source
+    like = next((side for side in taken if side is not None), None)
+    return [_none(kind, like) if side is None else side for side in taken]
 
 
-def as_items(given: Any) -> Source | Sets | None:
-    """What the user gave: texts as a source, sets as `Sets`; None for an empty collection, which may be either."""
-    if isinstance(given, Source | Sets):
+def _none(kind: type, like: Any) -> Any:
+    """An empty collection of a kind."""
+    if kind is Vectors:
+        return Vectors(np.empty((0, like.dimensions)))
+    if kind is Bits:
+        return Bits(np.empty((0, like.words.shape[1]), np.uint64), like.length)
+    return Sets.of([]) if kind is Sets else Source(pa.table({"text": as_array([])}))
+
+
+def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bits | None:
+    """What the user gave: texts as a source, sets as `Sets`; None for an empty collection, which may be any.
+
+    A matrix is vectors, or for Hamming distance bits, as is whatever is measured by what only vectors have; "cosine"
+    is also a measure of sets, so there a path or table must look like one of vectors.
+    """
+    if isinstance(given, Source | Sets | Vectors | Bits):
         return given
+    if measure in ONLY_OF_VECTORS or (measure == "cosine" and _looks_like_vectors(given)):
+        return as_vectors(given, measure, run)
+    if _is_matrix(given) and given.dtype.kind == "f":
+        raise UsageError(f"measure must be one of {', '.join(MEASURES_OF_VECTORS)} for a matrix; got {measure!r}.")
     if isinstance(given, str | Path | pa.Table):
         return Source(given)
     if isinstance(given, pa.Array | pa.ChunkedArray):
@@ -61,7 +83,7 @@ def as_items(given: Any) -> Source | Sets | None:
         except (TypeError, ValueError):  # a column, not a frame
             return Source(pa.table({"text": as_array(pa.chunked_array(given))}))
     if isinstance(given, dict | bytes | set | frozenset) or not hasattr(given, "__iter__"):
-        raise UsageError(f"items must be texts, sets, a table or a path; got {type(given).__name__}.")
+        raise UsageError(f"items must be texts, sets, vectors, a table or a path; got {type(given).__name__}.")
     items = list(given)
     if not items:
         return None
@@ -70,3 +92,35 @@ def as_items(given: Any) -> Source | Sets | None:
     if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
         return Sets.of(items)
     return Source(pa.table({"text": as_array(items)}))
+
+
+def as_vectors(given: Any, measure: str, run: Run) -> Vectors | Bits | None:
+    """A matrix, rows of numbers, a table or a path as vectors, or for Hamming distance as bits."""
+    bits = measure == "hamming"
+    if hasattr(given, "__arrow_c_stream__") and not isinstance(given, pa.Table):
+        given = pa.table(given)
+    paths = isinstance(given, list | tuple) and given and all(isinstance(one, Path) for one in given)
+    if isinstance(given, str | Path | pa.Table) or paths:
+        return VectorSource(given, bits=bits).read(run)
+    if not hasattr(given, "__iter__") or isinstance(given, dict | bytes | set | frozenset):
+        raise UsageError(f"items must be a matrix, rows of numbers, a table or a path; got {type(given).__name__}.")
+    if not hasattr(given, "shape"):
+        given = list(given)
+        if not given:
+            return None
+    return Bits.of(given) if bits else Vectors.of(given)
+
+
+def _is_matrix(given: Any) -> bool:
+    return (isinstance(given, np.ndarray) and given.ndim == 2) or hasattr(given, "tocsr")
+
+
+def _looks_like_vectors(given: Any) -> bool:
+    """Whether it is a matrix, a file of vectors, a table without texts, or a list of rows of floats."""
+    if isinstance(given, str | Path):
+        return Path(given).suffix.lower() in VECTOR_SUFFIXES
+    if isinstance(given, pa.Table):
+        return not any(is_text(field.type) for field in given.schema)
+    if isinstance(given, list | tuple) and given and isinstance(given[0], list | tuple):
+        return any(isinstance(x, float) for x in given[0])
+    return _is_matrix(given)

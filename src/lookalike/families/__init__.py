@@ -6,6 +6,7 @@ from lookalike.families.fields import FieldEquality
 from lookalike.families.hyperplanes import Hyperplanes
 from lookalike.families.lines import RandomLines
 from lookalike.families.minhash import MinHash
+from lookalike.families.simhash import SimHash
 from lookalike.families.squares import GridSquares
 
-__all__ = ["BitSampling", "Family", "FieldEquality", "GridSquares", "Hyperplanes", "MinHash", "RandomLines"]
+__all__ = ["BitSampling", "Family", "FieldEquality", "GridSquares", "Hyperplanes", "MinHash", "RandomLines", "SimHash"]

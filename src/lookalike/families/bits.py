@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.data import Bits
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole
 from lookalike.families.base import Family
 from lookalike.families.draws import samples, words
@@ -59,6 +60,10 @@ class BitSampling(Family):
         )
         return family
 
+    def part(self, start: int, stop: int) -> "BitSampling":
+        """The functions from `start` to `stop`."""
+        return BitSampling.from_positions(self.positions[start:stop].tolist(), self.dimensions)
+
     @property
     def farthest(self) -> float:
         """Different everywhere."""
@@ -77,6 +82,8 @@ class BitSampling(Family):
 
     def signatures(self, items: Any) -> np.ndarray:
         """The components at the positions: an array items x hashes; the code points of characters."""
+        if isinstance(items, Bits):
+            return self._bits(items)
         symbols = as_symbols(items)
         if symbols.shape[1] != self.dimensions:
             if len(symbols):
@@ -87,3 +94,10 @@ class BitSampling(Family):
         if symbols.dtype.itemsize == 8 and symbols.size and symbols.max() == np.iinfo(symbols.dtype).max:
             raise DataError(f"components must be less than {symbols.max()}.")
         return symbols[:, self.positions]
+
+    def _bits(self, items: Bits) -> np.ndarray:
+        if items.length != self.dimensions:
+            raise DataError(f"items must have {self.dimensions} bits; got {items.length}.")
+        place = self.positions.astype(np.int64)
+        bits: np.ndarray = (items.words[:, place // 64] >> (self.positions % np.uint64(64))) & np.uint64(1)
+        return bits

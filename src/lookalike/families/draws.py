@@ -10,30 +10,30 @@ from lookalike.errors import LARGEST_SEED, whole
 from lookalike.kernels.hashing import GOLDEN, mix
 
 
-def words(seed: int, rows: int, columns: int, stream: int = 0) -> np.ndarray:
-    """Random 64-bit numbers, rows x columns; each stream of a seed has its own."""
+def words(seed: int, rows: int, columns: int, stream: int = 0, first: int = 0) -> np.ndarray:
+    """Random 64-bit numbers, rows x columns, from row `first` on; each stream of a seed has its own."""
     start = np.uint64(whole("seed", seed, least=0, most=LARGEST_SEED))
-    count = np.arange(1, rows * columns + 1, dtype=np.uint64).reshape(rows, columns)
+    count = np.arange(first * columns + 1, (first + rows) * columns + 1, dtype=np.uint64).reshape(rows, columns)
     with np.errstate(over="ignore"):
         drawn: np.ndarray = mix.py_func(mix.py_func(start + np.uint64(stream) * GOLDEN) + count * GOLDEN)
     return drawn
 
 
-def uniforms(seed: int, rows: int, columns: int, stream: int = 0) -> np.ndarray:
+def uniforms(seed: int, rows: int, columns: int, stream: int = 0, first: int = 0) -> np.ndarray:
     """Random numbers in (0, 1], of 53 bits."""
-    return ((words(seed, rows, columns, stream) >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
+    return ((words(seed, rows, columns, stream, first) >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
 
 
-def gaussians(seed: int, rows: int, columns: int, stream: int = 0) -> np.ndarray:
+def gaussians(seed: int, rows: int, columns: int, stream: int = 0, first: int = 0) -> np.ndarray:
     """Independent normal numbers, by the transform of Box and Muller: sqrt(-2 ln u) cos(2 pi v)."""
-    u, v = (uniforms(seed, rows, columns, 2 * stream + side) for side in (0, 1))
+    u, v = (uniforms(seed, rows, columns, 2 * stream + side, first) for side in (0, 1))
     normal: np.ndarray = np.sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
     return normal
 
 
-def signs(seed: int, rows: int, columns: int) -> np.ndarray:
+def signs(seed: int, rows: int, columns: int, first: int = 0) -> np.ndarray:
     """Random +1 and -1."""
-    return (words(seed, rows, columns) >> np.uint64(63)) * 2.0 - 1.0
+    return (words(seed, rows, columns, first=first) >> np.uint64(63)) * 2.0 - 1.0
 
 
 def samples(seed: int, rows: int, size: int, of: int) -> np.ndarray:

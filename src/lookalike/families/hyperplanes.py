@@ -1,5 +1,6 @@
 """Random hyperplanes: the family for cosine distance. Two vectors collide if they lie on the same side of one."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,10 @@ import numpy as np
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
 from lookalike.families.base import Family
 from lookalike.families.draws import gaussians, signs
-from lookalike.kernels.vectors import project
+from lookalike.families.projections import along, as_rows, of_size_one
 from lookalike.pairwise import as_matrix, finite
 
-VECTORS = {"gaussian": gaussians, "signs": signs}
+VECTORS: dict[str, Any] = {"gaussian": gaussians, "signs": signs}
 
 
 class Hyperplanes(Family):
@@ -33,6 +34,15 @@ class Hyperplanes(Family):
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
         self.vectors = choice("vectors", vectors, VECTORS)
         self.given: np.ndarray | None = None
+        self.first = 0  # number of the first function among those of the seed
+        self._normals = np.empty((0, 0))
+
+    def part(self, start: int, stop: int) -> "Hyperplanes":
+        """The functions from `start` to `stop`."""
+        some = copy(self)
+        some.hashes, some.first, some._normals = stop - start, self.first + start, np.empty((0, 0))
+        some.given = None if self.given is None else self.given[start:stop]
+        return some
 
     @classmethod
     def from_vectors(cls, vectors: Any) -> "Hyperplanes":
@@ -44,7 +54,7 @@ class Hyperplanes(Family):
         """
         matrix = as_matrix(vectors)
         family = cls(hashes=len(matrix))
-        family.given = _of_size_one(finite(matrix, np.arange(len(matrix))))
+        family.given = of_size_one(finite(matrix, np.arange(len(matrix))))
         return family
 
     @property
@@ -58,11 +68,11 @@ class Hyperplanes(Family):
     def signatures(self, items: Any) -> np.ndarray:
         """1 for a dot product that is positive or zero, 0 for a negative one: an array items x hashes.
 
-        A zero vector, which is on no side of anything, is an error.
+        Items are the rows of a matrix, which may be a sparse one of SciPy's. A zero vector, which is on no side of
+        anything, is an error.
         """
-        matrix = as_matrix(items)
-        rows = _of_size_one(finite(matrix, np.arange(len(matrix))))
-        above: np.ndarray = project(rows, self.normals(matrix.shape[1])) >= 0
+        rows = of_size_one(as_rows(items))
+        above: np.ndarray = along(rows, self.normals(rows.shape[1])) >= 0
         return above.view(np.uint8)
 
     def sketches(self, items: Any) -> np.ndarray:
@@ -83,17 +93,10 @@ class Hyperplanes(Family):
     def normals(self, dimensions: int) -> np.ndarray:
         """The vectors, as an array dimensions x hashes."""
         if self.given is None:
-            return np.ascontiguousarray(VECTORS[self.vectors](self.seed, self.hashes, dimensions).T)
+            if self._normals.shape[0] != dimensions or not dimensions:
+                drawn = VECTORS[self.vectors](self.seed, self.hashes, dimensions, first=self.first)
+                self._normals = np.ascontiguousarray(drawn.T)
+            return self._normals
         if dimensions not in (0, self.given.shape[1]):
             raise DataError(f"items must have {self.given.shape[1]} dimensions, as the vectors do; got {dimensions}.")
         return np.ascontiguousarray(self.given.T)
-
-
-def _of_size_one(rows: np.ndarray) -> np.ndarray:
-    """Rows times powers of two, which round nothing, such that no dot product of them overflows."""
-    most = np.abs(rows).max(axis=1, initial=0)
-    if not most.all():
-        raise DataError(f"a zero vector has no direction; row {np.argmin(most)} is one.")
-    _, exponents = np.frexp(most)
-    scaled: np.ndarray = np.ldexp(rows, -exponents[:, None])
-    return scaled

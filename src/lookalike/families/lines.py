@@ -1,6 +1,7 @@
 """Random lines cut into segments: the family for Euclidean distance. Points collide if they fall into one segment."""
 
 import math
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, positive, whole
 from lookalike.families.base import Family
 from lookalike.families.draws import gaussians, uniforms
-from lookalike.kernels.vectors import project
+from lookalike.families.projections import along, as_rows
 from lookalike.pairwise import as_matrix, finite
 from lookalike.statistics import Sensitivity
 
@@ -45,6 +46,16 @@ class RandomLines(Family):
         self.dimensions = None if dimensions is None else whole("dimensions", dimensions)
         self.given: np.ndarray | None = None
         self.offsets = uniforms(self.seed, 1, self.hashes, stream=2)[0] * self.width
+        self.first = 0  # number of the first function among those of the seed
+        self._directions = np.empty((0, 0))
+
+    def part(self, start: int, stop: int) -> "RandomLines":
+        """The functions from `start` to `stop`."""
+        some = copy(self)
+        some.hashes, some.first, some._directions = stop - start, self.first + start, np.empty((0, 0))
+        some.given = None if self.given is None else self.given[start:stop]
+        some.offsets = self.offsets[start:stop]
+        return some
 
     @classmethod
     def from_lines(cls, directions: Any, width: float, offsets: Any = 0.0) -> "RandomLines":
@@ -112,10 +123,9 @@ class RandomLines(Family):
 
     def signatures(self, items: Any) -> np.ndarray:
         """The numbers of the segments: an array items x hashes."""
-        matrix = as_matrix(items)
-        rows = finite(matrix, np.arange(len(matrix)))
+        rows = as_rows(items)
         with np.errstate(over="ignore", invalid="ignore"):
-            buckets = np.floor((project(rows, self.directions(matrix.shape[1])) + self.offsets) / self.width)
+            buckets = np.floor((along(rows, self.directions(rows.shape[1])) + self.offsets) / self.width)
         if not (np.abs(buckets) < FARTHEST_BUCKET).all():
             raise DataError(f"width must be greater for items so far from the origin; got {self.width:g}.")
         numbers: np.ndarray = buckets.astype(np.int64)
@@ -125,8 +135,11 @@ class RandomLines(Family):
         """The vectors to project on, as an array dimensions x hashes."""
         if self.dimensions not in (None, dimensions) and dimensions:
             raise DataError(f"items must have {self.dimensions} dimensions, as the lines do; got {dimensions}.")
-        drawn = gaussians(self.seed, self.hashes, dimensions) if self.given is None else self.given
-        if self.given is None and self.lines == "unit":
-            drawn /= np.sqrt((drawn * drawn).sum(axis=1, keepdims=True))
-        columns: np.ndarray = np.ascontiguousarray(drawn.T)
-        return columns
+        if self.given is not None:
+            return np.ascontiguousarray(self.given.T)
+        if self._directions.shape[0] != dimensions or not dimensions:
+            drawn = gaussians(self.seed, self.hashes, dimensions, first=self.first)
+            if self.lines == "unit":
+                drawn /= np.sqrt((drawn * drawn).sum(axis=1, keepdims=True))
+            self._directions = np.ascontiguousarray(drawn.T)
+        return self._directions

@@ -16,11 +16,11 @@ LANES = 16  # numbers in a vector register
 
 
 @fused_kernel
-def near_vectors(values, centre, scales, halves, order, rectangles, bounds, limit):
+def near_vectors(values, centre, scales, halves, order, rectangles, bounds):
     """Pairs of dense rows: those with x.y - halves[x] - halves[y] >= bounds[x], x = (values[x] - centre) * scales[x].
 
     So with halves of 0 a bound is on the cosine of rows that are scaled to length 1, and with halves of |x|**2 / 2 on
-    minus half the square of a distance. Stops beyond `limit` pairs.
+    minus half the square of a distance.
     """
     items, dimensions = values.shape
     width = -(-dimensions // STEP) * STEP
@@ -69,8 +69,6 @@ def near_vectors(values, centre, scales, halves, order, rectangles, bounds, limi
                             other = order[c0 + first + j]
                             out[n] = min(item, other) * items + max(item, other)
                             n += 1
-                    if n > limit:
-                        return out[:n]
     return out[:n]
 
 
@@ -110,7 +108,7 @@ def _products(block, i, columns, first, last, starts, sums):
 
 
 @kernel
-def near_sparse(indptr, indices, data, dimensions, scales, halves, order, rectangles, bounds, limit):
+def near_sparse(indptr, indices, data, dimensions, scales, halves, order, rectangles, bounds):
     """The same for sparse rows, as SciPy holds them (CSR), in double precision: each is spread out in turn."""
     items = len(indptr) - 1
     spread = np.zeros(dimensions)
@@ -135,13 +133,11 @@ def near_sparse(indptr, indices, data, dimensions, scales, halves, order, rectan
                     n += 1
             for at in range(indptr[item], indptr[item + 1]):
                 spread[indices[at]] = 0
-            if n > limit:
-                return out[:n]
     return out[:n]
 
 
 @kernel
-def near_bits(words, order, rectangles, bounds, limit):
+def near_bits(words, order, rectangles, bounds):
     """Pairs of codes that differ in no more bits than bounds[x]; here the bound is exact."""
     items, width = words.shape
     columns = np.empty((width, TILE), np.uint64)
@@ -169,8 +165,6 @@ def near_bits(words, order, rectangles, bounds, limit):
                         other = order[c0 + first + j]
                         out[n] = min(item, other) * items + max(item, other)
                         n += 1
-                if n > limit:
-                    return out[:n]
     return out[:n]
 
 

@@ -28,6 +28,20 @@ def project(rows, directions):
     return out
 
 
+@kernel
+def project_sparse(indptr, indices, data, directions):
+    """The same for sparse rows, as SciPy holds them (CSR)."""
+    count = directions.shape[1]
+    out = np.zeros((len(indptr) - 1, count))
+    for item in range(len(out)):
+        sums = out[item]
+        for at in range(indptr[item], indptr[item + 1]):
+            x, along = data[at], directions[indices[at]]
+            for j in range(count):
+                sums[j] += x * along[j]
+    return out
+
+
 ANGLE, COSINE, DISTANCE = range(3)  # what is measured: degrees, the cosine of the angle, Euclidean distance
 
 

@@ -1,0 +1,212 @@
+"""Candidates among vectors and codes: tables of buckets, and all pairs of a bucket compared block by block.
+
+A table sorts items into buckets by a key: of a band of functions, of some parts of a code, or one for all, which is
+brute force. One table is made at a time, so there is never more in memory than its keys; a pair that several tables
+find is kept once.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.candidates.banding import sort_keys, too_many
+from lookalike.families.base import as_keys
+from lookalike.families.draws import samples
+from lookalike.kernels.buckets import ONE, members
+from lookalike.kernels.hashing import GOLDEN, mix
+from lookalike.kernels.sketch import fold_bands
+from lookalike.run import Run, slices
+from lookalike.spaces import Functions, Space
+
+SLICE = 1 << 12  # items hashed by one task
+FUNCTIONS = 64  # made at a time: enough for a processor, few enough for memory
+SIDE = 2048  # items of a block
+REACH = 8192  # and the most that it is compared with by one task
+AREA = 1 << 24  # pairs of a task
+
+
+class Buckets(NamedTuple):
+    """Items in order of their buckets, and blocks of pairs that share one: see `kernels.near`."""
+
+    order: np.ndarray
+    rectangles: np.ndarray
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs the blocks hold."""
+        a, b = (self.rectangles[:, at + 1] - self.rectangles[:, at] for at in (0, 2))
+        same = self.rectangles[:, 0] == self.rectangles[:, 2]
+        return int(np.where(same, a * (b - 1) // 2, a * b).sum())
+
+    def tasks(self) -> list[np.ndarray]:
+        """The blocks in groups of about AREA pairs."""
+        a, b = (self.rectangles[:, at + 1] - self.rectangles[:, at] for at in (0, 2))
+        return np.split(self.rectangles, 1 + np.flatnonzero(np.diff(np.cumsum(a * b) // AREA)))
+
+
+def make_buckets(indptr: np.ndarray, items: np.ndarray, split: int) -> Buckets:
+    """Blocks of the buckets items[indptr[b]:indptr[b + 1]], whose items ascend; only pairs across a split count."""
+    starts, stops = indptr[:-1], indptr[1:]
+    if split == ONE:
+        blocks = np.stack((starts, stops, starts, stops), axis=1)
+    else:
+        firsts = np.cumsum(np.concatenate(([0], items < split)))  # of the first collection before each place
+        middles = starts + firsts[stops] - firsts[starts]
+        blocks = np.stack((starts, middles, middles, stops), axis=1)
+    small = (blocks[:, 1] - blocks[:, 0] <= SIDE) & (blocks[:, 3] - blocks[:, 2] <= REACH)
+    large = [block for one in blocks[~small].tolist() for block in _cut(*one)]
+    every = np.concatenate((np.array(large, np.int64).reshape(-1, 4), blocks[small]))
+    return Buckets(items, every[(every[:, 1] > every[:, 0]) & (every[:, 3] > every[:, 2])])
+
+
+def _cut(a0: int, a1: int, b0: int, b1: int) -> Iterator[tuple[int, int, int, int]]:
+    """A large block in smaller ones."""
+    for start in range(a0, a1, SIDE):
+        stop = min(start + SIDE, a1)
+        first = b0
+        if a0 == b0:
+            yield start, stop, start, stop
+            first = stop
+        for other in range(first, b1, REACH):
+            yield start, stop, other, min(other + REACH, b1)
+
+
+class Tables(NamedTuple):
+    """How many tables there are, and for each in turn the keys of all items that are looked at."""
+
+    number: int
+    keys: Iterator[np.ndarray]
+
+
+def band_tables(space: Space, family: Functions, rows: int, chosen: np.ndarray, run: Run) -> Tables:
+    """A table a band of `rows` functions, of the chosen items; a few bands are hashed at a time."""
+    bands = family.hashes // rows
+
+    def keys() -> Iterator[np.ndarray]:
+        for some in slices(bands, max(1, FUNCTIONS // rows)):
+            count = some.stop - some.start
+            part = family.part(some.start * rows, some.stop * rows)
+
+            def work(items: slice, part: Functions = part, count: int = count) -> np.ndarray:
+                made: np.ndarray = fold_bands(as_keys(part.signatures(space.take(chosen[items]))), count, rows)
+                return made
+
+            every = np.empty((count, len(chosen)), np.uint64)
+            tasks = slices(len(chosen), SLICE)
+            for items, made in zip(tasks, run.map(work, tasks), strict=True):
+                every[:, items] = made.T
+            yield from every
+
+    return Tables(bands, keys())
+
+
+def part_tables(words: np.ndarray, length: int, parts: int, distance: int, seed: int) -> Tables:
+    """Tables of codes in which all pairs collide somewhere that differ in no more than `distance` bits.
+
+    The bits are dealt out to `parts` parts. Codes that differ in d bits agree in all but d parts, so for some choice
+    of parts - d of them they agree in all of those: the pigeonhole principle. Which bits go together is random, for
+    those side by side are often alike.
+    """
+    dealt = np.array_split(samples(seed, 1, length, length)[0], parts)
+    masks = np.zeros((parts, words.shape[1]), np.uint64)
+    for part, places in enumerate(dealt):
+        np.bitwise_or.at(masks[part], places // 64, np.uint64(1) << (places % 64).astype(np.uint64))
+
+    def keys() -> Iterator[np.ndarray]:
+        for some in combinations(range(parts), parts - distance):
+            mask = np.bitwise_or.reduce(masks[list(some)], axis=0)
+            made = np.zeros(len(words), np.uint64)
+            with np.errstate(over="ignore"):
+                for w in range(words.shape[1]):
+                    made = mix.py_func((made ^ (words[:, w] & mask[w])) + GOLDEN)
+            yield made
+
+    return Tables(math.comb(parts, distance), keys())
+
+
+def near_numbers(
+    space: Space, rows: np.ndarray, tables: Tables | None, split: int, run: Run, seen: Callable[[int], None]
+) -> Iterator[np.ndarray]:
+    """Pairs that share a bucket and may be near, as numbers, in parts; some of them more than once.
+
+    `rows` are the items to look at, ascending; without tables all are in one bucket, which is brute force. `seen` is
+    told how many pairs are compared.
+    """
+    with run.stage("compare", tables.number if tables else 1) as tick:
+        for keys in tables.keys if tables else [None]:
+            if keys is None:
+                buckets = make_buckets(np.array([0, len(rows)]), rows, split)
+            else:
+                indptr, inside = members(*sort_keys(keys))
+                buckets = make_buckets(indptr, rows[inside], split)
+            seen(buckets.pairs)
+            tasks = buckets.tasks()
+            for found in run.map(partial(space.near, buckets.order), tasks):
+                tick(1 / len(tasks))
+                yield found
+
+
+def near_pairs(
+    space: Space,
+    rows: np.ndarray,
+    tables: Tables | None,
+    split: int,
+    limit: int,
+    run: Run,
+    seen: Callable[[int], None],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pairs that share a bucket and are near: (left, right, values), in order. More than `limit` are an error."""
+    known = np.empty(0, np.int64)
+    fresh: list[np.ndarray] = []
+    waiting = 0
+    for found in near_numbers(space, rows, tables, split, run, seen):
+        fresh.append(found)
+        waiting += len(found)
+        if waiting > len(known) + AREA // 16:
+            known, fresh, waiting = np.unique(np.concatenate((known, *fresh))), [], 0
+            if len(known) > limit:
+                known = check(space, known, run)[0]
+                if len(known) > limit:
+                    raise too_many(len(known), limit)
+    numbers, values = check(space, np.unique(np.concatenate((known, *fresh))), run)
+    if len(numbers) > limit:
+        raise too_many(len(numbers), limit)
+    left, right = np.divmod(numbers, len(space))
+    return left, right, values
+
+
+def check(space: Space, numbers: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Those of the pairs that are really within the threshold, and their measure."""
+
+    def work(part: slice) -> tuple[np.ndarray, np.ndarray]:
+        some = numbers[part]
+        values = space.measured(*np.divmod(some, len(space)))
+        good = space.within(values)
+        return some[good], values[good]
+
+    parts = [(numbers[:0], space.measured(numbers[:0], numbers[:0]))]
+    parts.extend(run.map(work, slices(len(numbers), SLICE)))
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def near_some(space: Space, some: np.ndarray, rows: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The near pairs of one of `some` items and one of `rows`, each once: (left, right, values)."""
+    order = np.concatenate((some, rows))
+    blocks = [
+        (first.start, first.stop, len(some) + other.start, len(some) + other.stop)
+        for first in slices(len(some), SIDE)
+        for other in slices(len(rows), REACH)
+    ]
+    found = [np.empty(0, np.int64)]
+    with run.stage("audit", len(blocks)) as tick:
+        for one in run.map(lambda block: space.near(order, np.array([block])), blocks):
+            found.append(one)
+            tick(1)
+    numbers = np.unique(np.concatenate(found))
+    left, right = np.divmod(numbers, len(space))
+    numbers, values = check(space, numbers[left != right], run)
+    return *np.divmod(numbers, len(space)), values

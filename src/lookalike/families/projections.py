@@ -1,0 +1,51 @@
+"""Vectors along random directions: what hyperplanes and lines have in common."""
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.data import Vectors
+from lookalike.errors import DataError
+from lookalike.kernels.vectors import project, project_sparse
+from lookalike.pairwise import as_matrix, finite
+
+
+def is_sparse(items: Any) -> bool:
+    """Whether items are a SciPy matrix, whose zeros are not held."""
+    return hasattr(items, "tocsr")
+
+
+def as_rows(items: Any) -> Any:
+    """Items as a matrix of finite numbers in double precision, dense or in rows (CSR)."""
+    if isinstance(items, Vectors):
+        items = items.values
+    if is_sparse(items):
+        return Vectors.of(items).values.astype(np.float64)
+    matrix = as_matrix(items)
+    return finite(matrix, np.arange(len(matrix)))
+
+
+def along(rows: Any, directions: np.ndarray) -> np.ndarray:
+    """Dot products of all rows with all directions, which are given as dimensions x directions."""
+    products: np.ndarray
+    if is_sparse(rows):
+        products = project_sparse(rows.indptr, rows.indices, rows.data, directions)
+    else:
+        products = project(rows, directions)
+    return products
+
+
+def of_size_one(rows: Any) -> Any:
+    """Rows times powers of two, which round nothing, such that no dot product of them overflows."""
+    if is_sparse(rows):
+        most = abs(rows).max(axis=1).toarray().ravel() if rows.shape[1] else np.zeros(rows.shape[0])
+    else:
+        most = np.abs(rows).max(axis=1, initial=0)
+    if not most.all():
+        raise DataError(f"a zero vector has no direction; row {np.argmin(most)} is one.")
+    _, exponents = np.frexp(most)
+    if not is_sparse(rows):
+        return np.ldexp(rows, -exponents[:, None])
+    scaled = rows.copy()
+    scaled.data = np.ldexp(rows.data, -np.repeat(exponents, np.diff(rows.indptr)))
+    return scaled

@@ -1,0 +1,120 @@
+"""SimHash: the family for the cosine of sets. Two sets collide if they lie on the same side of a hyperplane."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from lookalike.data import Bits, Sets
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole, within
+from lookalike.families.base import Family
+from lookalike.kernels.hashing import EMPTY
+from lookalike.kernels.simhash import sign_rows, sign_weighted_rows, unpack_signs
+
+LARGEST_WEIGHT = 1e100  # so that no sum overflows
+
+
+class SimHash(Family):
+    """The signs of `hashes` sums over a set's elements of random numbers (Charikar 2002): one bit a function.
+
+    A function has one random number for each element there can be, and so is a random hyperplane through the space of
+    all sets: it leaves two sets on one side with probability 1 - arccos(s) / pi, s being the cosine of their angle,
+    shared elements / sqrt(size * size). A bag is the set of its (element, copy number). O(n K) for n elements and K
+    functions.
+
+    The numbers are normal, in 256 steps, so that the law holds for small sets too: exact probabilities of sets of up to
+    200 elements are at most 0.00003 above or below it. Numbers of +1 and -1, which are often used, can be added up some
+    eight times as fast but break the law, mostly where sets of an even and an odd size differ little: {1, 2} and
+    {1, 2, 3} agree with probability 0.750, not 0.804, and 198 elements and one more with 0.006 too little.
+
+    >>> family = SimHash(hashes=4096, seed=1)
+    >>> a, b = family.signatures([set("abcdef"), set("bcdefg")])
+    >>> abs(family.estimate(a, b) - 5 / 6) < 0.04
+    True
+    """
+
+    measure = "set_cosine"
+
+    def __init__(self, hashes: int = 64, seed: int = 1):
+        self.hashes = whole("hashes", hashes)
+        self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
+
+    def _law(self, distance: np.ndarray) -> np.ndarray:
+        """1 - arccos(1 - distance) / pi, without taking small distances from 1."""
+        p: np.ndarray = 1 - 2 / np.pi * np.arctan2(np.sqrt(distance), np.sqrt(2 - distance))
+        return p
+
+    def _distance(self, share: float) -> float:
+        return min(1.0, 2 * math.sin(math.pi / 2 * (1 - share)) ** 2)
+
+    def chance_of_jaccard(self, threshold: float) -> float:
+        """The least probability that one function agrees on two sets right at a threshold of Jaccard similarity.
+
+        Sets of sizes a and b that share s have J = s / (a + b - s), so s = J (a + b) / (1 + J). As sqrt(a b) is at
+        most (a + b) / 2, their cosine s / sqrt(a b) is at least 2 J / (1 + J), and just that if a = b.
+
+        >>> SimHash().chance_of_jaccard(1 / 3) == SimHash().chance(1 / 2)
+        True
+        """
+        jaccard = within("threshold", threshold, 1.0)
+        return float(self._law((1 - jaccard) / (1 + jaccard)))
+
+    def signatures(self, sets: Sets | Iterable[Any]) -> np.ndarray:
+        """1 for a sum that is positive or zero, 0 for a negative one: an array items x hashes.
+
+        An empty set, which is on no side of anything, has the same value, which no other set has, everywhere.
+        """
+        sets = _as_sets(sets)
+        return self.sketch(sets.indptr, sets.elements)
+
+    def sketch(self, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
+        """The same for rows of hashes in any order; an element that is there twice counts twice."""
+        words = sign_rows(indptr, elements, np.uint64(self.seed), self.hashes)
+        signs: np.ndarray = unpack_signs(words, self.hashes)
+        signs[np.diff(indptr) == 0] = EMPTY
+        return signs
+
+    def codes(self, sets: Sets | Iterable[Any], weights: Any = None) -> Bits:
+        """The signatures as codes of `hashes` bits, whose Hamming distance tells the angle: angle = pi d / hashes.
+
+        `weights` are one finite number for each of `sets.elements`, such as its rarity; the angle is then that of
+        the weighted sets. An empty set, and one whose weights are all zero, has no bit set.
+
+        >>> codes = SimHash().codes([set("abcdef"), set("bcdefg"), set("uvwxyz")])
+        >>> [int(d) for d in np.bitwise_count(codes.words[0] ^ codes.words[1:])[:, 0]]
+        [8, 38]
+        """
+        if weights is not None and not isinstance(sets, Sets):
+            raise UsageError(f"weights are those of the elements of Sets; got {type(sets).__name__}.")
+        sets, seed = _as_sets(sets), np.uint64(self.seed)
+        if weights is None:
+            words = sign_rows(sets.indptr, sets.elements, seed, self.hashes)
+        else:
+            checked = _as_weights(weights, len(sets.elements))
+            words = sign_weighted_rows(sets.indptr, sets.elements, checked, seed, self.hashes)
+        return Bits(words, self.hashes, sets.ids)
+
+
+def _as_sets(sets: Sets | Iterable[Any]) -> Sets:
+    return sets if isinstance(sets, Sets) else Sets.of(sets)
+
+
+def _as_weights(given: Any, elements: int) -> np.ndarray:
+    """One number for each element, none nan, infinite or so large that a sum might overflow."""
+    try:
+        weights = np.asarray(given)
+    except ValueError:
+        weights = np.zeros((0, 0))  # ragged
+    if weights.shape != (elements,):
+        raise DataError(f"weights must be one number for each of the {elements:,} elements; got shape {weights.shape}.")
+    if weights.size and weights.dtype.kind not in "biuf":
+        raise DataError(f"weights must be real numbers; got {weights.dtype}.")
+    weights = np.ascontiguousarray(weights, np.float64)
+    wrong = np.flatnonzero(~(np.abs(weights) <= LARGEST_WEIGHT))
+    if len(wrong):
+        at = wrong[0]
+        raise DataError(
+            f"weights must be finite and at most {LARGEST_WEIGHT:g} in size; weight {at} is {weights[at]:g}."
+        )
+    return weights

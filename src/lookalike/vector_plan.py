@@ -1,0 +1,221 @@
+"""From a threshold, a recall and a sample of vectors or codes to tables of buckets, or to brute force, with reasons.
+
+The law of a family says how often one function agrees on two items at each distance, so the distances of a sample tell
+how many pairs any number of rows would put into one bucket: no functions need be tried out.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from lookalike.amplify import bands_for
+from lookalike.errors import UsageError, choice, fraction, whole, within
+from lookalike.kernels.buckets import ONE
+from lookalike.plan import Plan
+from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, Space, VectorSpace
+from lookalike.wording import counted, rounded
+
+METHODS = ("auto", "lsh", "exact", "brute")
+FUNCTIONS = {"cosine": "hyperplane", "cosine_similarity": "hyperplane", "euclidean": "line", "hamming": "bit"}
+FARTHEST = {"cosine": 180, "cosine_similarity": -1, "euclidean": 1e300, "hamming": 0}  # that there is, or may be
+SAMPLE = 1000  # items of each side whose distances are looked at
+MOST_ROWS = 40
+MOST_FUNCTIONS = 4096
+MOST_TABLES = 512  # of a pigeonhole split
+WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)  # of segments of a line, in thresholds
+
+# What a step costs, in nanoseconds on one core.
+PAIR, DIMENSION = 0.3, 0.022  # to compare two dense vectors, and for each of their dimensions
+HELD = 1.5  # for each component that a sparse vector holds
+WORD = 0.1  # for each 64 bits of a code
+SORT, GATHER, DRAW = 80.0, 1.5, 0.2  # an item: its key in a table, a dimension moved there, one times a function
+
+
+@dataclass(frozen=True)
+class VectorPlan(Plan):
+    """How near vectors or codes will be found: by bands, by parts of codes, or by brute force."""
+
+    width: float = 0.0  # of the segments of lines
+    parts: int = 0  # of codes
+    nearest: int = 0  # of each item of the first collection, how many are wanted; 0 for all
+
+    def lines(self) -> list[str]:
+        """The plan in two or three lines for people to read."""
+        sign = ">=" if self.kind == "similarity" else "<="
+        unit = {"cosine": " degrees", "hamming": " bits"}.get(self.measure, "")
+        aim = f"{self.measure} {sign} {float(self.threshold):g}{unit} of {self.what}"
+        if self.nearest:
+            aim = f"the {self.nearest:,} nearest with {aim}"
+        if self.method == "brute":
+            return [f"plan: {aim}, exact: all pairs are compared", *self._reasons()]
+        expected = f"about {rounded(self.candidates)} pairs to be compared"
+        if self.bands is None:
+            agree = self.parts - int(self.threshold)
+            how = f"{counted(self.parts, 'part')}, of which {agree} must agree ({counted(self.tables, 'table')})"
+            return [f"plan: {aim}, exact: {how}", f"      every pair is found; {expected}", *self._reasons()]
+        bands, rows, recall = self.bands
+        functions = counted(self.bands.hashes, FUNCTIONS[self.measure])
+        cut = f", cut into segments of {self.width:g}" if self.width else ""
+        return [
+            f"plan: {aim}, by {counted(bands, 'band')} of {counted(rows, 'row')} ({functions}{cut})",
+            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely; {expected}",
+            *self._reasons(),
+        ]
+
+    @property
+    def tables(self) -> int:
+        """How many tables there will be."""
+        if self.bands is not None:
+            return self.bands.bands
+        return math.comb(self.parts, int(self.threshold)) if self.parts else 1
+
+    def settings(self) -> dict[str, str]:
+        """What a file made by this plan depends on."""
+        more = {"width": f"{self.width!r}"} if self.width else {}
+        return {**super().settings(), **more}
+
+
+def make_vector_plan(
+    *,
+    threshold: object,
+    measure: str,
+    recall: float,
+    method: str,
+    seed: int,
+    what: str,
+    length: int,  # of codes
+    nearest: int = 0,
+) -> VectorPlan:
+    """Check the parameters; the rest is chosen once the items have been seen, by `fit_vectors`."""
+    choice("measure", measure, MEASURES_OF_VECTORS)
+    choice("method", method, METHODS)
+    recall = fraction("recall", recall)
+    if method == "lsh" and recall == 1:
+        raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
+    exact = parse_distance(measure, threshold, length)
+    wanted = recall if method in ("auto", "lsh") else 1.0
+    return VectorPlan(method, measure, exact, seed, what, wanted=wanted, nearest=nearest)
+
+
+def parse_distance(measure: str, threshold: object, length: int) -> Fraction:
+    """The threshold as it was typed: degrees, a cosine, a distance, or a number of bits."""
+    given: object = threshold
+    if isinstance(threshold, str):
+        try:
+            given = float(Fraction(threshold))
+        except (ValueError, ZeroDivisionError):
+            raise UsageError(f"threshold must be a number; got {threshold!r}.") from None
+    if measure == "hamming":
+        return Fraction(whole("threshold", given, least=0, most=length))
+    if measure == "cosine_similarity":
+        within("threshold", np.abs(np.asarray(given, dtype=float)), 1.0)
+    else:
+        within("threshold", given, 180.0 if measure == "cosine" else math.inf)
+    return Fraction(str(threshold))
+
+
+@dataclass(frozen=True)
+class Work:
+    """What there is to do: how many items and pairs, at which distances a sample of the pairs lies, and its costs."""
+
+    items: int
+    pairs: float
+    distances: np.ndarray
+    pair: float  # cost of comparing two
+    move: float  # of an item to its bucket
+    draw: float  # of an item and a function
+
+    def cost(self, tables: int, functions: int, rate: float) -> float:
+        """Of so many tables, with so many functions in all, a share `rate` of all pairs in a bucket of each."""
+        each = tables * (SORT + self.move) + functions * self.draw
+        return self.items * each + tables * rate * self.pairs * self.pair
+
+
+def look_at(space: Space, rows: np.ndarray, split: int) -> Work:
+    """The work among the given items, from the distances within a sample of them."""
+    rng = np.random.default_rng(0)
+    if split == ONE:
+        some = rows[np.sort(rng.permutation(len(rows))[:SAMPLE])]
+        distances = space.between(some, some)[np.triu_indices(len(some), 1)]
+        pairs = len(rows) * (len(rows) - 1) / 2
+    else:
+        sides = rows[rows < split], rows[rows >= split]
+        one, other = (side[np.sort(rng.permutation(len(side))[:SAMPLE])] for side in sides)
+        distances = space.between(one, other).ravel()
+        pairs = float(len(sides[0]) * len(sides[1]))
+    if isinstance(space, BitSpace):
+        words = space.words.shape[1]
+        return Work(len(rows), pairs, distances, WORD * words, GATHER * words, 5.0)
+    assert isinstance(space, VectorSpace)
+    if space.vectors.sparse:
+        held = space.vectors.values.nnz / max(1, len(space))
+        return Work(len(rows), pairs, distances, HELD * held, 0.0, held)
+    size = space.dimensions
+    return Work(len(rows), pairs, distances, PAIR + DIMENSION * size, GATHER * size, DRAW * size)
+
+
+def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int) -> VectorPlan:
+    """The cheapest of brute force and, as far as method and recall allow, of bands and of parts of codes."""
+    work = look_at(space, rows, split)
+    plan = replace(plan, items=len(rows))
+    brute = replace(plan, method="brute", candidates=work.pairs)
+    choices = [(work.pairs * work.pair, brute)] if plan.method != "lsh" else []
+    if plan.method != "brute":
+        if isinstance(space, BitSpace) and plan.method != "lsh":
+            choices.extend(_splits(plan, space, work))
+        if plan.wanted < 1:
+            choices.extend(_banded(plan, space, work))
+    if not choices:
+        raise UsageError(
+            f"threshold {float(plan.threshold):g} is too far for method 'lsh': at recall {plan.wanted:g} it takes more "
+            f"than {MOST_FUNCTIONS} functions. Use method 'brute'."
+        )
+    cost, best = min(choices, key=lambda one: one[0])
+    if plan.method == "auto":
+        best = replace(best, reason=_why(work, cost, best, choices))
+    if plan.measure == "cosine" and 0 < plan.threshold <= 1:
+        note = "the threshold is an angle in degrees; a cosine takes measure 'cosine_similarity'"
+        best = replace(best, reason=f"{best.reason}; {note}" if best.reason else note)
+    return best
+
+
+def _why(work: Work, cost: float, best: VectorPlan, choices: list[tuple[float, VectorPlan]]) -> str:
+    brute = work.pairs * work.pair
+    if best.method == "brute":
+        others = [cost for cost, plan in choices if plan.method != "brute"]
+        rest = f", {min(others) / 1e9:.2g} for the best tables" if others else ""
+        return f"{brute / 1e9:.2g} core-seconds are estimated{rest}"
+    return f"{cost / 1e9:.2g} core-seconds are estimated, {brute / 1e9:.2g} for brute force"
+
+
+def _banded(plan: VectorPlan, space: Space, work: Work) -> Iterator[tuple[float, VectorPlan]]:
+    """What each number of rows costs, and for lines each width."""
+    unit = max(space.distance, 1e-6 * float(np.median(work.distances)) if len(work.distances) else 0.0, 1e-300)
+    for width in [unit * times for times in WIDTHS] if plan.measure == "euclidean" else [0.0]:
+        family = space.family(1, plan.seed, width)
+        chance, agree = family.collision(space.distance), family.collision(work.distances)
+        if chance <= 0:
+            continue
+        for rows in range(1, MOST_ROWS + 1):
+            bands = bands_for(chance, rows, plan.wanted)
+            if bands.hashes > MOST_FUNCTIONS:
+                break
+            rate = float(np.mean(agree**rows)) if len(agree) else 0.0
+            found = replace(plan, method="lsh", bands=bands, width=width, candidates=bands.bands * rate * work.pairs)
+            yield work.cost(bands.bands, bands.hashes, rate), found
+
+
+def _splits(plan: VectorPlan, space: BitSpace, work: Work) -> Iterator[tuple[float, VectorPlan]]:
+    """What each number of parts costs, of which all but as many as the threshold must agree."""
+    distance = int(plan.threshold)
+    for parts in range(distance + 1, space.dimensions + 1):
+        tables = math.comb(parts, distance)
+        if tables > MOST_TABLES:
+            return
+        bits = round(space.dimensions * (parts - distance) / parts)
+        rate = float(np.mean((1 - work.distances / space.dimensions) ** bits)) if len(work.distances) else 0.0
+        found = replace(plan, method="pigeonhole", parts=parts, candidates=tables * rate * work.pairs)
+        yield work.cost(tables, tables, rate), found

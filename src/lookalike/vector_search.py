@@ -1,0 +1,179 @@
+"""Near vectors and codes, by tables of buckets or brute force."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.audit import Audit
+from lookalike.candidates.identical import Groups
+from lookalike.candidates.tables import Tables, band_tables, check, near_numbers, near_pairs, near_some, part_tables
+from lookalike.data import BLOCK, Bits, Vectors
+from lookalike.errors import UsageError, choice
+from lookalike.kernels.buckets import ONE, join_pairs, roots
+from lookalike.nearest import reach
+from lookalike.results import Explanation
+from lookalike.run import Run, slices
+from lookalike.search import Found, IsFound, Search
+from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, space_of
+from lookalike.vector_plan import FARTHEST, VectorPlan, fit_vectors, make_vector_plan
+from lookalike.wording import counted
+
+NEEDS = {  # of a threshold, by measure
+    "cosine": "the greatest angle, in degrees",
+    "cosine_similarity": "the least cosine",
+    "euclidean": "the greatest distance",
+    "hamming": "the most bits that may differ",
+}
+LOOKS = 50_000_000  # distances that are looked at to tell how far neighbours are
+SHARE = 8  # one of so many items is looked at to tell how far each must look
+
+
+class VectorSearch(Search):
+    """Vectors or codes under a measure; with `k` the nearest of the second collection to each of the first."""
+
+    plan: VectorPlan
+
+    def __init__(self, sides: list[Vectors | Bits], settings: dict[str, Any], run: Run, k: int | None = None):
+        self.run = run
+        self.k = k
+        measure = choice("measure", settings["measure"], MEASURES_OF_VECTORS)
+        threshold = settings["threshold"]
+        if threshold is None and k is None:
+            raise UsageError(f"measure {measure!r} needs a threshold: {NEEDS[measure]}.")
+        sides = [fit_for(side, measure) for side in sides]
+        self.ids = [pa.array(np.arange(len(side))) if side.ids is None else side.ids for side in sides]
+        self.skipped = sum(side.skipped for side in sides)
+        self.split = len(sides[0]) if len(sides) > 1 else ONE
+        size = sides[0].length if isinstance(sides[0], Bits) else sides[0].dimensions
+        self.what = f"codes of {counted(size, 'bit')}" if measure == "hamming" else f"vectors of {size:,} dimensions"
+        plan = make_vector_plan(
+            threshold=FARTHEST[measure] if threshold is None else threshold,
+            measure=measure,
+            recall=settings["recall"],
+            method=settings["method"],
+            seed=settings["seed"],
+            what=self.what,
+            length=size,
+            nearest=k or 0,
+        )
+        with run.stage("take in"):
+            self.space = space_of(sides, measure, float(plan.threshold))
+            self.contents = self.space.contents()
+        self.live = np.arange(len(self.space))
+        self.lengths = np.zeros(len(self.space), np.int64)
+        with run.stage("plan"):
+            self.plan = self._plan_nearest(plan) if threshold is None else self._fit(plan)
+        for line in self.plan.lines():
+            run.say(line)
+
+    def _fit(self, plan: VectorPlan) -> VectorPlan:
+        return fit_vectors(plan, self.space, self.live, self.split)
+
+    def _plan_nearest(self, plan: VectorPlan) -> VectorPlan:
+        """Look as far as nine of ten items of a sample must; by brute force as far as each must."""
+        left, right = self.live[: self.split], self.live[self.split :]
+        if not len(left) or not len(right):
+            return replace(plan, method="brute")
+        rng = np.random.default_rng(0)
+        few = min(len(left), max(20, min(200, LOOKS // len(right))))
+        far = reach(self.space, np.sort(rng.permutation(left)[:few]), right, plan.nearest, self.run)
+        threshold = np.quantile(far, 0.1 if self.space.alike else 0.9, method="lower" if self.space.alike else "higher")
+        self.space.look(threshold)
+        plan = self._fit(replace(plan, threshold=Fraction(str(threshold))))
+        if plan.method == "brute":
+            some = right[np.sort(rng.permutation(len(right))[: max(plan.nearest, len(right) // SHARE)])]
+            bounds = np.full(len(self.space), threshold)
+            bounds[left] = reach(self.space, left, some, plan.nearest, self.run)
+            self.space.look(bounds)
+        return plan
+
+    def _tables(self, rows: np.ndarray) -> Tables | None:
+        """The plan's tables; None for brute force."""
+        plan, space = self.plan, self.space
+        if plan.bands is not None:
+            family = space.family(plan.bands.hashes, plan.seed, plan.width)
+            return band_tables(space, family, plan.bands.rows, rows, self.run)
+        if plan.parts:
+            assert isinstance(space, BitSpace)
+            return part_tables(space.words[rows], space.dimensions, plan.parts, int(plan.threshold), plan.seed)
+        return None
+
+    def _seen(self, pairs: int) -> None:
+        self.candidates += pairs
+
+    def pairs(self, groups: Groups, limit: int) -> Found:
+        rows = groups.heads
+        left, right, values = near_pairs(self.space, rows, self._tables(rows), self.split, limit, self.run, self._seen)
+        return left, right, values, self.space.measured(rows, rows)
+
+    def labels(self, groups: Groups) -> np.ndarray:
+        label = np.arange(len(self))
+        rows = groups.heads
+        for numbers in near_numbers(self.space, rows, self._tables(rows), self.split, self.run, self._seen):
+            left, right = np.divmod(numbers, len(self))
+            apart = label[left] != label[right]
+            left, right = np.divmod(check(self.space, np.unique(numbers[apart]), self.run)[0], len(self))
+            join_pairs(left, right, label)
+            if len(left):
+                label = roots(label)
+        return label
+
+    def audit(self, size: int, found: IsFound) -> Audit:
+        sample = self._sample(self.live, size)
+        left, right, _ = near_some(self.space, sample, self.live, self.run)
+        if self.split != ONE:
+            across = (left < self.split) & (right >= self.split)
+            left, right = left[across], right[across]
+        return Audit(len(sample), len(left), int(np.count_nonzero(found(left, right))))
+
+    def audit_nearest(self, size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit:
+        """How many of the k nearest of a sample of left items are among the pairs found, given by position."""
+        k = self.plan.nearest
+        others = self.live[self.split :]
+        sample = self._sample(self.live[: self.split], size)
+        far = np.full(len(self), np.nan)
+        far[sample] = reach(self.space, sample, others, k, self.run)
+        with np.errstate(invalid="ignore"):
+            near = values >= far[left] if self.space.alike else values <= far[left]
+        counts = np.bincount(left[near], minlength=len(self))[sample]
+        true = min(k, len(others))
+        return Audit(len(sample), len(sample) * true, int(np.minimum(counts, true).sum()), nearest=k)
+
+    def _sample(self, rows: np.ndarray, size: int) -> np.ndarray:
+        rng = np.random.default_rng(self.plan.seed)
+        return np.sort(rng.choice(rows, min(size, len(rows)), replace=False))
+
+    def explain(self, left: int, right: int) -> Explanation:
+        """Of codes: which bits are set."""
+        if not isinstance(self.space, BitSpace):
+            raise UsageError("vectors have no elements that could be shown; look at the rows themselves.")
+        bits = np.unpackbits(self.space.words[[left, right]].view(np.uint8), axis=1, bitorder="little")
+        return Explanation.of(*(np.flatnonzero(row).tolist() for row in bits))
+
+    def counts(self) -> dict[str, int]:
+        return {"items": len(self), "empty": 0, "skipped": self.skipped}
+
+
+def fit_for(side: Vectors | Bits, measure: str) -> Vectors | Bits:
+    """The side, if the measure can be taken of it; rows that have no angle are an error or left out."""
+    if isinstance(side, Bits) != (measure == "hamming"):
+        got = "bits" if isinstance(side, Bits) else "vectors"
+        of = "hamming" if got == "bits" else "cosine, cosine_similarity or euclidean"
+        raise UsageError(f"measure must be {of} for {got}; got {measure!r}.")
+    if isinstance(side, Bits) or measure == "euclidean":
+        return side
+    return side.without(zero_rows(side), "a zero vector has no direction")
+
+
+def zero_rows(vectors: Vectors) -> np.ndarray:
+    """The rows that are zero throughout."""
+    values = vectors.values
+    if vectors.sparse:
+        held = np.concatenate(([0], np.cumsum(values.data != 0)))
+        return np.flatnonzero(held[values.indptr[1:]] == held[values.indptr[:-1]])
+    parts = slices(len(vectors), max(1, BLOCK // max(1, vectors.dimensions)))
+    found = [part.start + np.flatnonzero(~values[part].any(axis=1)) for part in parts]
+    return np.concatenate([np.zeros(0, np.int64), *found])

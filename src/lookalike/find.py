@@ -42,9 +42,7 @@ DEFAULTS = {
 class Options(TypedDict, total=False):
     """What all four functions take: what similar means, what may be missed, and how to run."""
 
-    threshold: (
-        float | str | Fraction
-    )  # the least similarity, or the greatest distance; of sets 0.8 by default
+    threshold: float | str | Fraction  # the least similarity, or the greatest distance; of sets 0.8 by default
     measure: str  # "jaccard", "bag", "containment", "cosine" or "overlap" of sets; "edit" or "levenshtein" of texts;
     # "cosine" (an angle in degrees), "cosine_similarity" or "euclidean" of vectors; "hamming" of bits
     recall: float  # of a pair right at the threshold, 0.99 by default; 1.0 means exact
@@ -164,7 +162,9 @@ class Job:
         )
 
     def _audit_of(self, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit | None:
-        if self.nearest and self.audit_size and isinstance(self.search, VectorSearch):
+        if not self.audit_size:
+            return None
+        if self.nearest and isinstance(self.search, VectorSearch):
             return self.search.audit_nearest(self.audit_size, left, right, values)
         n = len(self.search)
         numbers = left * n + right  # ascending, since the pairs are in order

@@ -211,25 +211,29 @@ class VectorSpace(Space):
         return hashes
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        one, other = self.take(left), self.take(right)
+        one, other = (self.vectors.values[rows].astype(np.float64) for rows in (left, right))
         products = one @ other.T
         if self.vectors.sparse:
-            products, one, other = products.toarray(), abs(one).power(2).sum(axis=1), abs(other).power(2).sum(axis=1)
-        else:
-            one, other = (one * one).sum(axis=1), (other * other).sum(axis=1)
+            products = products.toarray()
+        squares, others = (np.asarray((side * side).sum(axis=1)) for side in (one, other))
         if self.measure == "euclidean":
-            distances: np.ndarray = np.sqrt(np.maximum(one[:, None] + other - 2 * products, 0))
+            products *= -2
+            products += squares[:, None]
+            products += others
+            distances: np.ndarray = np.sqrt(np.maximum(products, 0, out=products), out=products)
             return distances
         with np.errstate(invalid="ignore", divide="ignore"):
-            cosines = products / np.sqrt(one[:, None] * other)
-        angles: np.ndarray = np.degrees(np.arccos(np.clip(np.nan_to_num(cosines), -1, 1)))
+            products /= np.sqrt(squares)[:, None]
+            products /= np.sqrt(others)
+        np.clip(np.nan_to_num(products, copy=False), -1, 1, out=products)
+        angles: np.ndarray = np.degrees(np.arccos(products, out=products), out=products)
         return angles
 
     def family(self, hashes: int, seed: int, width: float) -> Functions:
         return RandomLines(width, hashes, seed) if self.measure == "euclidean" else Hyperplanes(hashes, seed)
 
     def take(self, rows: Any) -> Any:
-        return self.vectors.values[rows].astype(np.float64)
+        return Vectors(self.vectors.values[rows])
 
 
 class BitSpace(Space):

@@ -21,7 +21,7 @@ from lookalike.wording import counted, rounded
 METHODS = ("auto", "lsh", "exact", "brute")
 FUNCTIONS = {"cosine": "hyperplane", "cosine_similarity": "hyperplane", "euclidean": "line", "hamming": "bit"}
 FARTHEST = {"cosine": 180, "cosine_similarity": -1, "euclidean": 1e300, "hamming": 0}  # that there is, or may be
-SAMPLE = 1000  # items of each side whose distances are looked at
+SAMPLE = 800  # items of each side whose distances are looked at
 MOST_ROWS = 40
 MOST_FUNCTIONS = 4096
 MOST_TABLES = 512  # of a pigeonhole split
@@ -31,7 +31,8 @@ WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)  # of segments of a line, in thresholds
 PAIR, DIMENSION = 0.3, 0.022  # to compare two dense vectors, and for each of their dimensions
 HELD = 1.5  # for each component that a sparse vector holds
 WORD = 0.1  # for each 64 bits of a code
-SORT, GATHER, DRAW = 80.0, 1.5, 0.2  # an item: its key in a table, a dimension moved there, one times a function
+SORT, GATHER, DRAW = 200.0, 1.5, 0.28  # an item: its key in a table, a dimension moved there, one times a function
+IN_BUCKETS = 2.0  # times as much as in one large block
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Work:
     def cost(self, tables: int, functions: int, rate: float) -> float:
         """Of so many tables, with so many functions in all, a share `rate` of all pairs in a bucket of each."""
         each = tables * (SORT + self.move) + functions * self.draw
-        return self.items * each + tables * rate * self.pairs * self.pair
+        return self.items * each + tables * rate * self.pairs * self.pair * IN_BUCKETS
 
 
 def look_at(space: Space, rows: np.ndarray, split: int) -> Work:

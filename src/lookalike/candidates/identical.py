@@ -42,6 +42,10 @@ class Groups:
         `own` is the value of each head and an item identical to it. Pairs that are directed keep their direction, and
         identical items make a pair in both.
         """
+        if not self.identical and not directed and len(left) <= limit:
+            before = (left[:-1] < left[1:]) | ((left[:-1] == left[1:]) & (right[:-1] < right[1:]))
+            if before.all() and (left < right).all():  # they are in order already
+                return left, right, values
         items = np.argsort(self.first, kind="stable")
         items = items[np.searchsorted(self.first[items], 0) :]  # by group; those of no group come first
         starts = np.searchsorted(self.first[items], np.append(self.heads, len(self.first)))

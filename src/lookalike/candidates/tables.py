@@ -23,10 +23,11 @@ from lookalike.run import Run, slices
 from lookalike.spaces import Functions, Space
 
 SLICE = 1 << 12  # items hashed by one task
-FUNCTIONS = 64  # made at a time: enough for a processor, few enough for memory
+FUNCTIONS = 32  # made at a time: enough for a processor, few enough for memory
 SIDE = 2048  # items of a block
 REACH = 8192  # and the most that it is compared with by one task
 AREA = 1 << 24  # pairs of a task
+FRESH = 1 << 18  # pairs found that wait to be merged with those known, at least
 
 
 class Buckets(NamedTuple):
@@ -166,17 +167,36 @@ def near_pairs(
     for found in near_numbers(space, rows, tables, split, run, seen):
         fresh.append(found)
         waiting += len(found)
-        if waiting > len(known) + AREA // 16:
-            known, fresh, waiting = np.unique(np.concatenate((known, *fresh))), [], 0
+        if waiting > max(len(known) // 4, FRESH):
+            known, fresh, waiting = merge(known, fresh), [], 0
             if len(known) > limit:
                 known = check(space, known, run)[0]
                 if len(known) > limit:
                     raise too_many(len(known), limit)
-    numbers, values = check(space, np.unique(np.concatenate((known, *fresh))), run)
+    numbers, values = check(space, merge(known, fresh), run)
     if len(numbers) > limit:
         raise too_many(len(numbers), limit)
     left, right = np.divmod(numbers, len(space))
     return left, right, values
+
+
+def merge(known: np.ndarray, fresh: list[np.ndarray]) -> np.ndarray:
+    """All different numbers, ascending; those known are so already."""
+    some = distinct(fresh)
+    places = np.searchsorted(known, some)
+    new = np.ones(len(some), np.bool_)
+    inside = places < len(known)
+    new[inside] = known[places[inside]] != some[inside]
+    return np.insert(known, places[new], some[new])
+
+
+def distinct(parts: list[np.ndarray]) -> np.ndarray:
+    """The different numbers of all parts, ascending."""
+    every = np.concatenate([np.empty(0, np.int64), *parts])
+    every.sort()
+    new = np.ones(len(every), np.bool_)
+    np.not_equal(every[1:], every[:-1], out=new[1:])
+    return every[new]
 
 
 def check(space: Space, numbers: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +226,7 @@ def near_some(space: Space, some: np.ndarray, rows: np.ndarray, run: Run) -> tup
         for one in run.map(lambda block: space.near(order, np.array([block])), blocks):
             found.append(one)
             tick(1)
-    numbers = np.unique(np.concatenate(found))
+    numbers = distinct(found)
     left, right = np.divmod(numbers, len(space))
     numbers, values = check(space, numbers[left != right], run)
     return *np.divmod(numbers, len(space)), values

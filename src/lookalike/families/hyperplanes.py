@@ -8,7 +8,7 @@ import numpy as np
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
 from lookalike.families.base import Family
 from lookalike.families.draws import gaussians, signs
-from lookalike.families.projections import along, as_rows, of_size_one
+from lookalike.families.projections import along, as_directions, of_size_one
 from lookalike.pairwise import as_matrix, finite
 
 VECTORS: dict[str, Any] = {"gaussian": gaussians, "signs": signs}
@@ -71,7 +71,7 @@ class Hyperplanes(Family):
         Items are the rows of a matrix, which may be a sparse one of SciPy's. A zero vector, which is on no side of
         anything, is an error.
         """
-        rows = of_size_one(as_rows(items))
+        rows = as_directions(items)
         above: np.ndarray = along(rows, self.normals(rows.shape[1])) >= 0
         return above.view(np.uint8)
 

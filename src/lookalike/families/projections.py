@@ -17,8 +17,8 @@ def is_sparse(items: Any) -> bool:
 
 def as_rows(items: Any) -> Any:
     """Items as a matrix of finite numbers in double precision, dense or in rows (CSR)."""
-    if isinstance(items, Vectors):
-        items = items.values
+    if isinstance(items, Vectors):  # which are finite
+        return items.values.astype(np.float64)
     if is_sparse(items):
         return Vectors.of(items).values.astype(np.float64)
     matrix = as_matrix(items)
@@ -35,14 +35,23 @@ def along(rows: Any, directions: np.ndarray) -> np.ndarray:
     return products
 
 
-def of_size_one(rows: Any) -> Any:
-    """Rows times powers of two, which round nothing, such that no dot product of them overflows."""
+def as_directions(items: Any) -> Any:
+    """The same, of a size at which no dot product overflows; a zero vector is an error."""
+    rows = as_rows(items)
+    small = isinstance(items, Vectors) and items.values.dtype == np.float32  # whatever they are multiplied with
+    return of_size_one(rows, small)
+
+
+def of_size_one(rows: Any, small: bool = False) -> Any:
+    """Rows times powers of two, which round nothing, such that no dot product of them overflows, as of small ones."""
     if is_sparse(rows):
         most = abs(rows).max(axis=1).toarray().ravel() if rows.shape[1] else np.zeros(rows.shape[0])
     else:
-        most = np.abs(rows).max(axis=1, initial=0)
+        most = rows.any(axis=1) if small else np.abs(rows).max(axis=1, initial=0)
     if not most.all():
         raise DataError(f"a zero vector has no direction; row {np.argmin(most)} is one.")
+    if small:
+        return rows
     _, exponents = np.frexp(most)
     if not is_sparse(rows):
         return np.ldexp(rows, -exponents[:, None])

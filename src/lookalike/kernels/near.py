@@ -6,6 +6,7 @@ beyond the bound: dense vectors are compared in single precision, with room for 
 """
 
 import numpy as np
+from numba import njit
 
 from lookalike.kernels.hashing import fused_kernel, kernel
 
@@ -13,6 +14,7 @@ ROWS = 4  # of a block that are multiplied at a time, by
 STEP = 4  # dimensions at a time
 TILE = 512  # of the columns they are multiplied with: what is summed up stays in the first cache
 LANES = 16  # numbers in a vector register
+SMALL = 40  # items of a block that is compared row by row, which takes less preparation
 
 
 @fused_kernel
@@ -28,7 +30,7 @@ def near_vectors(values, centre, scales, halves, order, rectangles, bounds):
     longest = 0
     for r in range(len(rectangles)):
         longest = max(longest, rectangles[r, 1] - rectangles[r, 0])
-    block = np.zeros((longest + ROWS, width), np.float32)
+    block = np.zeros((max(longest, 2 * SMALL) + ROWS, -(-dimensions // LANES) * LANES), np.float32)
     others = np.zeros((LANES, width), np.float32)
     columns = np.zeros((width, tile), np.float32)
     starts = np.zeros(tile, np.float32)
@@ -38,6 +40,24 @@ def near_vectors(values, centre, scales, halves, order, rectangles, bounds):
     for r in range(len(rectangles)):
         a0, a1, b0, b1 = rectangles[r]
         _gather(values, centre, scales, order, a0, a1, block)
+        if a1 - a0 <= SMALL and b1 - b0 <= SMALL:
+            base = 0
+            if a0 != b0:
+                base = a1 - a0
+                _gather(values, centre, scales, order, b0, b1, block[base:])
+            for i in range(a0, a1):
+                item = order[i]
+                least = bounds[item] + halves[item]
+                for j in range(i + 1 if a0 == b0 else b0, b1, ROWS):
+                    near = _four(block, i - a0, base + j - b0)
+                    for k in range(min(ROWS, b1 - j)):
+                        other = order[j + k]
+                        if near[k] - halves[other] >= least:
+                            if n == len(out):
+                                out = _longer(out, n + 1)
+                            out[n] = min(item, other) * items + max(item, other)
+                            n += 1
+            continue
         for c0 in range(b0, b1, tile):
             c1 = min(c0 + tile, b1)
             for j in range(c0, c1, LANES):
@@ -69,7 +89,21 @@ def near_vectors(values, centre, scales, halves, order, rectangles, bounds):
                             other = order[c0 + first + j]
                             out[n] = min(item, other) * items + max(item, other)
                             n += 1
-    return out[:n]
+    return out[:n].copy()
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+def _four(block, i, j):
+    """The products of one row with the four from j on, summed in any order."""
+    a, b, c, d, e = block[i], block[j], block[j + 1], block[j + 2], block[j + 3]
+    p = q = r = s = np.float32(0)
+    for at in range(len(a)):
+        x = a[at]
+        p += x * b[at]
+        q += x * c[at]
+        r += x * d[at]
+        s += x * e[at]
+    return p, q, r, s
 
 
 @fused_kernel
@@ -133,7 +167,7 @@ def near_sparse(indptr, indices, data, dimensions, scales, halves, order, rectan
                     n += 1
             for at in range(indptr[item], indptr[item + 1]):
                 spread[indices[at]] = 0
-    return out[:n]
+    return out[:n].copy()
 
 
 @kernel
@@ -165,7 +199,7 @@ def near_bits(words, order, rectangles, bounds):
                         other = order[c0 + first + j]
                         out[n] = min(item, other) * items + max(item, other)
                         n += 1
-    return out[:n]
+    return out[:n].copy()
 
 
 @kernel

@@ -14,6 +14,8 @@ _HOMES = {
     "Source": "lookalike.read",
     "Shingles": "lookalike.shingles",
     "Sets": "lookalike.data",
+    "Vectors": "lookalike.data",
+    "Bits": "lookalike.data",
     "measures": "lookalike",
     "families": "lookalike",
     "exact": "lookalike",
@@ -33,7 +35,7 @@ __all__ = list(_HOMES)
 if TYPE_CHECKING:
     from lookalike import entities, exact, families, measures
     from lookalike.amplify import And, Or, choose_bands
-    from lookalike.data import Sets
+    from lookalike.data import Bits, Sets, Vectors
     from lookalike.errors import LookalikeError
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs
     from lookalike.read import Source

@@ -117,10 +117,10 @@ def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
 
 
 def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan) -> Columns:
-    """The columns of prepared texts. Repeats do not matter to the sketch of a set; a bag's copies are made distinct."""
+    """The columns of prepared texts. Repeats do not matter to minhashes of a set; a bag's copies are made distinct."""
     indptr, elements = shingles.hashes(texts)
-    if shingles.bag:
-        indptr, elements = sort_rows(indptr, elements, True)
+    if shingles.bag or plan.sketch == "simhash":
+        indptr, elements = sort_rows(indptr, elements, shingles.bag)
     content, starts, stops = text_bounds(texts)
     return np.diff(indptr), stops - starts, hash_contents(content, starts, stops), band_keys(plan, indptr, elements)
 
@@ -156,7 +156,7 @@ def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarra
     if plan.bands is None:
         return np.empty((len(indptr) - 1, 0), np.uint64)
     bands, rows, _ = plan.bands
-    keys: np.ndarray = fold_bands(plan.family(bands * rows).sketch(indptr, elements), bands, rows)
+    keys: np.ndarray = fold_bands(plan.functions(bands * rows).sketch(indptr, elements), bands, rows)
     return keys
 
 

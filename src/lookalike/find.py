@@ -34,6 +34,7 @@ DEFAULTS = {
     "recall": 0.99,
     "method": "auto",
     "shingles": "char:9",
+    "sketch": "minhash",
     "seed": 1,
     "audit": 0,
 }
@@ -50,6 +51,7 @@ class Options(TypedDict, total=False):
     filter: str  # of an exact join, the last to be used: "length", "prefix", "position" or "suffix", the default
     order: Sequence[Any]  # of the elements of sets, for an exact join; rarest first by default
     shingles: Shingles | str  # how texts become sets, "char:9" by default
+    sketch: str  # what is banded: "minhash", the default, or "simhash"
     seed: int
     audit: int  # items to sample for measuring the recall; 0, the default, for none
     threads: int  # all cores by default
@@ -125,7 +127,7 @@ class Job:
         taken = take_sides(sides, settings["measure"], self.run)
         self.search: Search
         if isinstance(taken[0], Vectors | Bits):
-            for name in ("filter", "order", "shingles"):
+            for name in ("filter", "order", "shingles", "sketch"):
                 if name in options:
                     raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
             self.search = VectorSearch(taken, settings, self.run, self.k)

@@ -12,7 +12,7 @@ from lookalike.amplify import And, Bands, Or, bands_for, fitting_bands
 from lookalike.candidates.exact import STAGES, Ranks, element_ranks, estimate_work
 from lookalike.data import Sets
 from lookalike.errors import UsageError, choice, fraction, whole
-from lookalike.families import Family, MinHash
+from lookalike.families import Family, MinHash, SimHash
 from lookalike.families.base import as_keys
 from lookalike.kernels.bounds import CONTAINMENT, COSINE, GRAMS, JACCARD, OVERLAP
 from lookalike.kernels.sketch import count_agreements
@@ -20,7 +20,8 @@ from lookalike.measures import LARGEST, MEASURES, exact_fraction
 from lookalike.wording import counted, rounded
 
 METHODS = ("auto", "lsh", "exact")
-FAMILIES = {"jaccard": MinHash, "bag_jaccard": MinHash}  # of a measure
+SKETCHES = {"minhash": MinHash, "simhash": SimHash}  # the families that are banded
+BANDED = ("jaccard", "bag_jaccard")  # the measures that they find
 NAMES = {"bag": "bag_jaccard", "cosine": "set_cosine"}  # what measures of sets are also called
 EDITS = {"edit": "indel", "levenshtein": "levenshtein"}  # what each may do
 KINDS = {  # of what is joined exactly
@@ -39,6 +40,7 @@ SAMPLE_ELEMENTS = 200_000  # of sets that are joined to see what a join would ta
 
 # What a step costs, in nanoseconds on one core; only their ratios matter, and those are much the same anywhere.
 DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # of bands
+SIGN = 0.45  # of an element and a function of simhash
 MAKE, INDEX, TOKEN, WALK, COMPARE = 60.0, 80.0, 50.0, 15.0, 100.0  # of an exact join, single-threaded steps twice
 MOST_LISTED = 5_000_000  # pairs that are listed only to make clusters of them
 
@@ -58,6 +60,7 @@ class Plan:
     items: int = 0  # about how many there are
     candidates: float = 0.0  # about how many pairs will be compared
     reason: str = ""  # why this method was chosen, if there was a choice
+    sketch: str = "minhash"  # what is banded, or "simhash"
 
     @property
     def recall(self) -> float:
@@ -79,9 +82,17 @@ class Plan:
         """The kind of similarity of sets, and its p and q: see `kernels.bounds`."""
         return KINDS[self.measure], *self.threshold.as_integer_ratio()
 
-    def family(self, hashes: int) -> MinHash:
-        """So many functions of the measure's family."""
-        return FAMILIES[self.measure](hashes, self.seed)
+    def functions(self, hashes: int) -> MinHash | SimHash:
+        """So many functions of the sketch's family."""
+        return MinHash(hashes, self.seed) if self.sketch == "minhash" else SimHash(hashes, self.seed)
+
+    @property
+    def chance(self) -> float:
+        """The probability that one function agrees on a pair right at the threshold; of simhash it may be more."""
+        functions = self.functions(1)
+        if isinstance(functions, SimHash):
+            return functions.chance_of_jaccard(float(self.threshold))
+        return functions.chance(float(self.threshold))
 
     def lines(self) -> list[str]:
         """The plan in two or three lines for people to read."""
@@ -94,7 +105,7 @@ class Plan:
             how = "grams" if self.measure in EDITS else ways.get(self.filter, "prefix index with positions and lengths")
             return [f"plan: {aim}, exact: {how}, every pair is found", *self._reasons()]
         bands, rows, recall = self.bands
-        width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, 'minhash', 'es')})"
+        width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, self.sketch, 'es')})"
         return [
             f"plan: {aim}, by {width}",
             f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely;"
@@ -114,6 +125,7 @@ class Plan:
             "items": self.what,
             "seed": str(self.seed),
             "method": self.method if self.bands is None else f"lsh {self.bands.bands}x{self.bands.rows}",
+            **({"sketch": self.sketch} if self.sketch != "minhash" else {}),
         }
 
 
@@ -126,6 +138,7 @@ def make_plan(
     seed: int = 1,
     what: str = "sets",
     filter: str | None = None,
+    sketch: str = "minhash",
 ) -> Plan:
     """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
     measure = NAMES.get(measure, measure)
@@ -133,19 +146,22 @@ def make_plan(
         choice("measure", measure, ("jaccard", "bag", "containment", "cosine", "overlap", "edit", "levenshtein"))
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
-    plan = Plan("exact", measure, parse_threshold(measure, threshold), seed, what, wanted=recall)
+    choice("sketch", sketch, SKETCHES)
+    plan = Plan("exact", measure, parse_threshold(measure, threshold), seed, what, wanted=recall, sketch=sketch)
     if filter is not None:
         plan = replace(plan, filter=choice("filter", filter, STAGES))
         if method == "lsh":
             raise UsageError("filter is for method 'exact'; got 'lsh'.")
         return plan
-    if measure not in FAMILIES:
+    if measure not in BANDED:
+        if sketch != "minhash":
+            raise UsageError(f"sketch {sketch!r} is for Jaccard similarity; {measure!r} is joined exactly.")
         if method == "lsh":
             raise UsageError(
                 f"method must be 'exact' or 'auto' for measure {measure!r}, which has no family; got 'lsh'."
             )
         return plan
-    single = bands_for(plan.family(1).chance(float(plan.threshold)), 1, min(recall, 1 - 1e-15))
+    single = bands_for(plan.chance, 1, min(recall, 1 - 1e-15))
     if method == "exact" or (method == "auto" and (recall == 1 or single.hashes > MOST_HASHES)):
         return plan
     if recall == 1:
@@ -153,7 +169,7 @@ def make_plan(
     if single.hashes > MOST_HASHES:
         raise UsageError(
             f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(plan.threshold):g} takes "
-            f"{single.hashes:,} minhashes, more than {MOST_HASHES}. Use method 'exact'."
+            f"{single.hashes:,} {sketch}es, more than {MOST_HASHES}. Use method 'exact'."
         )
     return replace(plan, method=method, bands=single)
 
@@ -183,9 +199,9 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Ranks | None = None, listin
         return replace(plan, items=items)
     live = sample.take(np.flatnonzero(sample.sizes))
     size = float(live.sizes.mean()) if len(live) else 1.0
-    family = plan.family(SAMPLE_HASHES)
+    family = plan.functions(SAMPLE_HASHES)
     few = live.take(np.arange(min(len(live), SAMPLE)))
-    found = cheapest_bands(family, family.chance(float(plan.threshold)), plan.wanted, few, items, size)
+    found = cheapest_bands(family, plan.chance, plan.wanted, few, items, size)
     banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
     if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little of all its pairs
         return banded
@@ -201,6 +217,11 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Ranks | None = None, listin
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared)
         return replace(exact, reason=f"{cost / 1e9:.2g} {costs}")
     return replace(banded, reason=f"{cost / 1e9:.2g} {costs}")
+
+
+def filling(bins: int) -> float:
+    """How many draws fill so many bins, about."""
+    return bins * (1 + math.log(bins))
 
 
 class Choice(NamedTuple):
@@ -228,8 +249,8 @@ def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, it
         if bands.bands == 1 and chance < 1 and 2 * bands.rows <= most:  # a lone band of a sketch finds a little less
             bands = Bands(2, bands.rows, (And(bands.rows) >> Or(2))(chance))
         rate = float(agreements @ bands.curve(shares)) / max(1, agreements.sum())
-        draws = items * (size + bands.hashes * (1 + math.log(bands.hashes)))
-        cost = DRAW * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)
+        draws = size * bands.hashes * SIGN if isinstance(family, SimHash) else DRAW * (size + filling(bands.hashes))
+        cost = items * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)
         if best is None or cost < best.cost:
             best = Choice(bands, cost, pairs * rate)
     if best is None:

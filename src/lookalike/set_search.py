@@ -62,6 +62,7 @@ class SetSearch(Search):
             method=settings["method"],
             seed=settings["seed"],
             what="sets" if sets else "texts" if measure in EDITS else str(shingles),
+            sketch=settings["sketch"],
             filter=settings.get("filter") or (None if self.order is None else "suffix"),
         )
         planner = partial(fit, plan, listing=listing)

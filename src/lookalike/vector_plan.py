@@ -42,13 +42,16 @@ class VectorPlan(Plan):
     width: float = 0.0  # of the segments of lines
     parts: int = 0  # of codes
     nearest: int = 0  # of each item of the first collection, how many are wanted; 0 for all
+    bounded: bool = True  # whether the threshold bounds what is found
 
     def lines(self) -> list[str]:
         """The plan in two or three lines for people to read."""
         sign = ">=" if self.kind == "similarity" else "<="
         unit = {"cosine": " degrees", "hamming": " bits"}.get(self.measure, "")
         aim = f"{self.measure} {sign} {float(self.threshold):g}{unit} of {self.what}"
-        if self.nearest:
+        if not self.bounded:
+            aim = f"the {self.nearest:,} nearest by {self.measure} of {self.what}"
+        elif self.nearest:
             aim = f"the {self.nearest:,} nearest with {aim}"
         if self.method == "brute":
             return [f"plan: {aim}, exact: all pairs are compared", *self._reasons()]
@@ -209,6 +212,14 @@ def _banded(plan: VectorPlan, space: Space, work: Work) -> Iterator[tuple[float,
             yield work.cost(bands.bands, bands.hashes, rate), found
 
 
+def all_agree(length: int, distance: np.ndarray, bits: int) -> np.ndarray:
+    """The probability that codes of some length which differ in so many places agree in `bits` random ones of them."""
+    agree = np.ones(len(distance))
+    for drawn in range(bits):
+        agree *= np.maximum(length - distance - drawn, 0) / (length - drawn)
+    return agree
+
+
 def _splits(plan: VectorPlan, space: BitSpace, work: Work) -> Iterator[tuple[float, VectorPlan]]:
     """What each number of parts costs, of which all but as many as the threshold must agree."""
     distance = int(plan.threshold)
@@ -217,6 +228,6 @@ def _splits(plan: VectorPlan, space: BitSpace, work: Work) -> Iterator[tuple[flo
         if tables > MOST_TABLES:
             return
         bits = round(space.dimensions * (parts - distance) / parts)
-        rate = float(np.mean((1 - work.distances / space.dimensions) ** bits)) if len(work.distances) else 0.0
+        rate = float(np.mean(all_agree(space.dimensions, work.distances, bits))) if len(work.distances) else 0.0
         found = replace(plan, method="pigeonhole", parts=parts, candidates=tables * rate * work.pairs)
         yield work.cost(tables, tables, rate), found

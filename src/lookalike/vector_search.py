@@ -76,7 +76,7 @@ class VectorSearch(Search):
         """Look as far as nine of ten items of a sample must; by brute force as far as each must."""
         left, right = self.live[: self.split], self.live[self.split :]
         if not len(left) or not len(right):
-            return replace(plan, method="brute")
+            return replace(plan, method="brute", bounded=False)
         rng = np.random.default_rng(0)
         few = min(len(left), max(20, min(200, LOOKS // len(right))))
         far = reach(self.space, np.sort(rng.permutation(left)[:few]), right, plan.nearest, self.run)
@@ -88,6 +88,7 @@ class VectorSearch(Search):
             bounds = np.full(len(self.space), threshold)
             bounds[left] = reach(self.space, left, some, plan.nearest, self.run)
             self.space.look(bounds)
+            plan = replace(plan, bounded=False)
         return plan
 
     def _tables(self, rows: np.ndarray) -> Tables | None:

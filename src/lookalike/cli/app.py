@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lookalike.cli.job import Job
 
 app = typer.Typer(
-    help="Find similar documents in collections too large to compare pair by pair.",
+    help="Find similar documents, sets or vectors in collections too large to compare pair by pair.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -41,6 +41,25 @@ Filter = Annotated[
         help="Join exactly with these filters: length, prefix, position or suffix, each with those before it."
     ),
 ]
+OfVectors = Annotated[
+    str,
+    typer.Option("--measure", "-m", help="cosine (an angle), cosine_similarity, euclidean, or hamming of bit codes."),
+]
+Farthest = Annotated[
+    str | None,
+    typer.Option("--threshold", "-t", help="Greatest distance (of cosine in degrees), or least cosine_similarity."),
+]
+FormatOfVectors = Annotated[
+    str | None, typer.Option(help="npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv or pictures.")
+]
+MethodOfVectors = Annotated[str, typer.Option(help="auto, lsh, exact or brute.")]
+AuditOfVectors = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N vectors.")]
+VectorColumn = Annotated[
+    str | None, typer.Option("--vector", help="The column, or the array of a .npz, of the vectors.")
+]
+Against = Annotated[str | None, typer.Option(metavar="BASE", help="Match the vectors with those of this input.")]
+Top = Annotated[int | None, typer.Option(metavar="K", help="With --against: the K nearest of each.")]
+Result = Annotated[str, typer.Option(help="pairs, clusters, or dropped: what to drop so that no near ones are left.")]
 Rows = Annotated[str | None, typer.Option(help="The columns of a table: SET,ELEMENT or SET,ELEMENT,COUNT.")]
 Separator = Annotated[
     str | None, typer.Option(help="What stands between elements: by default white space, commas or semicolons.")
@@ -48,6 +67,7 @@ Separator = Annotated[
 Shingle = Annotated[str, typer.Option("--shingle", "-s", help="What is compared: char:9, word:5, stop:3.")]
 Recall = Annotated[float, typer.Option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
 Method = Annotated[str, typer.Option(help="auto, lsh or exact.")]
+Sketch = Annotated[str, typer.Option(help="What is banded: minhash or simhash.")]
 Out = Annotated[
     str,
     typer.Option("--out", "-o", help="A .parquet, .arrow, .jsonl or .csv file; - prints JSON lines."),
@@ -82,6 +102,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "format": (Format, None),
     "on_error": (OnError, "fail"),
     "method": (Method, "auto"),
+    "sketch": (Sketch, "minhash"),
     "lowercase": (Lowercase, False),
     "space": (Space, "collapse"),
     "form": (Form, "nfc"),
@@ -100,9 +121,24 @@ ON_SETS: dict[str, tuple[Any, Any]] = {
     "rows": (Rows, None),
     "separator": (Separator, None),
     "format": (FormatOfSets, None),
-    **{name: SHARED[name] for name in ("on_error", "method")},
+    **{name: SHARED[name] for name in ("on_error", "method", "sketch")},
     "filter": (Filter, None),
     "audit": (AuditOfSets, 0),
+    **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
+}
+
+
+# And of the command on vectors.
+ON_VECTORS: dict[str, tuple[Any, Any]] = {
+    "measure": (OfVectors, "cosine"),
+    "threshold": (Farthest, None),
+    **{name: SHARED[name] for name in ("recall", "out")},
+    "vector": (VectorColumn, None),
+    "id": SHARED["id"],
+    "format": (FormatOfVectors, None),
+    "on_error": SHARED["on_error"],
+    "method": (MethodOfVectors, "auto"),
+    "audit": (AuditOfVectors, 0),
     **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
 }
 
@@ -177,6 +213,26 @@ def sets(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None:
     from lookalike.find import find_pairs
 
     job.finish(find_pairs(job.sets(inputs), max_pairs=max_pairs, **job.options))
+
+
+@on_documents(
+    "lookalike vectors embeddings.npy -t 20 -o pairs.parquet",
+    "lookalike vectors embeddings.parquet --measure cosine_similarity -t 0.9 --audit 1000 -o pairs.csv",
+    "lookalike vectors queries.npy --against base.npy --top 10 --measure euclidean",
+    "lookalike vectors codes.npy --measure hamming -t 3 --result clusters",
+    "lookalike vectors photos/ --measure hamming -t 6",
+    options=ON_VECTORS,
+)
+def vectors(
+    job: "Job",
+    inputs: Inputs,
+    against: Against = None,
+    top: Top = None,
+    result: Result = "pairs",
+    max_pairs: MaxPairs = 100_000_000,
+) -> None:
+    """List all pairs of near vectors: embeddings, rows of numbers, bit codes, pictures."""
+    job.vectors(inputs, against, top, result, max_pairs)
 
 
 @on_documents(

@@ -11,15 +11,17 @@ import pyarrow.compute as pc
 
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, summary
-from lookalike.data import Sets
-from lookalike.errors import DataError, UsageError
-from lookalike.find import dedup
+from lookalike.data import Bits, Sets, Vectors
+from lookalike.errors import DataError, UsageError, choice
+from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 from lookalike.kernels import is_compiled
 from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Tick
 from lookalike.set_files import SetSource
 from lookalike.shingles import Shingles
+from lookalike.spaces import MEASURES_OF_VECTORS
+from lookalike.vector_files import VectorSource
 from lookalike.write import check_output, write_lines, write_tables, writing
 
 
@@ -31,7 +33,7 @@ class Job:
         self.out: str = given["out"]
         check_output(self.out)
         self.run = TerminalRun(given["threads"], given["quiet"])
-        names = ("measure", "threshold", "recall", "method", "filter", "audit", "seed")
+        names = ("measure", "threshold", "recall", "method", "filter", "sketch", "audit", "seed")
         chosen = {name: given[name] for name in names if given.get(name) is not None}
         self.options: dict[str, Any] = {"run": self.run, **chosen}
         if "shingle" in given:
@@ -57,7 +59,32 @@ class Job:
         self.skipped = source.skipped
         return replace(sets, ids=ids)
 
-    def finish(self, result: Pairs | Clusters) -> None:
+    def vectors(self, inputs: list[str], against: str | None, top: int | None, result: str, max_pairs: int) -> None:
+        """Near vectors of the inputs, or between them and those of `against`."""
+        choice("result", result, ("pairs", "clusters", "dropped"))
+        if against is None and top is not None:
+            raise UsageError("--top is for the nearest of another input: name it with --against.")
+        if against is not None and result != "pairs":
+            raise UsageError(f"--against gives pairs; got --result {result!r}.")
+        options = self.options
+        if against is not None:
+            sides = (self._read_vectors(inputs), self._read_vectors([against]))
+            self.finish(find_matches(*sides, k=top, max_pairs=max_pairs, **options))
+        elif result == "pairs":
+            self.finish(find_pairs(self._read_vectors(inputs), max_pairs=max_pairs, **options))
+        else:
+            group = find_clusters if result == "clusters" else dedup
+            self.finish(group(self._read_vectors(inputs), **options))
+
+    def _read_vectors(self, inputs: list[str]) -> Vectors | Bits:
+        given = self.given
+        measure = choice("measure", given["measure"], MEASURES_OF_VECTORS)
+        names = ("vector", "id", "format", "on_error")
+        bits, directions = measure == "hamming", measure.startswith("cosine")
+        named = {name: given[name] for name in names}
+        return VectorSource(inputs, bits=bits, directions=directions, **named).read(self.run)
+
+    def finish(self, result: Pairs | Clusters | Dedup) -> None:
         """Write a result's table and say what was found."""
         with self.run.stage("write"):
             write_tables([result.to_arrow()], self.out, _settings(result))
@@ -80,7 +107,9 @@ class Job:
         self._report(result)
 
     def _report(self, result: Pairs | Clusters | Dedup) -> None:
-        for line in summary(result, "set" if "rows" in self.given else "document", self.skipped):
+        kinds = {"rows": "set", "vector": "code" if self.given["measure"] == "hamming" else "vector"}
+        item = next((kind for option, kind in kinds.items() if option in self.given), "document")
+        for line in summary(result, item, self.skipped):
             self.run.say(line)
 
 

@@ -52,24 +52,23 @@ def summary(result: Pairs | Clusters | Dedup, item: str = "document", skipped: i
     stats = {**result.stats, "skipped": result.stats["skipped"] + skipped}
     left_out = {name: stats[name] for name in ("identical", "empty", "skipped") if stats[name]}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items())
-    lines = [
-        f"read: {counted(stats['items'], item)}{f' ({notes})' if notes else ''}, "
-        f"{counted(stats['shingles'], 'element' if item == 'set' else 'shingle')}"
-    ]
+    lines = [f"read: {counted(stats['items'], item)}{f' ({notes})' if notes else ''}"]
+    if "shingles" in stats:
+        lines[0] += f", {counted(stats['shingles'], 'element' if item == 'set' else 'shingle')}"
     if isinstance(result, Pairs):
         compared = counted(stats["candidates"], "candidate")
         lines.append(f"found: {counted(len(result), 'pair')}, all verified, among {compared}")
     elif isinstance(result, Clusters):
-        documents = counted(len(result.to_arrow()), "document")
-        lines.append(f"found: {counted(len(result), 'cluster')} of {documents}")
+        grouped = counted(len(result.to_arrow()), item)
+        lines.append(f"found: {counted(len(result), 'cluster')} of {grouped}")
     else:
-        drop, kept = counted(stats["dropped"], "document"), f"{stats['kept']:,}"
+        drop, kept = counted(stats["dropped"], item), f"{stats['kept']:,}"
         lines.append(f"found: {drop} to drop, each similar to one of the {kept} kept")
     if result.plan is not None and not stats["crowded"]:
         lines[-1] += f"; expected recall at the threshold {result.plan.recall:.4f}"
     if stats["crowded"]:
         lines.append(
-            f"note: {counted(stats['crowded'], 'document')} among very many nearly similar ones, compared with "
+            f"note: {counted(stats['crowded'], item)} among very many nearly similar ones, compared with "
             "a part of those: there more may be missed"
         )
     if result.audit is not None:

@@ -578,3 +578,35 @@ def at_least(distribution, bounds):
     """The probability of a number of at least each of the bounds."""
     totals, below = list(distribution), [0.0, *accumulate(distribution.values())]
     return [1 - below[bisect_left(totals, bound)] for bound in bounds]
+
+
+# --- near vectors ---
+
+
+def pairs_in(order, rectangles):
+    """The pairs of items in some blocks, the item of the rows first; all of a block with itself just once."""
+    for a0, a1, b0, b1 in rectangles:
+        yield from ((order[i], order[j]) for i in range(a0, a1) for j in range(i + 1 if a0 == b0 else b0, b1))
+
+
+def near_products(rows, halves, order, rectangles, bounds):
+    """The numbers of the pairs with x.y - halves[x] - halves[y] >= bounds[x], in order."""
+    near = [
+        (min(x, y), max(x, y))
+        for x, y in pairs_in(order, rectangles)
+        if sum(map(mul, rows[x], rows[y])) - halves[x] - halves[y] >= bounds[x]
+    ]
+    return sorted(left * len(rows) + right for left, right in near)
+
+
+def near_codes(codes, order, rectangles, bounds):
+    """The numbers of the pairs of integers that differ in no more than bounds[x] bits, in order."""
+    near = [
+        (min(x, y), max(x, y)) for x, y in pairs_in(order, rectangles) if (codes[x] ^ codes[y]).bit_count() <= bounds[x]
+    ]
+    return sorted(left * len(codes) + right for left, right in near)
+
+
+def first_k(values, k, farthest):
+    """[(place, value)] of the k least values that are at most `farthest`; of equal ones those that come first."""
+    return sorted(((at, v) for at, v in enumerate(values) if v <= farthest), key=lambda one: (one[1], one[0]))[:k]

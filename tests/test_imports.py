@@ -19,9 +19,9 @@ MODULES_IN_ORDER = """
     vector_tables vector_files stop_words shingles pairwise measures exact entities mapreduce families.base
     families.draws families.minhash families.simhash families.projections families.hyperplanes families.lines
     families.bits families.squares families.fields families candidates candidates.banding candidates.exact amplify
-    plan collection spaces vector_plan candidates.identical candidates.probing candidates.strings candidates.tables
-    verify audit cluster search items set_search nearest vector_search find write plots cli.progress cli.job
-    cli.curves cli.demo cli.app cli __main__
+    plan collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
+    candidates.strings verify audit cluster search items set_search vector_search find write plots cli.progress
+    cli.job cli.curves cli.demo cli.app cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

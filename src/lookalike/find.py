@@ -52,6 +52,7 @@ class Options(TypedDict, total=False):
     order: Sequence[Any]  # of the elements of sets, for an exact join; rarest first by default
     shingles: Shingles | str  # how texts become sets, "char:9" by default
     sketch: str  # what is banded: "minhash", the default, or "simhash"
+    probes: int  # of vectors: how many further buckets of a table to look into; by default as many as pays
     seed: int
     audit: int  # items to sample for measuring the recall; 0, the default, for none
     threads: int  # all cores by default
@@ -125,6 +126,8 @@ class Job:
         if not isinstance(settings["shingles"], Shingles):
             settings["shingles"] = Shingles.parse(settings["shingles"])
         taken = take_sides(sides, settings["measure"], self.run)
+        if "probes" in options and not isinstance(taken[0], Vectors | Bits):
+            raise UsageError("probes are for vectors, not for sets or texts.")
         self.search: Search
         if isinstance(taken[0], Vectors | Bits):
             for name in ("filter", "order", "shingles", "sketch"):
@@ -145,7 +148,8 @@ class Job:
         with self.run.stage("order"):
             limits = (search.split, self.max_pairs, self.plan.directed)
             left, right, values = groups.spread(left, right, values, own, *limits)
-            audit = self._audit_of(left, right, values)
+        audit = self._audit_of(left, right, values)
+        with self.run.stage("order"):
             if self.k is not None:
                 best = first_k(left, right, values, self.k, self.plan.kind == "similarity")
                 left, right, values = left[best], right[best], values[best]

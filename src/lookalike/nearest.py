@@ -1,41 +1,52 @@
-"""The k nearest: how far an item's k-th neighbour is, and which of the pairs found are of its first k."""
+"""The k nearest: exactly, block by block, and which of the pairs found are of an item's first k."""
 
 import numpy as np
 
+from lookalike.candidates.tables import near_some
 from lookalike.run import Run, slices
 from lookalike.spaces import Space
 
-ROWS, COLUMNS = 256, 1 << 14  # of distances that are looked at at a time
+ROWS = 4096  # items whose neighbours are looked for at a time
+FEW, LOOK = 2048, 256  # items of which all distances are looked at, and from how many at a time
+SHARE = 16  # of more, one in so many tells how far to look
+
+
+def nearest(
+    space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The k of `right` that are nearest to each of `left`, or all if there are fewer: (left, right, values), best first."""
+    found = [(left[:0], right[:0], space.measured(left[:0], right[:0]))]
+    for part in slices(len(left) if len(right) else 0, ROWS):
+        one, other, values = near_some(space, left[part], right, run, reach(space, left[part], right, k, run))
+        best = first_k(one, other, values, k, space.alike)
+        found.append((one[best], other[best], values[best]))
+    one, other, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return one, other, values
 
 
 def reach(space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run) -> np.ndarray:
-    """How far each of `left` has to look to see k of `right`, or all if there are fewer: values of the measure.
+    """How far each of `left` has to look, at most, to see k of `right`, or all if there are fewer.
 
-    Which k are nearest is told from distances that are about right; how far they are is measured exactly. So the k
-    nearest of all are never farther than this, and neither are the k nearest of any more items than `right`.
+    The k-th nearest of a part is no nearer than that of the whole, so of many a random part tells. Of few all distances
+    are looked at: which are least is told from about right ones, how far those k are exactly.
     """
     k = min(k, len(right))
-
-    def work(part: slice) -> np.ndarray:
+    if len(right) > max(FEW, 2 * k):
+        order = np.random.default_rng(len(right)).permutation(len(right))
+        some = right[np.sort(order[: max(FEW, 2 * k, len(right) // SHARE)])]
+        return last_of(nearest(space, left, some, k, run)[2], len(left))
+    far = [space.measured(left[:0], left[:0])]
+    for part in slices(len(left), LOOK):
         rows = left[part]
-        best, chosen = np.empty((len(rows), 0)), np.empty((len(rows), 0), np.int64)
-        for block in slices(len(right), COLUMNS):
-            some = right[block]
-            best = np.concatenate((best, space.between(rows, some)), axis=1)
-            chosen = np.concatenate((chosen, np.broadcast_to(some, (len(rows), len(some)))), axis=1)
-            if best.shape[1] > k:
-                first = np.argpartition(best, k - 1, axis=1)[:, :k]
-                best, chosen = np.take_along_axis(best, first, axis=1), np.take_along_axis(chosen, first, axis=1)
+        chosen = right[np.argpartition(space.between(rows, right), k - 1, axis=1)[:, :k]]
         values = space.measured(np.repeat(rows, k), chosen.ravel()).reshape(len(rows), k)
-        farthest: np.ndarray = values.min(axis=1) if space.alike else values.max(axis=1)
-        return farthest
+        far.append(values.min(axis=1) if space.alike else values.max(axis=1))
+    return np.concatenate(far)
 
-    found = [space.measured(left[:0], left[:0])]
-    with run.stage("look for neighbours", len(left)) as tick:
-        for one in run.map(work, slices(len(left), ROWS)):
-            found.append(one)
-            tick(len(one))
-    return np.concatenate(found)
+
+def last_of(values: np.ndarray, items: int) -> np.ndarray:
+    """The last value of each item's equally many."""
+    return values.reshape(items, -1)[:, -1]
 
 
 def first_k(left: np.ndarray, right: np.ndarray, values: np.ndarray, k: int, alike: bool) -> np.ndarray:

@@ -39,8 +39,8 @@ class Space(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def near(self, order: np.ndarray, rectangles: np.ndarray) -> np.ndarray:
-        """Pairs within the rectangles that may be near: numbers as in `kernels.near`."""
+    def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
+        """Pairs within the rectangles that may be near, or within other bounds: numbers as in `kernels.near`."""
 
     @abstractmethod
     def measured(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -76,9 +76,9 @@ class Space(ABC):
         inside: np.ndarray = values >= self.threshold if self.alike else values <= self.threshold
         return inside
 
-    def look(self, far: Any) -> None:
-        """Look so far from now on: one threshold for all items, or one for each."""
-        self.threshold = float(np.min(far) if self.alike else np.max(far))
+    def look(self, far: float) -> None:
+        """Look so far from now on."""
+        self.threshold = far
         self.bounds = self.bound(far)
 
     @property
@@ -175,8 +175,8 @@ class VectorSpace(Space):
             bounds = (np.cos(np.radians(given)) if self.measure == "cosine" else given) - self.slack
         return bounds.astype(self.halves.dtype)
 
-    def near(self, order: np.ndarray, rectangles: np.ndarray) -> np.ndarray:
-        common = (self.scales, self.halves, order, rectangles, self.bounds)
+    def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
+        common = (self.scales, self.halves, order, rectangles, self.bounds if bounds is None else bounds)
         found: np.ndarray
         if self.vectors.sparse:
             values = self.vectors.values
@@ -251,8 +251,8 @@ class BitSpace(Space):
     def __len__(self) -> int:
         return len(self.bits)
 
-    def near(self, order: np.ndarray, rectangles: np.ndarray) -> np.ndarray:
-        found: np.ndarray = near_bits(self.words, order, rectangles, self.bounds)
+    def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
+        found: np.ndarray = near_bits(self.words, order, rectangles, self.bounds if bounds is None else bounds)
         return found
 
     def measured(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:

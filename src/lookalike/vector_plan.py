@@ -11,9 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from lookalike.amplify import bands_for
+from lookalike.amplify import Bands, bands_for
 from lookalike.errors import UsageError, choice, fraction, whole, within
 from lookalike.kernels.buckets import ONE
+from lookalike.multiprobe import found
+from lookalike.nearest import SHARE
 from lookalike.plan import Plan
 from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, Space, VectorSpace
 from lookalike.wording import counted, rounded
@@ -25,6 +27,7 @@ SAMPLE = 800  # items of each side whose distances are looked at
 MOST_ROWS = 40
 MOST_FUNCTIONS = 4096
 MOST_TABLES = 512  # of a pigeonhole split
+PROBES = (2, 8, 24)  # that are tried
 WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)  # of segments of a line, in thresholds
 
 # What a step costs, in nanoseconds on one core.
@@ -32,6 +35,8 @@ PAIR, DIMENSION = 0.3, 0.022  # to compare two dense vectors, and for each of th
 HELD = 1.5  # for each component that a sparse vector holds
 WORD = 0.1  # for each 64 bits of a code
 SORT, GATHER, DRAW = 200.0, 1.5, 0.28  # an item: its key in a table, a dimension moved there, one times a function
+PROBE = 300.0  # to make the key of a probe
+FOUND = 500.0  # a pair that is found, to measure and to sort
 IN_BUCKETS = 2.0  # times as much as in one large block
 
 
@@ -41,6 +46,7 @@ class VectorPlan(Plan):
 
     width: float = 0.0  # of the segments of lines
     parts: int = 0  # of codes
+    probes: int = 0  # further buckets of a table that an item looks into
     nearest: int = 0  # of each item of the first collection, how many are wanted; 0 for all
     bounded: bool = True  # whether the threshold bounds what is found
 
@@ -63,6 +69,7 @@ class VectorPlan(Plan):
         bands, rows, recall = self.bands
         functions = counted(self.bands.hashes, FUNCTIONS[self.measure])
         cut = f", cut into segments of {self.width:g}" if self.width else ""
+        cut += f"; {counted(self.probes, 'probe')} in each band" if self.probes else ""
         return [
             f"plan: {aim}, by {counted(bands, 'band')} of {counted(rows, 'row')} ({functions}{cut})",
             f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely; {expected}",
@@ -78,8 +85,8 @@ class VectorPlan(Plan):
 
     def settings(self) -> dict[str, str]:
         """What a file made by this plan depends on."""
-        more = {"width": f"{self.width!r}"} if self.width else {}
-        return {**super().settings(), **more}
+        own = {"width": self.width, "parts": self.parts, "probes": self.probes, "nearest": self.nearest}
+        return {**super().settings(), **{name: f"{value!r}" for name, value in own.items() if value}}
 
 
 def make_vector_plan(
@@ -92,6 +99,7 @@ def make_vector_plan(
     what: str,
     length: int,  # of codes
     nearest: int = 0,
+    probes: int | None = None,
 ) -> VectorPlan:
     """Check the parameters; the rest is chosen once the items have been seen, by `fit_vectors`."""
     choice("measure", measure, MEASURES_OF_VECTORS)
@@ -101,6 +109,11 @@ def make_vector_plan(
         raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
     exact = parse_distance(measure, threshold, length)
     wanted = recall if method in ("auto", "lsh") else 1.0
+    if probes:
+        if measure == "hamming":
+            raise UsageError("probes are for vectors: of a bit code no bit is more in doubt than another.")
+        if wanted == 1:
+            raise UsageError("probes are for method 'lsh' and a recall under 1.")
     return VectorPlan(method, measure, exact, seed, what, wanted=wanted, nearest=nearest)
 
 
@@ -128,14 +141,16 @@ class Work:
     items: int
     pairs: float
     distances: np.ndarray
+    probers: int  # items that may probe: all, or those of the first of two collections
     pair: float  # cost of comparing two
     move: float  # of an item to its bucket
     draw: float  # of an item and a function
 
-    def cost(self, tables: int, functions: int, rate: float) -> float:
+    def cost(self, tables: int, functions: int, rate: float, probes: int = 0) -> float:
         """Of so many tables, with so many functions in all, a share `rate` of all pairs in a bucket of each."""
         each = tables * (SORT + self.move) + functions * self.draw
-        return self.items * each + tables * rate * self.pairs * self.pair * IN_BUCKETS
+        probing = self.probers * tables * probes * (SORT + PROBE + self.move)
+        return self.items * each + probing + tables * rate * self.pairs * self.pair * IN_BUCKETS
 
 
 def look_at(space: Space, rows: np.ndarray, split: int) -> Work:
@@ -144,46 +159,61 @@ def look_at(space: Space, rows: np.ndarray, split: int) -> Work:
     if split == ONE:
         some = rows[np.sort(rng.permutation(len(rows))[:SAMPLE])]
         distances = space.between(some, some)[np.triu_indices(len(some), 1)]
-        pairs = len(rows) * (len(rows) - 1) / 2
+        pairs, probers = len(rows) * (len(rows) - 1) / 2, len(rows)
     else:
         sides = rows[rows < split], rows[rows >= split]
         one, other = (side[np.sort(rng.permutation(len(side))[:SAMPLE])] for side in sides)
         distances = space.between(one, other).ravel()
-        pairs = float(len(sides[0]) * len(sides[1]))
+        pairs, probers = float(len(sides[0]) * len(sides[1])), len(sides[0])
     if isinstance(space, BitSpace):
         words = space.words.shape[1]
-        return Work(len(rows), pairs, distances, WORD * words, GATHER * words, 5.0)
+        return Work(len(rows), pairs, distances, probers, WORD * words, GATHER * words, 5.0)
     assert isinstance(space, VectorSpace)
     if space.vectors.sparse:
         held = space.vectors.values.nnz / max(1, len(space))
-        return Work(len(rows), pairs, distances, HELD * held, 0.0, held)
+        return Work(len(rows), pairs, distances, probers, HELD * held, 0.0, held)
     size = space.dimensions
-    return Work(len(rows), pairs, distances, PAIR + DIMENSION * size, GATHER * size, DRAW * size)
+    return Work(len(rows), pairs, distances, probers, PAIR + DIMENSION * size, GATHER * size, DRAW * size)
 
 
-def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int) -> VectorPlan:
-    """The cheapest of brute force and, as far as method and recall allow, of bands and of parts of codes."""
+def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, probes: int | None = None) -> VectorPlan:
+    """The cheapest of brute force and, as far as method and recall allow, of bands and of parts of codes.
+
+    With `probes` bands have so many; if it is None they have as many as pays.
+    """
     work = look_at(space, rows, split)
     plan = replace(plan, items=len(rows))
     brute = replace(plan, method="brute", candidates=work.pairs)
-    choices = [(work.pairs * work.pair, brute)] if plan.method != "lsh" else []
+    more = FOUND * work.probers * plan.nearest * SHARE  # to find the nearest, pairs that are almost so are found too
+    choices = [(work.pairs * work.pair + more, brute)] if plan.method != "lsh" else []
     if plan.method != "brute":
         if isinstance(space, BitSpace) and plan.method != "lsh":
             choices.extend(_splits(plan, space, work))
         if plan.wanted < 1:
-            choices.extend(_banded(plan, space, work))
+            banded = list(_banded(plan, space, work))
+            choices.extend(banded if not probes else [])
+            if banded and probes != 0 and plan.measure != "hamming":
+                choices.extend(_probed(plan, space, work, min(banded, key=cheap), probes))
     if not choices:
         raise UsageError(
             f"threshold {float(plan.threshold):g} is too far for method 'lsh': at recall {plan.wanted:g} it takes more "
             f"than {MOST_FUNCTIONS} functions. Use method 'brute'."
         )
-    cost, best = min(choices, key=lambda one: one[0])
+    if plan.nearest:  # all pairs within the threshold are listed, and most of them are not of the nearest
+        listed = FOUND * work.pairs * float(np.mean(work.distances <= space.distance))
+        choices = [(cost + listed * (one.method != "brute"), one) for cost, one in choices]
+    cost, best = min(choices, key=cheap)
     if plan.method == "auto":
         best = replace(best, reason=_why(work, cost, best, choices))
     if plan.measure == "cosine" and 0 < plan.threshold <= 1:
         note = "the threshold is an angle in degrees; a cosine takes measure 'cosine_similarity'"
         best = replace(best, reason=f"{best.reason}; {note}" if best.reason else note)
     return best
+
+
+def cheap(choice: tuple[float, VectorPlan]) -> float:
+    """What one of several ways costs."""
+    return choice[0]
 
 
 def _why(work: Work, cost: float, best: VectorPlan, choices: list[tuple[float, VectorPlan]]) -> str:
@@ -210,6 +240,32 @@ def _banded(plan: VectorPlan, space: Space, work: Work) -> Iterator[tuple[float,
             rate = float(np.mean(agree**rows)) if len(agree) else 0.0
             found = replace(plan, method="lsh", bands=bands, width=width, candidates=bands.bands * rate * work.pairs)
             yield work.cost(bands.bands, bands.hashes, rate), found
+
+
+def _probed(
+    plan: VectorPlan, space: Space, work: Work, banded: tuple[float, VectorPlan], probes: int | None
+) -> Iterator[tuple[float, VectorPlan]]:
+    """What probing costs, near the best plan without it; it is not tried unless tables are most of that one's cost."""
+    cost, best = banded
+    assert best.bands is not None
+    if probes is None and work.cost(best.bands.bands, best.bands.hashes, 0.0) < cost / 2:
+        return
+    family = space.family(1, plan.seed, best.width)
+    agree = family.collision(work.distances)
+    distance = space.distance / best.width if best.width else space.distance
+    both = work.probers == work.items
+    for count in PROBES if probes is None else [probes]:
+        for rows in range(best.bands.rows, best.bands.rows + 7, 2):
+            chance = found("euclidean" if best.width else "cosine", distance, rows, count, both)
+            if chance <= 0:
+                continue
+            bands = bands_for(chance, 1, plan.wanted)
+            if bands.bands * rows > MOST_FUNCTIONS:
+                continue
+            rate = float(np.mean(agree**rows)) * (1 + count) if len(agree) else 0.0
+            tables = Bands(bands.bands, rows, bands.recall)
+            some = replace(best, bands=tables, probes=count, candidates=tables.bands * rate * work.pairs)
+            yield work.cost(tables.bands, tables.hashes, rate, count), some
 
 
 def all_agree(length: int, distance: np.ndarray, bits: int) -> np.ndarray:

@@ -11,9 +11,9 @@ from lookalike.audit import Audit
 from lookalike.candidates.identical import Groups
 from lookalike.candidates.tables import Tables, band_tables, check, near_numbers, near_pairs, near_some, part_tables
 from lookalike.data import BLOCK, Bits, Vectors
-from lookalike.errors import UsageError, choice
+from lookalike.errors import UsageError, choice, whole
 from lookalike.kernels.buckets import ONE, join_pairs, roots
-from lookalike.nearest import reach
+from lookalike.nearest import last_of, nearest
 from lookalike.results import Explanation
 from lookalike.run import Run, slices
 from lookalike.search import Found, IsFound, Search
@@ -27,8 +27,7 @@ NEEDS = {  # of a threshold, by measure
     "euclidean": "the greatest distance",
     "hamming": "the most bits that may differ",
 }
-LOOKS = 50_000_000  # distances that are looked at to tell how far neighbours are
-SHARE = 8  # one of so many items is looked at to tell how far each must look
+SAMPLE = 200  # items whose neighbours are looked for to tell how far those are
 
 
 class VectorSearch(Search):
@@ -38,7 +37,8 @@ class VectorSearch(Search):
 
     def __init__(self, sides: list[Vectors | Bits], settings: dict[str, Any], run: Run, k: int | None = None):
         self.run = run
-        self.k = k
+        probes = settings.get("probes")
+        self.probes = None if probes is None else whole("probes", probes, least=0, most=100)
         measure = choice("measure", settings["measure"], MEASURES_OF_VECTORS)
         threshold = settings["threshold"]
         if threshold is None and k is None:
@@ -58,6 +58,7 @@ class VectorSearch(Search):
             what=self.what,
             length=size,
             nearest=k or 0,
+            probes=self.probes,
         )
         with run.stage("take in"):
             self.space = space_of(sides, measure, float(plan.threshold))
@@ -70,33 +71,27 @@ class VectorSearch(Search):
             run.say(line)
 
     def _fit(self, plan: VectorPlan) -> VectorPlan:
-        return fit_vectors(plan, self.space, self.live, self.split)
+        return fit_vectors(plan, self.space, self.live, self.split, self.probes)
 
     def _plan_nearest(self, plan: VectorPlan) -> VectorPlan:
-        """Look as far as nine of ten items of a sample must; by brute force as far as each must."""
+        """Look as far as nine of ten items of a sample must; brute force needs no bound."""
         left, right = self.live[: self.split], self.live[self.split :]
         if not len(left) or not len(right):
             return replace(plan, method="brute", bounded=False)
-        rng = np.random.default_rng(0)
-        few = min(len(left), max(20, min(200, LOOKS // len(right))))
-        far = reach(self.space, np.sort(rng.permutation(left)[:few]), right, plan.nearest, self.run)
-        threshold = np.quantile(far, 0.1 if self.space.alike else 0.9, method="lower" if self.space.alike else "higher")
-        self.space.look(threshold)
-        plan = self._fit(replace(plan, threshold=Fraction(str(threshold))))
-        if plan.method == "brute":
-            some = right[np.sort(rng.permutation(len(right))[: max(plan.nearest, len(right) // SHARE)])]
-            bounds = np.full(len(self.space), threshold)
-            bounds[left] = reach(self.space, left, some, plan.nearest, self.run)
-            self.space.look(bounds)
-            plan = replace(plan, bounded=False)
-        return plan
+        few = np.sort(np.random.default_rng(0).permutation(left)[:SAMPLE])
+        far = np.sort(last_of(nearest(self.space, few, right, plan.nearest, self.run)[2], len(few)))
+        self.space.look(float(far[len(far) // 10] if self.space.alike else far[-1 - len(far) // 10]))
+        plan = self._fit(replace(plan, threshold=Fraction(str(self.space.threshold))))
+        return replace(plan, bounded=plan.method != "brute")
 
     def _tables(self, rows: np.ndarray) -> Tables | None:
         """The plan's tables; None for brute force."""
         plan, space = self.plan, self.space
         if plan.bands is not None:
             family = space.family(plan.bands.hashes, plan.seed, plan.width)
-            return band_tables(space, family, plan.bands.rows, rows, self.run)
+            probers = len(rows) if self.split == ONE else self.split_among(rows)
+            some = (plan.probes, probers) if plan.probes else (0, 0)
+            return band_tables(space, family, plan.bands.rows, rows, self.run, *some)
         if plan.parts:
             assert isinstance(space, BitSpace)
             return part_tables(space.words[rows], space.dimensions, plan.parts, int(plan.threshold), plan.seed)
@@ -107,8 +102,18 @@ class VectorSearch(Search):
 
     def pairs(self, groups: Groups, limit: int) -> Found:
         rows = groups.heads
+        if not self.plan.bounded:
+            return self._nearest(rows)
         left, right, values = near_pairs(self.space, rows, self._tables(rows), self.split, limit, self.run, self._seen)
         return left, right, values, self.space.measured(rows, rows)
+
+    def _nearest(self, rows: np.ndarray) -> Found:
+        """The k nearest by brute force."""
+        middle = self.split_among(rows)
+        with self.run.stage("compare"):
+            found = nearest(self.space, rows[:middle], rows[middle:], self.plan.nearest, self.run)
+        self.candidates = middle * (len(rows) - middle)
+        return *found, self.space.measured(rows, rows)
 
     def labels(self, groups: Groups) -> np.ndarray:
         label = np.arange(len(self))
@@ -124,7 +129,8 @@ class VectorSearch(Search):
 
     def audit(self, size: int, found: IsFound) -> Audit:
         sample = self._sample(self.live, size)
-        left, right, _ = near_some(self.space, sample, self.live, self.run)
+        with self.run.stage("audit"):
+            left, right, _ = near_some(self.space, sample, self.live, self.run)
         if self.split != ONE:
             across = (left < self.split) & (right >= self.split)
             left, right = left[across], right[across]
@@ -135,12 +141,13 @@ class VectorSearch(Search):
         k = self.plan.nearest
         others = self.live[self.split :]
         sample = self._sample(self.live[: self.split], size)
+        true = min(k, len(others))
         far = np.full(len(self), np.nan)
-        far[sample] = reach(self.space, sample, others, k, self.run)
+        with self.run.stage("audit"):
+            far[sample] = last_of(nearest(self.space, sample, others, k, self.run)[2], len(sample)) if true else 0
         with np.errstate(invalid="ignore"):
             near = values >= far[left] if self.space.alike else values <= far[left]
         counts = np.bincount(left[near], minlength=len(self))[sample]
-        true = min(k, len(others))
         return Audit(len(sample), len(sample) * true, int(np.minimum(counts, true).sum()), nearest=k)
 
     def _sample(self, rows: np.ndarray, size: int) -> np.ndarray:

@@ -14,11 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.candidates.banding import sort_keys, too_many
+from lookalike.families import BitSampling
 from lookalike.families.base import as_keys
 from lookalike.families.draws import samples
 from lookalike.kernels.buckets import ONE, members
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sketch import fold_bands
+from lookalike.multiprobe import probe_keys
 from lookalike.run import Run, slices
 from lookalike.spaces import Functions, Space
 
@@ -58,10 +60,15 @@ def make_buckets(indptr: np.ndarray, items: np.ndarray, split: int) -> Buckets:
         firsts = np.cumsum(np.concatenate(([0], items < split)))  # of the first collection before each place
         middles = starts + firsts[stops] - firsts[starts]
         blocks = np.stack((starts, middles, middles, stops), axis=1)
+    return Buckets(items, cut(blocks))
+
+
+def cut(blocks: np.ndarray) -> np.ndarray:
+    """Blocks with those that are too large in parts, and without empty ones."""
     small = (blocks[:, 1] - blocks[:, 0] <= SIDE) & (blocks[:, 3] - blocks[:, 2] <= REACH)
     large = [block for one in blocks[~small].tolist() for block in _cut(*one)]
     every = np.concatenate((np.array(large, np.int64).reshape(-1, 4), blocks[small]))
-    return Buckets(items, every[(every[:, 1] > every[:, 0]) & (every[:, 3] > every[:, 2])])
+    return every[(every[:, 1] > every[:, 0]) & (every[:, 3] > every[:, 2])]
 
 
 def _cut(a0: int, a1: int, b0: int, b1: int) -> Iterator[tuple[int, int, int, int]]:
@@ -77,13 +84,20 @@ def _cut(a0: int, a1: int, b0: int, b1: int) -> Iterator[tuple[int, int, int, in
 
 
 class Tables(NamedTuple):
-    """How many tables there are, and for each in turn the keys of all items that are looked at."""
+    """How many tables there are, and for each in turn the keys of all items that are looked at.
+
+    With probes they are followed by so many more keys of each of the first `probers` items.
+    """
 
     number: int
     keys: Iterator[np.ndarray]
+    probes: int = 0
+    probers: int = 0
 
 
-def band_tables(space: Space, family: Functions, rows: int, chosen: np.ndarray, run: Run) -> Tables:
+def band_tables(
+    space: Space, family: Functions, rows: int, chosen: np.ndarray, run: Run, probes: int = 0, probers: int = 0
+) -> Tables:
     """A table a band of `rows` functions, of the chosen items; a few bands are hashed at a time."""
     bands = family.hashes // rows
 
@@ -92,17 +106,25 @@ def band_tables(space: Space, family: Functions, rows: int, chosen: np.ndarray, 
             count = some.stop - some.start
             part = family.part(some.start * rows, some.stop * rows)
 
-            def work(items: slice, part: Functions = part, count: int = count) -> np.ndarray:
-                made: np.ndarray = fold_bands(as_keys(part.signatures(space.take(chosen[items]))), count, rows)
-                return made
+            def work(items: slice, part: Functions = part, count: int = count) -> tuple[np.ndarray, np.ndarray]:
+                some = space.take(chosen[items])
+                if not probes or items.start >= probers:
+                    return fold_bands(as_keys(part.signatures(some)), count, rows), np.empty((0, count, 0), np.uint64)
+                assert not isinstance(part, BitSampling)
+                thoughts = part.thoughts(some)
+                values, seconds, certainty = (one[: probers - items.start] for one in thoughts)
+                more = probe_keys((values, seconds, certainty), count, rows, probes)
+                return fold_bands(as_keys(thoughts[0]), count, rows), more
 
-            every = np.empty((count, len(chosen)), np.uint64)
+            every = np.empty((count, len(chosen) + probers * probes), np.uint64)
             tasks = slices(len(chosen), SLICE)
-            for items, made in zip(tasks, run.map(work, tasks), strict=True):
-                every[:, items] = made.T
+            for items, (own, more) in zip(tasks, run.map(work, tasks), strict=True):
+                every[:, items] = own.T
+                start = len(chosen) + items.start * probes
+                every[:, start : start + len(more) * probes] = more.transpose(1, 0, 2).reshape(count, -1)
             yield from every
 
-    return Tables(bands, keys())
+    return Tables(bands, keys(), probes, probers)
 
 
 def part_tables(words: np.ndarray, length: int, parts: int, distance: int, seed: int) -> Tables:
@@ -129,6 +151,24 @@ def part_tables(words: np.ndarray, length: int, parts: int, distance: int, seed:
     return Tables(math.comb(parts, distance), keys())
 
 
+def find_buckets(keys: np.ndarray, rows: np.ndarray, split: int, tables: Tables) -> Buckets:
+    """The buckets of a table of the given rows, and of those that probe it."""
+    indptr, places = members(*sort_keys(keys))
+    if not tables.probes:
+        return make_buckets(indptr, rows[places], split)
+    own = places < len(rows)
+    items = rows[np.where(own, places, (places - len(rows)) // tables.probes)]
+    owners = np.cumsum(np.concatenate(([0], own)))
+    firsts = np.cumsum(np.concatenate(([0], own & (items < split)))) if split != ONE else np.zeros(len(items) + 1, int)
+    starts, stops = indptr[:-1], indptr[1:]
+    ends = starts + owners[stops] - owners[starts]  # of those whose own bucket it is, and after them come the probers
+    middles = starts + firsts[stops] - firsts[starts]  # of those of the first collection
+    return Buckets(items, cut(np.concatenate((
+        np.stack((starts, ends, starts, ends) if split == ONE else (starts, middles, middles, ends), axis=1),
+        np.stack((ends, stops, middles, ends), axis=1),
+    ))))  # fmt: skip
+
+
 def near_numbers(
     space: Space, rows: np.ndarray, tables: Tables | None, split: int, run: Run, seen: Callable[[int], None]
 ) -> Iterator[np.ndarray]:
@@ -138,17 +178,15 @@ def near_numbers(
     told how many pairs are compared.
     """
     with run.stage("compare", tables.number if tables else 1) as tick:
-        for keys in tables.keys if tables else [None]:
-            if keys is None:
-                buckets = make_buckets(np.array([0, len(rows)]), rows, split)
-            else:
-                indptr, inside = members(*sort_keys(keys))
-                buckets = make_buckets(indptr, rows[inside], split)
+        every: Iterator[Buckets] = iter([make_buckets(np.array([0, len(rows)]), rows, split)])
+        if tables is not None:
+            every = (find_buckets(keys, rows, split, tables) for keys in tables.keys)
+        for buckets in every:
             seen(buckets.pairs)
             tasks = buckets.tasks()
             for found in run.map(partial(space.near, buckets.order), tasks):
                 tick(1 / len(tasks))
-                yield found
+                yield found[found % (len(space) + 1) > 0] if tables and tables.probes else found  # no item with itself
 
 
 def near_pairs(
@@ -213,20 +251,29 @@ def check(space: Space, numbers: np.ndarray, run: Run) -> tuple[np.ndarray, np.n
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def near_some(space: Space, some: np.ndarray, rows: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The near pairs of one of `some` items and one of `rows`, each once: (left, right, values)."""
+def near_some(
+    space: Space, some: np.ndarray, rows: np.ndarray, run: Run, far: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The near pairs of one of `some` items and one of `rows`, each once: (left, right, values), left before right.
+
+    Within the threshold, or if given within how `far` each of `some` looks.
+    """
     order = np.concatenate((some, rows))
+    bounds = None
+    if far is not None:
+        thresholds = np.full(len(space), far[0] if len(far) else 0, far.dtype)
+        thresholds[some] = far
+        bounds = space.bound(thresholds)
     blocks = [
         (first.start, first.stop, len(some) + other.start, len(some) + other.stop)
         for first in slices(len(some), SIDE)
         for other in slices(len(rows), REACH)
     ]
-    found = [np.empty(0, np.int64)]
-    with run.stage("audit", len(blocks)) as tick:
-        for one in run.map(lambda block: space.near(order, np.array([block])), blocks):
-            found.append(one)
-            tick(1)
+    found = list(run.map(lambda block: space.near(order, np.array([block]), bounds), blocks))
     numbers = distinct(found)
+    numbers = numbers[numbers % (len(space) + 1) > 0]  # no item with itself
+    if far is None:
+        numbers, values = check(space, numbers, run)
+        return *np.divmod(numbers, len(space)), values
     left, right = np.divmod(numbers, len(space))
-    numbers, values = check(space, numbers[left != right], run)
-    return *np.divmod(numbers, len(space)), values
+    return left, right, space.measured(left, right)

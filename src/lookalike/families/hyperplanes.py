@@ -71,9 +71,18 @@ class Hyperplanes(Family):
         Items are the rows of a matrix, which may be a sparse one of SciPy's. A zero vector, which is on no side of
         anything, is an error.
         """
+        return self.thoughts(items)[0]
+
+    def thoughts(self, items: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The signatures, what they would be across the hyperplane, and how far away that is."""
         rows = as_directions(items)
-        above: np.ndarray = along(rows, self.normals(rows.shape[1])) >= 0
-        return above.view(np.uint8)
+        return self.thoughts_of(along(rows, self.normals(rows.shape[1])))
+
+    @staticmethod
+    def thoughts_of(products: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same for given dot products."""
+        above = (products >= 0).view(np.uint8)
+        return above, 1 - above, np.abs(products)
 
     def sketches(self, items: Any) -> np.ndarray:
         """The signatures as packed bits, eight to a byte: an array items x ceil(hashes / 8) of bytes."""

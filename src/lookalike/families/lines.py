@@ -123,9 +123,32 @@ class RandomLines(Family):
 
     def signatures(self, items: Any) -> np.ndarray:
         """The numbers of the segments: an array items x hashes."""
+        return self._segments(self._places(items))
+
+    def thoughts(self, items: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The signatures, the numbers of the segments next to them, and how far away those are, in widths."""
+        places = self._places(items)
+        self._segments(places)  # which checks them
+        return self.thoughts_of(places)
+
+    @staticmethod
+    def thoughts_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same for given places on the lines, in widths."""
+        segments = np.floor(places)
+        inside = places - segments
+        numbers = segments.astype(np.int64)
+        return numbers, np.where(inside < 0.5, numbers - 1, numbers + 1), np.minimum(inside, 1 - inside)
+
+    def _places(self, items: Any) -> np.ndarray:
+        """Where items lie along the lines, in widths."""
         rows = as_rows(items)
         with np.errstate(over="ignore", invalid="ignore"):
-            buckets = np.floor((along(rows, self.directions(rows.shape[1])) + self.offsets) / self.width)
+            places: np.ndarray = (along(rows, self.directions(rows.shape[1])) + self.offsets) / self.width
+        return places
+
+    def _segments(self, places: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            buckets = np.floor(places)
         if not (np.abs(buckets) < FARTHEST_BUCKET).all():
             raise DataError(f"width must be greater for items so far from the origin; got {self.width:g}.")
         numbers: np.ndarray = buckets.astype(np.int64)

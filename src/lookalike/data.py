@@ -1,7 +1,7 @@
 """What goes in: sets, vectors and bit codes. Frozen, made of arrays."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -15,6 +15,8 @@ from lookalike.kernels.sets import sort_rows
 from lookalike.kernels.text import hash_contents
 
 BLOCK = 1 << 18  # numbers that are worked on at a time
+NOT_FINITE = "a component is nan or infinite"
+NO_DIRECTION = "a zero vector has no direction"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,13 +113,13 @@ class Vectors:
         ragged: dict[int, str] = {}
         if isinstance(rows, list | tuple):
             rows, ragged = _even_rows(rows, on_error)
-        values = _as_floats(rows)
+        values = as_floats(rows)
         kept = None if ids is None else _as_ids(ids, values.shape[0] + len(ragged))
         vectors = cls(values, kept, on_error)
         if ragged:  # they are gone from the values: give the others their numbers
             numbers = np.delete(np.arange(len(values) + len(ragged)), list(ragged))
             vectors = cls(values, pa.array(numbers) if kept is None else kept.take(numbers), on_error, len(ragged))
-        return vectors.without(not_finite(values), "a component is nan or infinite")
+        return vectors.without(not_finite(values), NOT_FINITE)
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -221,15 +223,26 @@ def not_finite(values: Any) -> np.ndarray:
     if not isinstance(values, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(values.data))
         return np.unique(np.searchsorted(values.indptr, bad, side="right") - 1)
+    return _rows_where(values, lambda rows: ~np.isfinite(rows).all(axis=1))
+
+
+def zero_rows(values: Any) -> np.ndarray:
+    """The rows that are zero throughout."""
+    if not isinstance(values, np.ndarray):
+        held = np.concatenate(([0], np.cumsum(values.data != 0)))
+        return np.flatnonzero(held[values.indptr[1:]] == held[values.indptr[:-1]])
+    return _rows_where(values, lambda rows: ~rows.any(axis=1))
+
+
+def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any]) -> np.ndarray:
+    """The rows for which the test is true, looked at a block at a time."""
     step = max(1, BLOCK // max(1, values.shape[1]))
-    found = [np.zeros(0, np.int64)]
-    for start in range(0, len(values), step):
-        finite = np.isfinite(values[start : start + step]).all(axis=1)
-        found.append(start + np.flatnonzero(~finite))
-    return np.concatenate(found)
+    starts = range(0, len(values), step)
+    found = [start + np.flatnonzero(test(values[start : start + step])) for start in starts]
+    return np.concatenate([np.zeros(0, np.int64), *found])
 
 
-def _as_floats(rows: Any) -> Any:
+def as_floats(rows: Any) -> Any:
     """A matrix of float32 or float64, an array or in rows (CSR)."""
     if hasattr(rows, "tocsr"):
         from scipy.sparse import csr_array  # slow to import

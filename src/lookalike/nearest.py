@@ -3,7 +3,7 @@
 import numpy as np
 
 from lookalike.candidates.tables import near_some
-from lookalike.run import Run, slices
+from lookalike.run import Run, Tick, slices
 from lookalike.spaces import Space
 
 ROWS = 4096  # items whose neighbours are looked for at a time
@@ -12,14 +12,15 @@ SHARE = 16  # of more, one in so many tells how far to look
 
 
 def nearest(
-    space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run
+    space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run, tick: Tick = lambda amount: None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The k of `right` that are nearest to each of `left`, or all if there are fewer: (left, right, values), best first."""
+    """The k of `right` nearest to each of `left`, or all if there are fewer: (left, right, values), best first."""
     found = [(left[:0], right[:0], space.measured(left[:0], right[:0]))]
     for part in slices(len(left) if len(right) else 0, ROWS):
         one, other, values = near_some(space, left[part], right, run, reach(space, left[part], right, k, run))
         best = first_k(one, other, values, k, space.alike)
         found.append((one[best], other[best], values[best]))
+        tick(part.stop - part.start)
     one, other, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return one, other, values
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.data import as_floats
 from lookalike.errors import DataError, LookalikeError
 from lookalike.formats import CODECS, Part
 from lookalike.read import reading
@@ -40,19 +41,14 @@ def unnamed(part: Part, vector: str | None, identity: str | None) -> None:
             raise DataError(f"{part.name}: {option} is {name!r}, but {part.format} has no names to look for.")
 
 
-def as_floats(part: Part, matrix: Any) -> Any:
+def as_vectors(part: Part, matrix: Any) -> Any:
     """The matrix in float32 or float64, its rows one after another; not a copy if it is that already."""
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise DataError(f"{part.name}: vectors must be a matrix, one a row; got an array of shape {matrix.shape}.")
-    kind = matrix.dtype.kind
-    if kind not in "biuf":
-        raise DataError(f"{part.name}: vectors must be of numbers; got {matrix.dtype}.")
-    wanted = np.float32 if matrix.dtype.itemsize <= (4 if kind == "f" else 2) else np.float64
-    if isinstance(matrix, np.ndarray):
-        return np.require(matrix, wanted, "C")
-    rows = matrix.tocsr().astype(wanted, copy=False)
-    rows.sum_duplicates()
-    return rows
+    try:
+        return as_floats(matrix)
+    except DataError as error:
+        raise DataError(f"{part.name}: {error}") from None
 
 
 @contextmanager

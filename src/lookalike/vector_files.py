@@ -14,21 +14,19 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.bit_codes import array_codes
-from lookalike.data import BLOCK, Bits, Vectors, not_finite
+from lookalike.data import NO_DIRECTION, NOT_FINITE, Bits, Vectors, not_finite, zero_rows
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
 from lookalike.formats import SUFFIXES, VECTOR_SUFFIXES, Part, find_parts, format_of
 from lookalike.pictures import HASH_SIZE, PICTURE_SUFFIXES, VECTOR_SIZE, hash_greys, need_pillow, read_greys
 from lookalike.read import BATCH_BYTES, reading
-from lookalike.run import Run, slices
+from lookalike.run import Run
 from lookalike.set_elements import common_type
-from lookalike.vector_arrays import ARRAYS, as_floats, read_arrays, unnamed
+from lookalike.vector_arrays import ARRAYS, as_vectors, read_arrays, unnamed
 from lookalike.vector_tables import Batch, TableReader
 
 VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "pictures")
 TABLES = {suffix: kind for suffix, kind in SUFFIXES.items() if kind != "text"} | VECTOR_SUFFIXES
 MAGIC = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}  # how standard input may begin
-NOT_FINITE = "a component is nan or infinite"
-NO_DIRECTION = "all components are 0, so it has no direction"
 
 
 class VectorSource:
@@ -93,10 +91,9 @@ class VectorSource:
         start = rows.count
         for batch in self._batches(part, run):
             faults = batch.faults
-            if self.bits:
-                progress(batch.values.nbytes)
-            else:
-                found = float_faults(batch.values, self.directions, progress)
+            progress(getattr(batch.values, "data", batch.values).nbytes)
+            if not self.bits:
+                found = float_faults(batch.values, self.directions)
                 if found:
                     numbers = batch.numbers()
                     faults = faults | {int(numbers[at]): why for at, why in found.items()}
@@ -122,7 +119,7 @@ class VectorSource:
                 good = pa.array(batch.numbers())
                 yield batch if ids is None else batch._replace(ids=ids.take(good))
             else:
-                values = as_floats(part, array)
+                values = as_vectors(part, array)
                 yield Batch(values, values.shape[1], ids, {})
         else:
             yield from TableReader(part, self.vector, self.id, self.bits, self.batch_bytes).batches()
@@ -212,24 +209,10 @@ class Gathered:
         return pa.chunked_array([ids.cast(kind) for ids in every]).combine_chunks()
 
 
-def float_faults(values: Any, directions: bool, progress: Callable[[int], None]) -> dict[int, str]:
+def float_faults(values: Any, directions: bool) -> dict[int, str]:
     """The rows that are not finite, or have no direction where they need one."""
-    if not isinstance(values, np.ndarray):
-        progress(values.data.nbytes)
-        faults = dict.fromkeys(not_finite(values).tolist(), NOT_FINITE)
-        if directions:
-            zero = np.flatnonzero(abs(values).sum(axis=1) == 0)
-            faults |= dict.fromkeys(zero.tolist(), NO_DIRECTION)
-        return faults
-    faults = {}
-    for rows in slices(len(values), max(1, BLOCK // max(1, values.shape[1]))):
-        some = values[rows]
-        faults |= dict.fromkeys((rows.start + not_finite(some)).tolist(), NOT_FINITE)
-        if directions:
-            zero = rows.start + np.flatnonzero(~some.any(axis=1))
-            faults |= dict.fromkeys(zero.tolist(), NO_DIRECTION)
-        progress(some.nbytes)
-    return faults
+    faults = dict.fromkeys(not_finite(values).tolist(), NOT_FINITE)
+    return faults | (dict.fromkeys(zero_rows(values).tolist(), NO_DIRECTION) if directions else {})
 
 
 def parts_of(given: Any, format: str | None) -> list[Part]:

@@ -15,7 +15,6 @@ from lookalike.amplify import Bands, bands_for
 from lookalike.errors import UsageError, choice, fraction, whole, within
 from lookalike.kernels.buckets import ONE
 from lookalike.multiprobe import found
-from lookalike.nearest import SHARE
 from lookalike.plan import Plan
 from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, Space, VectorSpace
 from lookalike.wording import counted, rounded
@@ -184,7 +183,7 @@ def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, pr
     work = look_at(space, rows, split)
     plan = replace(plan, items=len(rows))
     brute = replace(plan, method="brute", candidates=work.pairs)
-    more = FOUND * work.probers * plan.nearest * SHARE  # to find the nearest, pairs that are almost so are found too
+    more = FOUND * work.probers * plan.nearest  # those that are found to be of the nearest
     choices = [(work.pairs * work.pair + more, brute)] if plan.method != "lsh" else []
     if plan.method != "brute":
         if isinstance(space, BitSpace) and plan.method != "lsh":
@@ -199,9 +198,9 @@ def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, pr
             f"threshold {float(plan.threshold):g} is too far for method 'lsh': at recall {plan.wanted:g} it takes more "
             f"than {MOST_FUNCTIONS} functions. Use method 'brute'."
         )
-    if plan.nearest:  # all pairs within the threshold are listed, and most of them are not of the nearest
+    if plan.nearest:  # tables list all within the threshold, most of them not of the nearest, and miss some that are
         listed = FOUND * work.pairs * float(np.mean(work.distances <= space.distance))
-        choices = [(cost + listed * (one.method != "brute"), one) for cost, one in choices]
+        choices = [(cost if one.method == "brute" else 2 * cost + listed, one) for cost, one in choices]
     cost, best = min(choices, key=cheap)
     if plan.method == "auto":
         best = replace(best, reason=_why(work, cost, best, choices))

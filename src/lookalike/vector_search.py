@@ -10,12 +10,13 @@ import pyarrow as pa
 from lookalike.audit import Audit
 from lookalike.candidates.identical import Groups
 from lookalike.candidates.tables import Tables, band_tables, check, near_numbers, near_pairs, near_some, part_tables
-from lookalike.data import BLOCK, Bits, Vectors
+from lookalike.collection import unique_ids
+from lookalike.data import NO_DIRECTION, Bits, Vectors, zero_rows
 from lookalike.errors import UsageError, choice, whole
 from lookalike.kernels.buckets import ONE, join_pairs, roots
 from lookalike.nearest import last_of, nearest
 from lookalike.results import Explanation
-from lookalike.run import Run, slices
+from lookalike.run import Run
 from lookalike.search import Found, IsFound, Search
 from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, space_of
 from lookalike.vector_plan import FARTHEST, VectorPlan, fit_vectors, make_vector_plan
@@ -44,7 +45,10 @@ class VectorSearch(Search):
         if threshold is None and k is None:
             raise UsageError(f"measure {measure!r} needs a threshold: {NEEDS[measure]}.")
         sides = [fit_for(side, measure) for side in sides]
-        self.ids = [pa.array(np.arange(len(side))) if side.ids is None else side.ids for side in sides]
+        self.ids = [
+            pa.array(np.arange(len(side))) if side.ids is None else unique_ids([pa.chunked_array([side.ids])])
+            for side in sides
+        ]
         self.skipped = sum(side.skipped for side in sides)
         self.split = len(sides[0]) if len(sides) > 1 else ONE
         size = sides[0].length if isinstance(sides[0], Bits) else sides[0].dimensions
@@ -110,8 +114,8 @@ class VectorSearch(Search):
     def _nearest(self, rows: np.ndarray) -> Found:
         """The k nearest by brute force."""
         middle = self.split_among(rows)
-        with self.run.stage("compare"):
-            found = nearest(self.space, rows[:middle], rows[middle:], self.plan.nearest, self.run)
+        with self.run.stage("compare", middle) as tick:
+            found = nearest(self.space, rows[:middle], rows[middle:], self.plan.nearest, self.run, tick)
         self.candidates = middle * (len(rows) - middle)
         return *found, self.space.measured(rows, rows)
 
@@ -173,15 +177,4 @@ def fit_for(side: Vectors | Bits, measure: str) -> Vectors | Bits:
         raise UsageError(f"measure must be {of} for {got}; got {measure!r}.")
     if isinstance(side, Bits) or measure == "euclidean":
         return side
-    return side.without(zero_rows(side), "a zero vector has no direction")
-
-
-def zero_rows(vectors: Vectors) -> np.ndarray:
-    """The rows that are zero throughout."""
-    values = vectors.values
-    if vectors.sparse:
-        held = np.concatenate(([0], np.cumsum(values.data != 0)))
-        return np.flatnonzero(held[values.indptr[1:]] == held[values.indptr[:-1]])
-    parts = slices(len(vectors), max(1, BLOCK // max(1, vectors.dimensions)))
-    found = [part.start + np.flatnonzero(~values[part].any(axis=1)) for part in parts]
-    return np.concatenate([np.zeros(0, np.int64), *found])
+    return side.without(zero_rows(side.values), NO_DIRECTION)

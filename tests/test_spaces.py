@@ -90,6 +90,9 @@ CLOUDS = {
     "of all sizes": lambda rows: rows * 10.0 ** np.linspace(-36, 36, len(rows))[:, None],
     "with an outlier": lambda rows: outlier(rows, 1e6),
     "with a far outlier": lambda rows: outlier(rows, 1e30),
+    "on the border of what is far out": lambda rows: (
+        rows + 1e15 * np.where(np.arange(len(rows)) % 3, 0, np.linspace(0.3, 3, len(rows)))[:, None]
+    ),
     "all alike": lambda rows: np.ones_like(rows) * rows[:1],
     "far from the origin": lambda rows: 1e6 + 1e-3 * rows,
     "very far from the origin": lambda rows: 1e12 + 1e-3 * rows,

@@ -14,6 +14,7 @@ import numpy as np
 
 from lookalike.families import Hyperplanes, RandomLines
 from lookalike.families.base import as_keys
+from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import fold_bands
 
 DRAWN = 20_000  # pairs of items that the probability of being found is estimated from
@@ -35,9 +36,9 @@ def probes_of(rows: int, count: int) -> tuple[tuple[int, ...], ...]:
 
 
 def probe_keys(thoughts: Thoughts, bands: int, rows: int, count: int) -> np.ndarray:
-    """The keys of the probes of each item in each band: an array items x bands x count."""
+    """The keys of the probes of each item in each band: an array items x bands x count, EMPTY if there are fewer."""
     values, seconds, certainty = thoughts
-    out = np.empty((len(values), bands, count), np.uint64)
+    out = np.full((len(values), bands, count), EMPTY)
     for band in range(bands):
         part = slice(band * rows, (band + 1) * rows)
         order = np.argsort(certainty[:, part], axis=1, kind="stable")

@@ -1,0 +1,275 @@
+"""Two companies and their customers, made up: records to be matched, and the truth about them.
+
+Company A sells on behalf of company B, so most customers are in both tables. Each has a name, an address, a phone and
+the day the record was made, in columns of other names and other ways of writing. B's record of a customer is made 0 to
+90 days after A's, 10 on average; two records of different people whose days are 0 to 90 days apart are 45 apart on
+average, since the days are spread evenly over years. So the days, which are not used to match, tell how many matches
+are right.
+
+Names, streets and towns are drawn so that the one of rank r comes with a weight of 1 / (r + 10): some are frequent, and
+many people have the same name. Families have one address, one phone and one surname.
+"""
+
+from dataclasses import dataclass, fields
+from datetime import date, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.entities.company_words import GIVEN, KINDS, NICKNAMES, STREETS, SURNAMES, TOWNS
+from lookalike.errors import LARGEST_SEED, UsageError, positive, whole, within
+
+FIRST_DAY = date(2015, 1, 1)
+A_DATE, B_DATE = "%Y-%m-%d", "%d.%m.%Y"
+FAMILY_SIZES, FAMILY_SHARES = (2, 3, 4, 5), (0.4, 0.25, 0.25, 0.1)
+EVEN = 10  # the more, the less frequent are the most frequent words
+HOUSES = 999  # in a street, at most
+LARGEST_PEOPLE = 10_000_000  # so that a column's texts have less than 2 GB
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often the records are not as they should be; each a share in [0, 1]."""
+
+    shared: float = 0.8  # of each company's people, those in both
+    families: float = 0.3  # of all people, those who live in a family
+    typos: float = 0.1  # of names, and of addresses, in each table: a letter put in, left out, replaced or swapped
+    initials: float = 0.3  # of names, in each table: those with a middle initial
+    missing: float = 0.05  # of addresses, and of phones, in each table
+    nicknames: float = 0.2  # of names in B that have a short form
+    moves: float = 0.1  # of addresses in B: another one than in A
+    new_phones: float = 0.1  # of phones in B: another one than in A
+    rewritten: float = 0.3  # of names, of addresses, and of phones in B: written another way
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if within(field.name, getattr(self, field.name), 1).ndim:
+                raise UsageError(f"{field.name} must be one number; got {getattr(self, field.name)!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Companies:
+    """The tables of the two companies, and which records are of the same person.
+
+    `left` has the columns id, name, address, phone and created, `right` has id, customer, street, telephone and
+    created; all are texts, null where missing. `truth` has left_id and right_id, each id once at most.
+    """
+
+    left: pa.Table
+    right: pa.Table
+    truth: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """What is known of each person, as numbers: places in the lists of words, and digits."""
+
+    given: np.ndarray
+    middle: np.ndarray
+    surname: np.ndarray
+    address: np.ndarray  # house, street, kind and town of each
+    phone: np.ndarray
+    created: np.ndarray  # days after the first, of A's record
+
+    def take(self, rows: np.ndarray) -> "_People":
+        return _People(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+
+def two_companies(
+    people: int = 1000,
+    *,
+    seed: int = 1,
+    rates: Rates | None = None,
+    years: float = 5.0,
+    lag: float = 10.0,
+    max_lag: int = 90,
+) -> Companies:
+    """Tables of two companies with `people` records each, always the same for the same parameters.
+
+    `years` is the time over which records were made, `lag` the average number of days from A's record of a person to
+    B's, and `max_lag` the most. Time and memory are O(people): about 6 seconds and 1 GB for a million.
+
+    >>> made = two_companies(3, rates=Rates(shared=1))
+    >>> made.left.column_names, made.right.column_names, len(made.truth)
+    (['id', 'name', 'address', 'phone', 'created'], ['id', 'customer', 'street', 'telephone', 'created'], 3)
+    """
+    people = whole("people", people, 1, LARGEST_PEOPLE)
+    draw = np.random.default_rng(whole("seed", seed, 0, LARGEST_SEED))
+    rates = rates or Rates()
+    lag, max_lag = positive("lag", lag), whole("max_lag", max_lag)
+    days = int(positive("years", years) * 365)
+    if lag * 5 > max_lag:
+        raise UsageError(
+            f"lag must be a fifth of max_lag ({max_lag}) at most, or late records are cut off; got {lag:g}."
+        )
+    if not max_lag <= days <= 1_000_000:
+        raise UsageError(f"years must be from max_lag ({max_lag} days) to 2,700; got {years:g}.")
+
+    shared = round(rates.shared * people)
+    everyone = _everyone(2 * people - shared, rates.families, days, draw)
+    left_order, right_order = draw.permutation(people), draw.permutation(people)
+    a = everyone.take(left_order)  # the first people; the last are B's, so that those in both are in the middle
+    b = _later(everyone.take(people - shared + right_order), rates, lag, max_lag, draw)
+    left_ids, right_ids = _ids("A", people), _ids("B", people)
+    left_rows, right_rows = np.argsort(left_order)[people - shared :], np.argsort(right_order)[:shared]
+    truth = pa.table({"left_id": left_ids.take(left_rows), "right_id": right_ids.take(right_rows)}).sort_by("left_id")
+    left = (left_ids, *_written(a, rates, 0.0, 0.0, draw), _dates(a.created, A_DATE))
+    right = (right_ids, *_written(b, rates, rates.nicknames, rates.rewritten, draw), _dates(b.created, B_DATE))
+    return Companies(
+        pa.table(dict(zip(("id", "name", "address", "phone", "created"), left, strict=True))),
+        pa.table(dict(zip(("id", "customer", "street", "telephone", "created"), right, strict=True))),
+        truth,
+    )
+
+
+def _everyone(count: int, families: float, days: int, draw: np.random.Generator) -> _People:
+    """People in random order, of whom a share live in families."""
+    in_family = round(families * count)
+    sizes = draw.choice(FAMILY_SIZES, in_family // 2 + 1, p=FAMILY_SHARES)
+    home = np.arange(count)  # those who live alone come after the families
+    home[:in_family] = np.searchsorted(np.cumsum(sizes), np.arange(in_family), side="right")
+    home = draw.permutation(home)
+    return _People(
+        given=_frequent_first(len(GIVEN), count, draw),
+        middle=draw.integers(0, 26, count),
+        surname=_frequent_first(len(SURNAMES), count, draw)[home],
+        address=_addresses(count, draw)[home],
+        phone=_phones(count, draw)[home],
+        created=draw.integers(0, days, count),
+    )
+
+
+def _later(people: _People, rates: Rates, lag: float, max_lag: int, draw: np.random.Generator) -> _People:
+    """The same people some days later: geometrically many, with the given mean; some moved or have another phone."""
+    count = len(people.phone)
+    after = draw.geometric(1 / (1 + lag), count) - 1
+    while (late := after > max_lag).any():
+        after[late] = draw.geometric(1 / (1 + lag), late.sum()) - 1
+    moved, other_phone = draw.random(count) < rates.moves, draw.random(count) < rates.new_phones
+    address = np.where(moved[:, None], _addresses(count, draw), people.address)
+    phone = np.where(other_phone, _phones(count, draw), people.phone)
+    return _People(people.given, people.middle, people.surname, address, phone, people.created + after)
+
+
+def _addresses(count: int, draw: np.random.Generator) -> np.ndarray:
+    words = [_frequent_first(len(some), count, draw) for some in (STREETS, KINDS, TOWNS)]
+    return np.stack([draw.integers(1, HOUSES + 1, count), *words], axis=1)
+
+
+def _phones(count: int, draw: np.random.Generator) -> np.ndarray:
+    """Ten digits; neither the area nor the number after it begins with 0 or 1."""
+    return draw.integers(200, 1000, count) * 10**7 + draw.integers(2_000_000, 10**7, count)
+
+
+def _frequent_first(size: int, count: int, draw: np.random.Generator) -> np.ndarray:
+    """Numbers below `size`, r with a weight of 1 / (r + 10)."""
+    weights = np.cumsum(1 / (np.arange(size) + EVEN))
+    numbers: np.ndarray = np.searchsorted(weights, draw.random(count) * weights[-1])
+    return numbers
+
+
+def _written(
+    people: _People, rates: Rates, nicknames: float, rewritten: float, draw: np.random.Generator
+) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Names, addresses and phones as a table has them."""
+    count = len(people.phone)
+
+    def some(share: float) -> np.ndarray:
+        return draw.random(count) < share
+
+    names = _names(people, some(nicknames), some(rates.initials), some(rewritten))
+    addresses = _address_texts(people.address, some(rewritten))
+    phones = _phone_texts(people.phone, np.where(some(rewritten), draw.integers(1, 5, count), 0))
+    names, addresses = (_mistyped(texts, some(rates.typos), draw) for texts in (names, addresses))
+    addresses, phones = (_without(texts, some(rates.missing)) for texts in (addresses, phones))
+    return names, addresses, phones
+
+
+def _names(people: _People, short: np.ndarray, with_initial: np.ndarray, surname_first: np.ndarray) -> pa.Array:
+    """ "Mary Smith", "Mary A. Smith", "Molly Smith", "Smith, Mary A." and so on."""
+    words = [NICKNAMES.get(name, name) for name in GIVEN]
+    given = _words(GIVEN + words, people.given + len(GIVEN) * short)
+    letters = [f" {letter}." for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
+    middle = _words([*letters, ""], np.where(with_initial, people.middle, 26))
+    surname = _words(SURNAMES, people.surname)
+    first = pc.binary_join_element_wise(given, middle, "")
+    return _choose(
+        surname_first,
+        pc.binary_join_element_wise(surname, first, ", "),
+        pc.binary_join_element_wise(first, surname, " "),
+    )
+
+
+def _address_texts(address: np.ndarray, short: np.ndarray) -> pa.Array:
+    """ "12 Maple Street, Salem"; in short "12 Maple St, Salem"."""
+    kinds = [long for long, _ in KINDS] + [abbreviation for _, abbreviation in KINDS]
+    house = pa.array(address[:, 0]).cast(pa.string())
+    street, kind = _words(STREETS, address[:, 1]), _words(kinds, address[:, 2] + len(KINDS) * short)
+    return pc.binary_join_element_wise(
+        pc.binary_join_element_wise(house, street, kind, " "), _words(TOWNS, address[:, 3]), ", "
+    )
+
+
+def _phone_texts(phone: np.ndarray, way: np.ndarray) -> pa.Array:
+    """ "555-234-5678"; other ways: "(555) 234-5678", "555.234.5678", "5552345678" and "+1 555 234 5678"."""
+    digits = pa.array(phone).cast(pa.string())
+    parts = [pc.utf8_slice_codeunits(digits, *ends) for ends in ((0, 3), (3, 6), (6, 10))]
+    marks = (("", "-", "-"), ("(", ") ", "-"), ("", ".", "."), ("", "", ""), ("+1 ", " ", " "))
+    before = [_words([ways[place] for ways in marks], way) for place in range(3)]
+    pieces = [piece for two in zip(before, parts, strict=True) for piece in two]
+    return pc.binary_join_element_wise(*pieces, "")
+
+
+def _mistyped(texts: pa.Array, wrong: np.ndarray, draw: np.random.Generator) -> pa.Array:
+    """The texts, those that are `wrong` with one typing error each, all four kinds alike."""
+    if not wrong.any():
+        return texts
+    chosen = texts.filter(pa.array(wrong)).to_numpy(zero_copy_only=False).astype("S")
+    rows, width = len(chosen), chosen.dtype.itemsize + 1
+    letters = np.zeros((rows, width), np.uint8)
+    letters[:, :-1] = chosen.view(np.uint8).reshape(rows, -1)
+    length = np.count_nonzero(letters, axis=1)
+    row, kind = np.arange(rows), draw.integers(0, 4, rows)
+    put_in, left_out, swapped = (kind == number for number in range(3))
+    at = (draw.random(rows) * (length - swapped)).astype(np.int64)
+    swapped &= letters[row, at] != letters[row, np.minimum(at + 1, width - 1)]  # two that are alike: replace one
+    place = np.arange(width)
+    source = place - (put_in[:, None] & (place > at[:, None])) + (left_out[:, None] & (place >= at[:, None]))
+    source[row, at] += swapped
+    source[row[swapped], at[swapped] + 1] -= 1
+    old = letters[row, at]
+    new = np.where((old >= ord("0")) & (old <= ord("9")), _other(old, "0", 10, draw), _other(old, "a", 26, draw))
+    typed = np.take_along_axis(letters, np.minimum(source, width - 1), axis=1)
+    written = ~(left_out | swapped)
+    typed[row[written], at[written]] = new[written]
+    changed = pa.array(typed.view(f"S{width}")[:, 0].astype(str), pa.string())
+    return pc.replace_with_mask(texts, pa.array(wrong), changed)
+
+
+def _other(old: np.ndarray, first: str, size: int, draw: np.random.Generator) -> np.ndarray:
+    """One of `size` characters from `first` on, and not the old one."""
+    step = draw.integers(1, size, len(old))
+    return ((old.astype(np.int64) - ord(first) + step) % size + ord(first)).astype(np.uint8)
+
+
+def _words(words: list[str], numbers: np.ndarray) -> pa.Array:
+    return pa.array(words, pa.string()).take(pa.array(numbers))
+
+
+def _choose(which: np.ndarray, these: pa.Array, those: pa.Array) -> pa.Array:
+    return pc.if_else(pa.array(which), these, those)
+
+
+def _without(texts: pa.Array, missing: np.ndarray) -> pa.Array:
+    return pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), texts)
+
+
+def _ids(letter: str, count: int) -> pa.Array:
+    numbers = pc.utf8_lpad(pa.array(np.arange(1, count + 1)).cast(pa.string()), len(str(count)), "0")
+    return pc.binary_join_element_wise(pa.scalar(letter), numbers, "")
+
+
+def _dates(days: np.ndarray, form: str) -> pa.Array:
+    texts = [(FIRST_DAY + timedelta(days=day)).strftime(form) for day in range(int(days.max()) + 1)]
+    return _words(texts, days)

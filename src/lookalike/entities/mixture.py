@@ -1,0 +1,280 @@
+"""How likely it is that a pair is a match, learnt without labels: the model of Fellegi and Sunter, fitted by EM.
+
+Each field of a pair has an agreement level, from 0 (different) to the field's top (the same), or `MISSING`. A pair is
+a match with probability `share`. Given that it is a match, or that it is not, its fields are independent: level l of
+field f has probability m[f][l] in matches and u[f][l] in pairs of random records; a missing level says nothing.
+
+Pairs to be compared are not taken at random: most are there because some field agrees. So a pair that is no match was
+picked by one field f, with probability picked[f + 1], and then has level l there with probability v[f][l], or by none,
+with probability picked[0]; its other fields are as those of random pairs. Its levels thus have probability
+
+    u[0][l0] * u[1][l1] * ... * (picked[0] + sum over f of picked[f + 1] * v[f][lf] / u[f][lf]).
+
+Both simpler ways were measured on pairs that agree in one of three fields at least, 1.6% of them matches. With u of
+random pairs and no more, all of them are called matches. With u fitted to these pairs, two fields that agree say less
+than they should, since hardly a pair was picked twice: F1 is 0.85 with three fields and 0.94 with four, where 0.97 and
+0.98 are the best there is. With the fields that picked, F1 is 0.97 and 0.975, and the probabilities are wrong by 0.0002
+on average, a tenth of what they are with u fitted and four fields. `tests/test_mixture.py` repeats it.
+
+Pairs that are alike in several fields and no match, such as families at one address, break the independence and count
+as matches. Where a record has one match at most, fit to the pairs that are the best of both their records: with the
+families of `companies.two_companies`, 20,000 people, F1 rose from 0.73 to 0.96.
+
+I. P. Fellegi and A. B. Sunter, A Theory for Record Linkage, JASA 64 (1969). A. P. Dempster, N. M. Laird and
+D. B. Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, JRSS B 39 (1977).
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.errors import UsageError, positive, whole
+
+MISSING = 255
+PRIOR = 1.0  # pairs put in beforehand, spread evenly over the levels, so that none has probability 0
+STARTS = ((0.1, 0.9), (0.01, 0.9), (0.5, 0.9), (0.1, 0.6))  # share of matches, and of the top level in them
+TRIAL = 20  # steps from each start before the best is kept
+LEAST = 3  # fields that tell anything, for the fields that picked to be told from matches
+DENSE = 1 << 22  # codes of patterns that are counted in an array
+LARGEST = 1 << 62  # code
+
+Levels = tuple[np.ndarray, ...]  # an array of probabilities for each field
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """The fitted model; `log_likelihood` is that of the pairs it was fitted to, natural, and `steps` those it took."""
+
+    m: Levels
+    u: Levels
+    v: Levels
+    share: float
+    picked: np.ndarray
+    log_likelihood: float
+    steps: int
+
+    def probability(self, levels: np.ndarray) -> np.ndarray:
+        """For each pair the probability that it is a match."""
+        patterns = _Patterns.of(levels, self._sizes())
+        match, other = self._logs(patterns.columns)
+        found: np.ndarray = np.exp(match - np.logaddexp(match, other))[patterns.row]
+        return found
+
+    def expected_matches(self, levels: np.ndarray) -> float:
+        """How many of the pairs are matches: the sum of their probabilities."""
+        return float(self.probability(levels).sum())
+
+    def weights(self, names: Sequence[str] | None = None) -> pa.Table:
+        """For each field and level m, u and the weight log2(m / u): what that level says for a match, in bits."""
+        sizes = self._sizes()
+        if names is None:
+            names = [f"field {number}" for number in range(len(sizes))]
+        elif len(names) != len(sizes):
+            raise UsageError(f"names must be {len(sizes)}, one a field; got {len(names)}.")
+        m, u = np.concatenate(self.m), np.concatenate(self.u)
+        fields = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
+        levels = np.concatenate([np.arange(size) for size in sizes])
+        return pa.table({"field": fields, "level": levels, "m": m, "u": u, "weight": np.log2(m / u)})
+
+    def _sizes(self) -> list[int]:
+        return [len(levels) for levels in self.m]
+
+    def _logs(self, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """The logarithms of the probabilities of being a match, or none, and having these levels."""
+        match = np.full(len(columns[0]), np.log(self.share))
+        other = np.full(len(columns[0]), np.log1p(-self.share))
+        for m, u, column in zip(self.m, self.u, columns, strict=True):
+            match += np.append(np.log(m), 0.0)[column]
+            other += np.append(np.log(u), 0.0)[column]
+        return match, other + np.log(sum(self._ways(columns)))
+
+    def _ways(self, columns: list[np.ndarray]) -> list[np.ndarray]:
+        """The terms of the sum in the module's formula: picked by no field, by the first, and so on."""
+        ways = [np.full(len(columns[0]), self.picked[0])]
+        if self.picked[1:].any():
+            for share, v, u, column in zip(self.picked[1:], self.v, self.u, columns, strict=True):
+                ways.append(share * np.append(v / u, 1.0)[column])
+        return ways
+
+
+@dataclass(frozen=True, eq=False)
+class _Patterns:
+    """The distinct rows of levels: a column for each field, how many pairs have each, and which a pair has.
+
+    A missing level is one more than the field's top.
+    """
+
+    columns: list[np.ndarray]
+    counts: np.ndarray
+    row: np.ndarray
+
+    @classmethod
+    def of(cls, levels: np.ndarray, sizes: list[int]) -> "_Patterns":
+        _check("levels", levels, len(sizes))
+        code, codes = np.zeros(len(levels), np.int64), 1
+        for field, size in enumerate(sizes):
+            slot = np.full(MISSING + 1, -1)
+            slot[:size], slot[MISSING] = range(size), size
+            if codes > LARGEST // (size + 1):
+                code = np.unique(code, return_inverse=True)[1]
+                codes = len(code)
+            slots = slot[levels[:, field]]
+            if slots.min(initial=0) < 0:
+                got = levels[slots < 0, field][0]
+                raise UsageError(f"levels of field {field} must be below {size}, as in the pairs fitted; got {got}.")
+            code *= size + 1
+            code += slots
+            codes *= size + 1
+        if codes > DENSE:
+            _, any_of, row, counts = np.unique(code, return_index=True, return_inverse=True, return_counts=True)
+        else:
+            counts = np.bincount(code, minlength=codes)
+            present = np.flatnonzero(counts)
+            any_of, place = np.zeros(codes, np.int64), np.zeros(codes, np.int64)
+            any_of[code] = np.arange(len(code))
+            place[present] = np.arange(len(present))
+            any_of, row, counts = any_of[present], place[code], counts[present]
+        rows = levels[any_of].astype(np.int64)
+        columns = [np.where(rows[:, field] == MISSING, size, rows[:, field]) for field, size in enumerate(sizes)]
+        return cls(columns, counts.astype(float), row)
+
+    def count(self, field: int, size: int, weights: np.ndarray) -> np.ndarray:
+        """How many pairs have each level of a field, with the prior."""
+        counts: np.ndarray = np.bincount(self.columns[field], weights, size + 1)[:size]
+        return counts + PRIOR / size
+
+
+def fit(
+    levels: np.ndarray, *, random_levels: np.ndarray | None = None, steps: int = 1000, tolerance: float = 1e-9
+) -> Mixture:
+    """The model of the pairs whose agreement `levels` are given: uint8, a row for each pair, a column for each field.
+
+    `random_levels` are those of pairs of random records: u is taken from them and kept; and where three fields or more
+    tell anything, the fields that picked the pairs are part of the model. Without `random_levels` u is fitted to the
+    pairs, as if they had been picked by no field.
+
+    A higher level never speaks less for a match: m / u rises with the level, which is weighted isotonic regression in
+    each step of EM (R. Dykstra, S. Kochar and T. Robertson, JASA 90 (1995)), so that matches are those that agree more.
+    EM starts from four guesses, goes on from the best, and ends when a step raises the log-likelihood by less than
+    `tolerance` a pair. Fewer than three fields, or pairs all alike, leave the share of matches undetermined.
+
+    O(pairs * fields) to count the distinct rows of levels, then O(distinct * fields) a step.
+
+    >>> levels = np.repeat(np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 1, 0]], np.uint8), [50, 10, 400, 400], axis=0)
+    >>> chance = np.repeat(np.array([[0, 0, 0], [1, 1, 1]], np.uint8), [9_990, 10], axis=0)
+    >>> found = fit(levels, random_levels=chance)
+    >>> round(found.share, 2), round(found.expected_matches(levels[:50]))
+    (0.07, 50)
+    """
+    steps, tolerance = whole("steps", steps), positive("tolerance", tolerance)
+    _check("levels", levels)
+    fields = levels.shape[1]
+    sizes = [_size(levels[:, field]) for field in range(fields)]
+    u = None
+    if random_levels is not None:
+        _check("random_levels", random_levels, fields)
+        sizes = [max(size, _size(random_levels[:, field])) for field, size in enumerate(sizes)]
+        u = _shares(_Patterns.of(random_levels, sizes), sizes)
+    patterns = _Patterns.of(levels, sizes)
+    fixed = u is not None
+    with_ways = fixed and sum(size > 1 for size in sizes) >= LEAST
+    starts = [_start(u or _shares(patterns, sizes), share, top, with_ways) for share, top in STARTS]
+    if not len(levels):
+        return starts[0]
+    trials = [_climb(patterns, start, fixed, min(TRIAL, steps), tolerance) for start in starts]
+    best = max(trials, key=lambda trial: trial.log_likelihood)
+    return _climb(patterns, best, fixed, steps, tolerance)
+
+
+def _climb(patterns: _Patterns, mixture: Mixture, fixed: bool, steps: int, tolerance: float) -> Mixture:
+    """Steps of EM until the likelihood no longer rises; the prior is part of what rises, and of what is compared."""
+    before = -inf
+    while True:
+        mixture, after = _with_likelihood(patterns, mixture)
+        if after - before <= tolerance * patterns.counts.sum() or mixture.steps == steps:
+            return mixture
+        before = after
+        mixture = _step(patterns, mixture, fixed)
+
+
+def _with_likelihood(patterns: _Patterns, mixture: Mixture) -> tuple[Mixture, float]:
+    """The mixture with its log-likelihood, and that with the logarithm of the prior added."""
+    likelihood = float(patterns.counts @ np.logaddexp(*mixture._logs(patterns.columns)))
+    spread = [*mixture.m, *mixture.u, np.array([mixture.share, 1 - mixture.share])]
+    if mixture.picked[1:].any():
+        spread += [*mixture.v, mixture.picked]
+    prior = sum(float(np.log(shares).sum()) * PRIOR / len(shares) for shares in spread)
+    return replace(mixture, log_likelihood=likelihood), likelihood + prior
+
+
+def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
+    """One step of EM: what each pair seems to be, and the parameters that fit that best."""
+    match, other = mixture._logs(patterns.columns)
+    matches = patterns.counts * np.exp(match - np.logaddexp(match, other))
+    others = patterns.counts - matches
+    m, u = [], []
+    for field, chance in enumerate(mixture.u):
+        count = patterns.count(field, len(chance), matches)
+        if fixed:
+            m.append(_rising(count, chance))
+            u.append(chance)
+        else:
+            count_others = patterns.count(field, len(chance), others)
+            both = count + count_others
+            m.append(_rising(count, both / both.sum()))
+            u.append((both - m[-1] * count.sum()) / count_others.sum())
+    share = (matches.sum() + PRIOR / 2) / (patterns.counts.sum() + PRIOR)
+    found = replace(mixture, m=tuple(m), u=tuple(u), share=float(share), steps=mixture.steps + 1)
+    if not mixture.picked[1:].any():
+        return found
+    ways = mixture._ways(patterns.columns)
+    per_way = [others * way / sum(ways) for way in ways]
+    v = tuple(_rising(patterns.count(field, len(chance), per_way[field + 1]), chance) for field, chance in enumerate(u))
+    picked = np.array([way.sum() for way in per_way]) + PRIOR / len(ways)
+    return replace(found, v=v, picked=picked / picked.sum())
+
+
+def _start(u: Levels, share: float, top: float, with_ways: bool) -> Mixture:
+    """A first guess: the same in a share `top` of the matches, and picked by each field as often as by none."""
+    guess = [np.append(np.full(len(chance) - 1, (1 - top) / max(1, len(chance) - 1)), top) for chance in u]
+    m = tuple(_rising(shares, chance) for shares, chance in zip(guess, u, strict=True))
+    picked = np.full(len(u) + 1, 1 / (len(u) + 1)) if with_ways else np.append(1.0, np.zeros(len(u)))
+    return Mixture(m, u, m, share, picked, 0.0, 0)
+
+
+def _shares(patterns: _Patterns, sizes: list[int]) -> Levels:
+    counts = [patterns.count(field, size, patterns.counts) for field, size in enumerate(sizes)]
+    return tuple(count / count.sum() for count in counts)
+
+
+def _rising(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """The shares most likely to give `counts` of which shares / base rises: pool levels while a ratio falls."""
+    ratio = counts / (counts.sum() * base)
+    if (ratio[1:] < ratio[:-1]).any():
+        pools: list[tuple[float, float, int]] = []
+        for count, weight in zip(counts / counts.sum(), base, strict=True):
+            pool = (count, weight, 1)
+            while pools and pools[-1][0] * pool[1] >= pool[0] * pools[-1][1]:
+                last = pools.pop()
+                pool = (last[0] + pool[0], last[1] + pool[1], last[2] + pool[2])
+            pools.append(pool)
+        ratio = np.array(list(itertools.chain(*([count / weight] * size for count, weight, size in pools))))
+    shares: np.ndarray = ratio * base / (ratio @ base)
+    return shares
+
+
+def _size(column: np.ndarray) -> int:
+    """The number of levels seen, 1 at least."""
+    return int(np.max(column, where=column != MISSING, initial=0)) + 1
+
+
+def _check(name: str, levels: np.ndarray, fields: int | None = None) -> None:
+    if not isinstance(levels, np.ndarray) or levels.dtype != np.uint8 or levels.ndim != 2 or not levels.shape[1]:
+        got = f"{levels.dtype} of shape {levels.shape}" if isinstance(levels, np.ndarray) else type(levels).__name__
+        raise UsageError(f"{name} must be a uint8 array of pairs x fields; got {got}.")
+    if fields is not None and levels.shape[1] != fields:
+        raise UsageError(f"{name} must have {fields} fields; got {levels.shape[1]}.")

@@ -1,0 +1,117 @@
+"""What comes out of resolving records: scored pairs, how likely each is a match, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.entities.blocks import Candidates, Column
+from lookalike.entities.comparing import WAYS, distances
+from lookalike.entities.fields import Field
+from lookalike.entities.mixture import Mixture
+from lookalike.entities.validation import Validation
+from lookalike.errors import DataError
+from lookalike.kernels.buckets import join_pairs, roots
+from lookalike.results import Clusters
+from lookalike.wording import counted
+
+NEUTRAL = 50.0  # points for a field that one of the records does not have
+
+
+@dataclass(frozen=True, eq=False)
+class Resolution:
+    """Pairs of records, best first, that are matches as far as can be told; `every` holds all that were scored."""
+
+    left: np.ndarray  # positions in the first table
+    right: np.ndarray  # in the second, or in the same
+    score: np.ndarray  # points of all fields times their weights; a missing one counts half
+    points: np.ndarray  # pairs x fields, nan where missing
+    probability: np.ndarray  # that the pair is a match
+    ids: pa.Array
+    right_ids: pa.Array | None
+    fields: Sequence[Field]
+    columns: Sequence[Column]
+    candidates: Candidates
+    cut_off: float  # the least score, or probability, of a match
+    basis: str  # what the probabilities come from
+    validation: Validation | None = None
+    mixture: Mixture | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+    every: "Resolution | None" = None
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __repr__(self) -> str:
+        return f"<{counted(len(self), 'match', 'es')} of {counted(self.candidates.records, 'record')}>"
+
+    @property
+    def missing(self) -> np.ndarray:
+        """How many fields each pair could not be compared by."""
+        counts: np.ndarray = np.isnan(self.points).sum(axis=1)
+        return counts
+
+    def to_arrow(self) -> pa.Table:
+        """A row a pair: `left`, `right` (ids), `score`, `probability`, `missing`, and the points of each field."""
+        right_ids = self.ids if self.right_ids is None else self.right_ids
+        columns: dict[str, Any] = {
+            "left": self.ids.take(pa.array(self.left)),
+            "right": right_ids.take(pa.array(self.right)),
+            "score": np.round(self.score, 4),
+            "probability": self.probability,
+            "missing": self.missing,
+        }
+        for at, one in enumerate(self.fields):
+            columns[f"{one.name}_points"] = pa.array(self.points[:, at], from_pandas=True)
+        return pa.table(columns)
+
+    def clusters(self) -> Clusters:
+        """Connected components of the matches within one table."""
+        if self.right_ids is not None:
+            raise DataError("matches between two tables have no clusters; resolve one table.")
+        parent = np.arange(len(self.ids))
+        join_pairs(self.left, self.right, parent)
+        return Clusters(roots(parent), self.ids, stats=self.stats)
+
+    def explain(self, pair: int) -> list[dict[str, Any]]:
+        """How the score of a pair came about, field by field."""
+        rows = int(self.left[pair]), int(self.right[pair]) + max(self.candidates.split, 0)
+        out = []
+        for at, (one, column) in enumerate(zip(self.fields, self.columns, strict=True)):
+            values = [column.values[row].as_py() for row in rows]
+            written = [column.canonical[row].as_py() for row in rows]
+            told: dict[str, Any] = {"field": one.name, "kind": column.kind, "left": values[0], "right": values[1]}
+            if None in values:
+                told |= {"points": NEUTRAL, "way": "missing, so neither for nor against"}
+            else:
+                apart, way = distances(column.kind, values[:1], values[1:], written[:1], written[1:])
+                told |= {"points": float(self.points[pair, at]), "way": WAYS[int(way[0])], "distance": float(apart[0])}
+            out.append({**told, "weight": one.weight})
+        return out
+
+    def lines(self) -> list[str]:
+        """What was done and found, for people to read."""
+        found = self.candidates
+        lines = [
+            f"candidates: {counted(len(found.numbers), 'pair')} of {found.possible:,}, {found.reduction:.4%} ruled out",
+            *(f"  {stage}" for stage in found.stages),
+            f"matches: {counted(len(self), 'pair')} from {'score' if self.validation else 'probability'} "
+            f"{self.cut_off:.4g} on; {self.probability.sum():,.0f} of them expected to be true, by {self.basis}",
+        ]
+        if self.stats.get("note"):
+            lines.append(f"note: {self.stats['note']}")
+        return lines
+
+
+def one_to_one(left: np.ndarray, right: np.ndarray, rank: np.ndarray, records: int) -> np.ndarray:
+    """The places of pairs of positions among all records such that no record is in two, from the best rank on."""
+    order = np.lexsort((right, left, -rank))
+    used = np.zeros(records, bool)
+    chosen = []
+    for at, a, b in zip(order.tolist(), left[order].tolist(), right[order].tolist(), strict=True):
+        if not used[a] and not used[b]:
+            used[a] = used[b] = True
+            chosen.append(at)
+    return np.array(sorted(chosen), np.int64)

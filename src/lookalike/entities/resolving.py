@@ -1,0 +1,295 @@
+"""Tables to matches: normalise the fields, find candidates, score them, and tell how likely each is a match."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.collection import unique_ids
+from lookalike.entities.blocks import Column, find_candidates
+from lookalike.entities.comparing import compare
+from lookalike.entities.fields import Field, as_days, as_numbers, canonical, guess_kind, normalise
+from lookalike.entities.mixture import MISSING, fit
+from lookalike.entities.resolution import NEUTRAL, Resolution, one_to_one
+from lookalike.entities.scores import FULL
+from lookalike.entities.validation import Validation, validate
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, fraction, positive, whole
+from lookalike.kernels.buckets import ONE
+from lookalike.run import Run
+from lookalike.wording import counted
+
+LEVELS = (40.0, 75.0, 99.0)  # points from which on a field agrees somewhat, nearly, wholly
+RANDOM = 200_000  # pairs of random records
+LIKELY = 0.5  # the least probability of a match, unless a precision is asked for
+
+
+def resolve(
+    left: Any,
+    right: Any = None,
+    *,
+    fields: Sequence[Field | str],
+    id: str | None = None,
+    validate: Field | str | None = None,
+    max_lag: float | None = None,
+    precision: float | None = None,
+    one_to_one: bool = False,
+    threshold: float = 0.5,
+    nearest: int = 2,
+    seed: int = 1,
+    threads: int | None = None,
+    run: Run | None = None,
+) -> Resolution:
+    """The pairs of records of two tables, or within one, that are of the same person or thing.
+
+    `fields` name the columns to compare: "name", or "address:street" where the second table calls it otherwise;
+    "born=date" tells the kind, "phone*2" a weight (`Field`). `validate` names a column of dates or numbers that is not
+    among them, from which the share of true matches is told for each score; with `max_lag` a value of the second table
+    is at least that of the first, and at most so much more. Without it the probabilities are those of a mixture of
+    matches and others. `precision` is the share of true matches wanted, on average; by default a pair is a match if
+    that is more likely than not. `threshold` and `nearest` say which pairs are looked at (`blocks`).
+    """
+    job = Job(left, right, fields, id, Run(threads) if run is None else run)
+    chosen = Field.parse(validate) if isinstance(validate, str) else validate
+    job.check(chosen, max_lag)
+    return job.resolve(
+        chosen,
+        None if max_lag is None else positive("max_lag", max_lag),
+        None if precision is None else fraction("precision", precision),
+        one_to_one,
+        fraction("threshold", threshold),
+        whole("nearest", nearest, least=0),
+        whole("seed", seed, least=0, most=LARGEST_SEED),
+    )
+
+
+class Job:
+    """One or two tables with the fields that they are compared by."""
+
+    def __init__(self, left: Any, right: Any, fields: Sequence[Field | str], id: str | None, run: Run):
+        self.run = run
+        self.tables = [as_table(side) for side in (left, right) if side is not None]
+        self.split = len(self.tables[0]) if len(self.tables) > 1 else ONE
+        self.records = sum(len(table) for table in self.tables)
+        self.fields = [Field.parse(one) if isinstance(one, str) else one for one in fields]
+        if not self.fields:
+            raise UsageError("fields must name at least one column to compare.")
+        self.ids = [ids_of(table, id) for table in self.tables]
+        self.notes: list[str] = []
+
+    def check(self, chosen: Field | None, max_lag: float | None) -> None:
+        """The columns must be there, and what validates must not be what scores."""
+        for field in [*self.fields, *([] if chosen is None else [chosen])]:
+            self.raw(field)
+        names = [field.name for field in self.fields]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise UsageError(f"fields must be different; {twice!r} is there twice.")
+        if chosen is not None and any((chosen.left, chosen.right) == (one.left, one.right) for one in self.fields):
+            raise UsageError(f"validate must be a column that is not scored; {chosen.left!r} is among the fields.")
+        if max_lag is not None and chosen is None:
+            raise UsageError("max_lag is for the column that validates: name it with validate (--validate).")
+
+    def raw(self, field: Field) -> list[pa.ChunkedArray]:
+        """A field's column of each table."""
+        names = (field.left, field.right)[: len(self.tables)]
+        for table, name in zip(self.tables, names, strict=True):
+            if name not in table.schema.names:
+                which = "" if len(self.tables) == 1 else (" first", " second")[names.index(name)]
+                have = ", ".join(table.schema.names) or "none"
+                raise DataError(f"the{which} table has no column {name!r} for field {field.name!r}; it has {have}.")
+        return [table[name] for table, name in zip(self.tables, names, strict=True)]
+
+    def column(self, field: Field) -> Column:
+        """A field of all records, normalised."""
+        sides = self.raw(field)
+        kind = field.kind or guess_kind(field.name, sides[0])
+        done = [normalise(side, kind) for side in sides]
+        values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
+        missing, unread = sum(one.missing for one in done), sum(one.unparsable for one in done)
+        if missing + unread == self.records and self.records:
+            self.notes.append(f"{field.name} is empty in all records, and tells nothing")
+        elif unread:
+            self.notes.append(f"{counted(unread, 'value')} of {field.name} cannot be read as {kind}, and are missing")
+        return Column(field.name, kind, values, canonical(values, kind))
+
+    def resolve(
+        self,
+        chosen: Field | None,
+        max_lag: float | None,
+        precision: float | None,
+        single: bool,
+        threshold: float,
+        nearest: int,
+        seed: int,
+    ) -> Resolution:
+        """Everything, one step after another."""
+        with self.run.stage("fields", len(self.fields)) as tick:
+            columns = []
+            for field in self.fields:
+                columns.append(self.column(field))
+                tick(1)
+        found = find_candidates(columns, self.split, threshold=threshold, nearest=nearest, seed=seed, run=self.run)
+        left, right = np.divmod(found.numbers, max(1, self.records))
+        lags = None if chosen is None else self.lags(chosen)
+        if lags is not None and max_lag is not None:
+            apart = lags[right] - lags[left]
+            possible = np.isnan(apart) | ((apart >= 0) & (apart <= max_lag))
+            if not possible.all():
+                beyond = int((~possible).sum())
+                self.notes.append(f"{counted(beyond, 'pair')} with a lag beyond 0 to {max_lag:g} left out")
+            left, right = left[possible], right[possible]
+        points = self.points(columns, left, right)
+        weights = np.array([field.weight for field in self.fields])
+        score = np.where(np.isnan(points), NEUTRAL, points) @ weights
+        validation = mixture = None
+        if lags is not None and chosen is not None:
+            validation = self.validation(chosen.name, lags, left, right, score, FULL * weights.sum(), max_lag, seed)
+            probability = validation.probability(score)
+            cut_off, basis = self.cut(validation, precision), f"the differences of {chosen.name}"
+            good = score >= cut_off
+        else:
+            levels = as_levels(points)
+            random = as_levels(self.points(columns, *self.random_pairs(seed)))
+            with self.run.stage("mixture"):
+                mixture = fit(levels, random_levels=random)
+            probability = mixture.probability(levels)
+            cut_off, basis = least_probability(probability, precision), "a mixture of matches and others"
+            good = probability >= cut_off
+        every = Resolution(
+            left,
+            right - max(self.split, 0),
+            score,
+            points,
+            probability,
+            self.ids[0],
+            self.ids[1] if len(self.ids) > 1 else None,
+            self.fields,
+            columns,
+            found,
+            cut_off,
+            basis,
+            validation,
+            mixture,
+            {"note": "; ".join(self.notes), "seconds": self.run.seconds},
+        )
+        chosen_pairs = np.flatnonzero(good)
+        if single:
+            rank = probability[chosen_pairs] + score[chosen_pairs] / (1 + FULL * weights.sum()) / 1e6
+            chosen_pairs = chosen_pairs[one_to_one(left[chosen_pairs], right[chosen_pairs], rank, self.records)]
+        order = np.lexsort((right[chosen_pairs], left[chosen_pairs], -score[chosen_pairs], -probability[chosen_pairs]))
+        return part_of(every, chosen_pairs[order])
+
+    def points(self, columns: list[Column], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The points of each field of pairs of records."""
+        out = np.empty((len(left), len(columns)), np.float32)
+        with self.run.stage("score", len(columns)) as tick:
+            for at, column in enumerate(columns):
+                out[:, at] = compare(column, left, right, self.run)
+                tick(1)
+        return out
+
+    def lags(self, chosen: Field) -> np.ndarray:
+        """The value that validates, of all records: days or numbers, nan where missing."""
+        column = self.column(chosen)
+        if column.kind not in ("date", "number"):
+            raise UsageError(f"validate must be a column of dates or numbers; {chosen.name!r} holds {column.kind}.")
+        return as_days(column.values) if column.kind == "date" else as_numbers(column.values)
+
+    def random_pairs(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of records drawn at random, of the two tables or within the one."""
+        rng = np.random.default_rng(seed)
+        if self.records < 2 or self.split == 0 or self.split == self.records:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        if self.split == ONE:
+            left = rng.integers(0, self.records, RANDOM)
+            return left, (left + rng.integers(1, self.records, RANDOM)) % self.records
+        return rng.integers(0, self.split, RANDOM), rng.integers(self.split, self.records, RANDOM)
+
+    def validation(
+        self,
+        name: str,
+        lags: np.ndarray,
+        left: np.ndarray,
+        right: np.ndarray,
+        score: np.ndarray,
+        perfect: float,
+        max_lag: float | None,
+        seed: int,
+    ) -> Validation:
+        """The share of true matches by score, from the lags of pairs and of random ones."""
+        one, other = self.random_pairs(seed) if max_lag is None else self.pairs_within(lags, max_lag, seed)
+        random = lags[other] - lags[one]
+        apart = lags[right] - lags[left]
+        if max_lag is None:
+            random, apart = np.abs(random), np.abs(apart)
+        return validate(name, score, apart, random, perfect)
+
+    def pairs_within(self, lags: np.ndarray, max_lag: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Random pairs whose lag is possible: a random record, and a random one of those within reach of it."""
+        rng = np.random.default_rng(seed)
+        first = np.arange(self.records if self.split == ONE else self.split)
+        second = np.arange(0 if self.split == ONE else self.split, self.records)
+        first, second = first[~np.isnan(lags[first])], second[~np.isnan(lags[second])]
+        second = second[np.argsort(lags[second], kind="stable")]
+        ordered = lags[second]
+        low = np.searchsorted(ordered, lags[first])
+        counts = np.searchsorted(ordered, lags[first] + max_lag, side="right") - low
+        if not counts.sum():
+            return first[:0], second[:0]
+        chosen = rng.choice(len(first), RANDOM, p=counts / counts.sum())
+        others = second[low[chosen] + (rng.random(RANDOM) * counts[chosen]).astype(np.int64)]
+        apart = first[chosen] != others
+        return first[chosen][apart], others[apart]
+
+    def cut(self, validation: Validation, precision: float | None) -> float:
+        """The least score of a match."""
+        if precision is not None:
+            return validation.cut_off(precision)
+        likely = np.flatnonzero(validation.shares >= LIKELY)
+        return float(validation.low_scores[likely[-1]]) if len(likely) else np.inf
+
+
+def part_of(every: Resolution, rows: np.ndarray) -> Resolution:
+    """Some of the pairs, in that order."""
+    some = {name: getattr(every, name)[rows] for name in ("left", "right", "score", "points", "probability")}
+    return replace(every, **some, every=every)
+
+
+def as_levels(points: np.ndarray) -> np.ndarray:
+    """How well each field agrees: 0 not, 1 somewhat, 2 nearly, 3 wholly, or MISSING."""
+    levels: np.ndarray = np.searchsorted(LEVELS, np.nan_to_num(points), side="right").astype(np.uint8)
+    levels[np.isnan(points)] = MISSING
+    return levels
+
+
+def least_probability(probability: np.ndarray, precision: float | None) -> float:
+    """The least probability of a match, such that so large a share of all from it on are expected to be true."""
+    if precision is None:
+        return LIKELY
+    ordered = np.sort(probability)[::-1]
+    good = np.flatnonzero(np.cumsum(ordered) / np.arange(1, len(ordered) + 1) >= precision)
+    return float(ordered[good[-1]]) if len(good) else np.inf
+
+
+def as_table(given: Any) -> pa.Table:
+    """A table as it is, or made of a data frame."""
+    if isinstance(given, pa.Table):
+        return given
+    try:
+        return pa.table(given)
+    except (TypeError, ValueError, pa.ArrowException):
+        raise UsageError(f"records must be a table or a data frame; got {type(given).__name__}.") from None
+
+
+def ids_of(table: pa.Table, name: str | None) -> pa.Array:
+    """The ids of a table: the column, by default `id`; or the rows' numbers."""
+    wanted = name or ("id" if "id" in table.schema.names else "-")
+    if wanted == "-":
+        return pa.array(np.arange(len(table)))
+    if wanted not in table.schema.names:
+        raise DataError(f"no column {wanted!r} for the id; the table has {', '.join(table.schema.names) or 'none'}.")
+    if table[wanted].null_count:
+        raise DataError(f"column {wanted!r} for the id has {counted(table[wanted].null_count, 'row')} without one.")
+    return unique_ids([table[wanted]])

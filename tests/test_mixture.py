@@ -1,0 +1,403 @@
+"""The model of Fellegi and Sunter: what is fitted, how right its probabilities are, and what it does with little."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.entities import mixture
+from lookalike.entities.mixture import MISSING, PRIOR, Mixture, fit
+from lookalike.errors import UsageError
+
+RECORDS = 20_000
+MATCHES = np.array([0.12, 0.08, 0.8])  # shares of the levels
+CHANCE = (3e-3, 1e-4, 1e-5, 3e-2)  # of the top level in random pairs; the level below is twice as likely
+
+
+def same(*rows):
+    return np.array(rows, np.uint8)
+
+
+class Made:
+    """Pairs of two tables of RECORDS records, each with one match: levels, which are matches, and random levels.
+
+    Blocked, the pairs are those that have the top level in one of the first three fields; otherwise all matches and ten
+    times as many random pairs. Each level is missing in a share `missing` of the pairs.
+    """
+
+    def __init__(self, fields, *, blocked, missing=0.0, seed=1):
+        draw = np.random.default_rng(seed)
+        self.u = [np.array([1 - 3 * top, 2 * top, top]) for top in CHANCE[:fields]]
+        patterns = np.array(list(product(range(3), repeat=fields)), np.uint8)
+        if blocked:
+            patterns = patterns[(patterns[:, :3] == 2).any(axis=1)]
+        columns = range(fields)
+        in_matches = np.prod([MATCHES[patterns[:, field]] for field in columns], axis=0)
+        by_chance = np.prod([self.u[field][patterns[:, field]] for field in columns], axis=0)
+        counts = [RECORDS * in_matches, (RECORDS**2 if blocked else 10 * RECORDS) * by_chance]
+        rows = [np.repeat(patterns, draw.poisson(count), axis=0) for count in counts]
+        self.levels = np.concatenate(rows)
+        self.levels[draw.random(self.levels.shape) < missing] = MISSING
+        self.is_match = np.repeat([True, False], [len(some) for some in rows])
+        self.random_levels = np.stack([draw.choice(3, 1_000_000, p=u) for u in self.u], axis=1).astype(np.uint8)
+        self.share = self.is_match.mean()
+
+    def error(self, found):
+        """The mean of how far a pair's probability is from the share of matches among the pairs with its levels."""
+        patterns = mixture._Patterns.of(self.levels, [3] * len(self.u))
+        true = np.bincount(patterns.row, self.is_match) / patterns.counts
+        return np.abs(found.probability(self.levels) - true[patterns.row]).mean()
+
+    def f1(self, probability):
+        found = probability >= 0.5
+        return 2 * (found & self.is_match).sum() / (found.sum() + self.is_match.sum())
+
+
+# --- what is fitted ---
+
+
+@pytest.mark.parametrize("missing", [0, 0.2])
+@pytest.mark.parametrize("with_random", [True, False])
+def test_parameters_without_blocking(with_random, missing):
+    """20,000 matches tell a share of levels to about 0.005, three standard errors."""
+    made = Made(4, blocked=False, missing=missing)
+    found = fit(made.levels, random_levels=made.random_levels if with_random else None)
+    assert found.share == pytest.approx(made.share, abs=0.002)
+    for m, u, expected in zip(found.m, found.u, made.u, strict=True):
+        np.testing.assert_allclose(m, MATCHES, atol=0.015)
+        np.testing.assert_allclose(u, expected, atol=0.002)
+
+
+@pytest.mark.parametrize("fields", [3, 4])
+def test_parameters_with_blocking(fields):
+    """The fields that picked take no part of m; 1% of the matches agree nowhere and were not picked, which moves it."""
+    made = Made(fields, blocked=True)
+    found = fit(made.levels, random_levels=made.random_levels)
+    assert found.share == pytest.approx(made.share, rel=0.02)
+    for m in found.m:
+        np.testing.assert_allclose(m, MATCHES, atol=0.02)
+    others = made.levels[~made.is_match]
+    for field in range(3):
+        assert found.picked[field + 1] == pytest.approx((others[:, field] == 2).mean(), abs=0.01)
+    assert found.picked.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("fields", "best", "fitted_u"), [(3, 0.97, 0.85), (4, 0.975, 0.94)])
+def test_why_the_fields_that_picked_are_modelled(fields, best, fitted_u):
+    """The figures of the module's docstring, for blocked pairs."""
+    made = Made(fields, blocked=True)
+    modelled = fit(made.levels, random_levels=made.random_levels)
+    plain = fit(made.levels)
+    assert made.f1(modelled.probability(made.levels)) == pytest.approx(best, abs=0.005)
+    assert made.f1(plain.probability(made.levels)) == pytest.approx(fitted_u, abs=0.03)
+    assert made.error(modelled) < 0.0004
+    assert made.error(plain) > 0.0018
+
+    patterns = mixture._Patterns.of(made.levels, [3] * fields)
+    alone = mixture._climb(patterns, mixture._start(modelled.u, 0.1, 0.9, False), True, 1000, 1e-9)
+    assert alone.share > 0.99
+
+
+def test_two_fields_are_too_few_to_tell_what_picked():
+    """u of random pairs is then used alone, and blocked pairs are all matches; the docstring warns of it."""
+    made = Made(3, blocked=True)
+    found = fit(made.levels[:, :2], random_levels=made.random_levels[:, :2])
+    assert list(found.picked) == [1, 0, 0]
+    assert found.share > 0.9
+
+
+# --- how right the probabilities are ---
+
+
+@pytest.mark.parametrize("missing", [0, 0.1])
+@pytest.mark.parametrize("fields", [3, 4])
+@pytest.mark.parametrize("blocked", [False, True])
+def test_calibration(blocked, fields, missing):
+    """Of the pairs given about p a share p are matches: within 0.08 where there are 400 or more.
+
+    A level of 1 in 100,000 is seen about 10 times among a million random pairs, so that its weight is off by up to a
+    third, which moves a probability of 0.8 by 0.05.
+    """
+    made = Made(fields, blocked=blocked, missing=missing)
+    found = fit(made.levels, random_levels=made.random_levels)
+    given = found.probability(made.levels)
+    assert ((given >= 0) & (given <= 1)).all()
+    part = np.minimum((given * 10).astype(int), 9)
+    pairs, matches, expected = (np.bincount(part, weights, 10) for weights in (None, made.is_match, given))
+    enough = pairs >= 400
+    assert enough.sum() >= 2
+    np.testing.assert_allclose(expected[enough] / pairs[enough], matches[enough] / pairs[enough], atol=0.08)
+    assert found.expected_matches(made.levels) == pytest.approx(made.is_match.sum(), rel=0.02)
+
+
+def test_missing_levels_say_nothing():
+    made = Made(4, blocked=False)
+    found = fit(made.levels, random_levels=made.random_levels)
+    nothing = found.probability(np.full((1, 4), MISSING, np.uint8))
+    assert nothing == pytest.approx(found.share)
+    one = found.probability(same([2, MISSING, 2, 2], [2, 2, 2, 2], [2, 0, 2, 2]))
+    assert one[2] < one[0] < one[1]
+
+
+def test_weights():
+    made = Made(3, blocked=False)
+    found = fit(made.levels, random_levels=made.random_levels)
+    table = found.weights(["name", "street", "phone"])
+    assert table.column_names == ["field", "level", "m", "u", "weight"]
+    assert table["field"].to_pylist() == ["name"] * 3 + ["street"] * 3 + ["phone"] * 3
+    assert table["level"].to_pylist() == [0, 1, 2] * 3
+    for field in range(3):
+        weights = table["weight"].to_numpy()[3 * field : 3 * field + 3]
+        np.testing.assert_allclose(weights, np.log2(found.m[field] / found.u[field]))
+        assert weights[0] < 0 < weights[2]
+        assert weights[2] == pytest.approx(math.log2(0.8 / CHANCE[field]), abs=0.6)
+    assert found.weights()["field"][0].as_py() == "field 0"
+    with pytest.raises(UsageError) as error:
+        found.weights(["name"])
+    assert str(error.value) == "names must be 3, one a field; got 1."
+
+
+# --- one step of EM, in plain Python ---
+
+
+def rising(counts, base):
+    """The isotonic regression of counts / base with weights base, by the formula of the greatest least mean."""
+    total, size = sum(counts), len(counts)
+
+    def mean(first, last):
+        return sum(counts[first : last + 1]) / total / sum(base[first : last + 1])
+
+    return [
+        base[at] * max(min(mean(first, last) for last in range(at, size)) for first in range(at + 1))
+        for at in range(size)
+    ]
+
+
+def plain_step(rows, model, fixed):
+    """m, u, v, share and picked after one step, pair by pair."""
+    fields = len(model.m)
+    matches = [[PRIOR / len(m)] * len(m) for m in model.m]
+    others = [list(counts) for counts in matches]
+    by_field = [list(counts) for counts in matches]
+    ways = fields + 1
+    picked, share = [PRIOR / ways] * ways, PRIOR / 2
+    for row in rows:
+        match, other = model.share, 1 - model.share
+        terms = [model.picked[0]]
+        for field, level in enumerate(row):
+            match *= 1 if level == MISSING else model.m[field][level]
+            other *= 1 if level == MISSING else model.u[field][level]
+            ratio = 1 if level == MISSING else model.v[field][level] / model.u[field][level]
+            terms.append(model.picked[field + 1] * ratio)
+        other *= sum(terms)
+        given = match / (match + other)
+        share += given
+        picked = [so_far + (1 - given) * term / sum(terms) for so_far, term in zip(picked, terms, strict=True)]
+        for field, level in enumerate(row):
+            if level != MISSING:
+                matches[field][level] += given
+                others[field][level] += 1 - given
+                by_field[field][level] += (1 - given) * terms[field + 1] / sum(terms)
+    if fixed:
+        u = model.u
+        m = [rising(counts, chance) for counts, chance in zip(matches, u, strict=True)]
+    else:
+        both = [[a + b for a, b in zip(*two, strict=True)] for two in zip(matches, others, strict=True)]
+        m = [rising(counts, [n / sum(all_) for n in all_]) for counts, all_ in zip(matches, both, strict=True)]
+        u = [
+            [(n - share_ * sum(counts)) / (sum(all_) - sum(counts)) for n, share_ in zip(all_, shares, strict=True)]
+            for all_, shares, counts in zip(both, m, matches, strict=True)
+        ]
+    v = [rising(counts, chance) for counts, chance in zip(by_field, u, strict=True)]
+    return m, u, v, share / (len(rows) + PRIOR), [way / sum(picked) for way in picked]
+
+
+rows_of_levels = st.lists(
+    st.tuples(st.sampled_from([0, 1, 2, MISSING]), st.sampled_from([0, 1, MISSING]), st.sampled_from([0, 1, 2, 3])),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows_of_levels, st.booleans(), st.integers(0, 3))
+def test_steps_like_those_in_plain_python(rows, fixed, start):
+    sizes = [3, 2, 4]
+    patterns = mixture._Patterns.of(np.array(rows, np.uint8), sizes)
+    model = mixture._start(mixture._shares(patterns, sizes), *mixture.STARTS[start], fixed)
+    for _ in range(3):
+        m, u, v, share, picked = plain_step(rows, model, fixed)
+        model = mixture._step(patterns, model, fixed)
+        for found, expected in zip(model.m + model.u, [*m, *u], strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        assert model.share == pytest.approx(share)
+        if fixed:
+            np.testing.assert_allclose(model.picked, picked, rtol=1e-9)
+            for found, expected in zip(model.v, v, strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows_of_levels, st.booleans())
+def test_the_likelihood_rises(rows, fixed):
+    """That of the pairs with the prior; ratios m / u and v / u rise with the level."""
+    sizes = [3, 2, 4]
+    patterns = mixture._Patterns.of(np.array(rows, np.uint8), sizes)
+    model = mixture._start(mixture._shares(patterns, sizes), 0.1, 0.9, fixed)
+    before = -math.inf
+    for _ in range(30):
+        model, after = mixture._with_likelihood(patterns, model)
+        assert after >= before - 1e-9
+        before = after
+        for m, u, v in zip(model.m, model.u, model.v, strict=True):
+            assert m.sum() == pytest.approx(1)
+            assert u.sum() == pytest.approx(1)
+            assert (np.diff(m / u) >= -1e-9 * (m / u)[1:]).all()
+            assert not fixed or (np.diff(v / u) >= -1e-9 * (v / u)[1:]).all()
+        model = mixture._step(patterns, model, fixed)
+
+
+def test_log_likelihood_of_the_pairs():
+    made = Made(3, blocked=False)
+    found = fit(made.levels)
+    few = made.levels[::1000]
+    again, _ = mixture._with_likelihood(mixture._Patterns.of(few, [3, 3, 3]), found)
+    expected = 0.0
+    for row in few:
+        match = found.share * math.prod(found.m[field][level] for field, level in enumerate(row))
+        other = (1 - found.share) * math.prod(found.u[field][level] for field, level in enumerate(row))
+        expected += math.log(match + other)
+    assert again.log_likelihood == pytest.approx(expected)
+
+
+# --- patterns ---
+
+
+@pytest.mark.parametrize("dense", [1, 1 << 22])
+@pytest.mark.parametrize("largest", [200, 1 << 62])
+def test_patterns(monkeypatch, dense, largest):
+    """The same whichever way they are counted, in little room for codes too."""
+    monkeypatch.setattr(mixture, "DENSE", dense)
+    monkeypatch.setattr(mixture, "LARGEST", largest)
+    levels = np.random.default_rng(2).choice(np.array([0, 1, 2, MISSING], np.uint8), (500, 5))
+    found = mixture._Patterns.of(levels, [3] * 5)
+    rows = np.stack(found.columns, axis=1)
+    expected = np.where(levels == MISSING, 3, levels)
+    np.testing.assert_array_equal(rows[found.row], expected)
+    assert len(np.unique(rows, axis=0)) == len(rows) == len(np.unique(levels, axis=0))
+    np.testing.assert_array_equal(found.counts, np.bincount(found.row))
+
+
+def test_order_does_not_matter():
+    made = Made(3, blocked=True)
+    some = made.levels[::50]
+    one, two = (fit(levels, random_levels=made.random_levels) for levels in (some, some[::-1]))
+    np.testing.assert_array_equal(one.probability(some), two.probability(some))
+
+
+def test_as_many_levels_and_fields_as_there_can_be():
+    draw = np.random.default_rng(4)
+    levels = draw.integers(0, 256, (300, 20), np.uint8)
+    found = fit(levels, random_levels=draw.integers(0, 256, (300, 20), np.uint8), steps=5)
+    assert [len(m) for m in found.m] == [max(levels[levels != MISSING].max(), 254) + 1] * 20
+    assert np.isfinite(found.probability(levels)).all()
+
+
+# --- little or nothing to go by ---
+
+RANDOM = same(*[[0, 0, 0]] * 98, [1, 0, 0], [0, 1, 1])
+LITTLE = {
+    "no pairs": np.zeros((0, 3), np.uint8),
+    "one pair": same([1, 0, 1]),
+    "all the same": np.ones((1000, 3), np.uint8),
+    "all different": np.zeros((1000, 3), np.uint8),
+    "all missing": np.full((50, 3), MISSING, np.uint8),
+    "one field missing": same(*[[1, MISSING, 1]] * 9, *[[0, MISSING, 0]] * 90),
+    "one pattern": same(*[[1, 0, 1]] * 40),
+    "matches agree less than others": same(*[[0, 1, 0]] * 40, *[[1, 0, 1]] * 40),
+    "fields of different numbers of levels": same(*[[4, 1, 9]] * 40, *[[0, 0, 0]] * 400, [2, 0, 3]),
+    "one field": same(*[[1]] * 40, *[[0]] * 40),
+    "separate": same(*[[1, 1, 1]] * 500, *[[0, 0, 0]] * 500),
+}
+
+
+@pytest.mark.parametrize("with_random", [False, True])
+@pytest.mark.parametrize("name", LITTLE)
+def test_little_to_go_by(name, with_random):
+    """A model with numbers in it, and no warning, which the tests make an error."""
+    levels = LITTLE[name]
+    random_levels = RANDOM[:, : levels.shape[1]] if with_random else None
+    with np.errstate(all="raise", under="ignore"):
+        found = fit(levels, random_levels=random_levels)
+        given = found.probability(levels)
+        weights = found.weights()["weight"].to_numpy()
+    assert isinstance(found, Mixture)
+    assert 0 < found.share < 1
+    assert math.isfinite(found.log_likelihood)
+    assert found.steps <= 1000
+    assert given.shape == (len(levels),)
+    assert ((given >= 0) & (given <= 1)).all()
+    assert np.isfinite(weights).all()
+    for m, u in zip(found.m, found.u, strict=True):
+        assert m.min() > 0
+        assert u.min() > 0
+    assert found.expected_matches(levels) == pytest.approx(given.sum())
+
+
+def test_pairs_that_fall_apart():
+    levels = LITTLE["separate"]
+    for random_levels in (None, RANDOM):
+        found = fit(levels, random_levels=random_levels)
+        assert found.share == pytest.approx(0.5, abs=0.02)
+        assert found.expected_matches(levels[:500]) == pytest.approx(500, abs=10)
+        assert found.expected_matches(levels[500:]) == pytest.approx(0, abs=10)
+
+
+def test_no_random_pairs_are_no_knowledge():
+    """Each level is then as likely as the others in pairs that are no matches."""
+    found = fit(LITTLE["separate"], random_levels=np.zeros((0, 3), np.uint8))
+    for u in found.u:
+        np.testing.assert_allclose(u, [0.5, 0.5])
+
+
+def test_steps_are_counted():
+    made = Made(3, blocked=False)
+    assert fit(made.levels, steps=1).steps == 1
+    assert fit(made.levels, steps=3).steps == 3
+    done = fit(made.levels)
+    assert 3 < done.steps < 1000
+    assert fit(made.levels, tolerance=1e-3).steps < done.steps
+
+
+# --- errors ---
+
+PLAIN = np.zeros((2, 2), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: fit([[1, 2]]), "levels must be a uint8 array of pairs x fields; got list."),
+        (
+            lambda: fit(np.zeros((2, 2))),
+            "levels must be a uint8 array of pairs x fields; got float64 of shape (2, 2).",
+        ),
+        (lambda: fit(PLAIN[0]), "levels must be a uint8 array of pairs x fields; got uint8 of shape (2,)."),
+        (lambda: fit(PLAIN[:, :0]), "levels must be a uint8 array of pairs x fields; got uint8 of shape (2, 0)."),
+        (lambda: fit(PLAIN, random_levels=PLAIN[:, :1]), "random_levels must have 2 fields; got 1."),
+        (lambda: fit(PLAIN, steps=0), "steps must be an integer of at least 1; got 0."),
+        (lambda: fit(PLAIN, tolerance=0), "tolerance must be a positive number; got 0."),
+        (lambda: fit(PLAIN).probability(PLAIN[:, :1]), "levels must have 2 fields; got 1."),
+        (
+            lambda: fit(PLAIN).probability(same([0, 0], [0, 7])),
+            "levels of field 1 must be below 1, as in the pairs fitted; got 7.",
+        ),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(UsageError) as error:
+        call()
+    assert str(error.value) == message

@@ -47,7 +47,11 @@ def take_sides(sides: list[Any], measure: str, run: Run) -> list[Any]:
     kinds = {type(side) for side in taken if side is not None}
     if len(kinds) > 1:
         raise UsageError("two collections must both be texts, both be sets, both be vectors or both be bits.")
-    kind = kinds.pop() if kinds else Source
+    kind: type = Source
+    if kinds:
+        kind = kinds.pop()
+    elif measure in ONLY_OF_VECTORS:
+        kind = Bits if measure == "hamming" else Vectors
     like = next((side for side in taken if side is not None), None)
     return [_none(kind, like) if side is None else side for side in taken]
 
@@ -55,9 +59,9 @@ def take_sides(sides: list[Any], measure: str, run: Run) -> list[Any]:
 def _none(kind: type, like: Any) -> Any:
     """An empty collection of a kind."""
     if kind is Vectors:
-        return Vectors(np.empty((0, like.dimensions)))
+        return Vectors(np.empty((0, like.dimensions if like else 0)))
     if kind is Bits:
-        return Bits(np.empty((0, like.words.shape[1]), np.uint64), like.length)
+        return Bits(np.empty((0, like.words.shape[1]), np.uint64), like.length) if like else Bits.of([])
     return Sets.of([]) if kind is Sets else Source(pa.table({"text": as_array([])}))
 
 

@@ -22,8 +22,9 @@ from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, measure_rows, mea
 Functions = Hyperplanes | RandomLines | BitSampling
 KINDS = {"cosine": ANGLE, "cosine_similarity": COSINE, "euclidean": DISTANCE}
 MEASURES_OF_VECTORS = (*KINDS, "hamming")
-SMALLEST = 1e-300  # below it one over a number may not be finite
+SMALLEST = 1e-307  # below it one over a number may not be finite
 FAR_OUT = 1e15  # in units of a middling row: beyond it squares no longer fit in single precision
+MIDDLING = 255  # rows that the centre is taken from
 ALWAYS = 4.0  # more than any dot product of unit vectors is from any other: no bound leaves such a row out
 
 
@@ -147,17 +148,17 @@ class VectorSpace(Space):
         self.scales, self.halves = scales, halves.astype(np.float64 if self.vectors.sparse else np.float32)
 
     def _measure_from_centre(self) -> None:
-        """In units of a middling row, after the mean has been taken off; a row very far out is always let through."""
+        """In units of a middling row, after a middling one was taken off; a row very far out is always let through."""
         if not self.vectors.sparse and len(self):
-            with np.errstate(over="ignore", invalid="ignore"):
-                mean = np.mean([self._rows(part).mean(axis=0) for part in self._parts()], axis=0)
-            self.centre = mean if np.isfinite(mean).all() and np.abs(mean).max(initial=0) < 1e300 else self.centre
+            some = np.random.default_rng(0).integers(0, len(self), MIDDLING)
+            self.centre = np.clip(np.median(self.vectors.values[some].astype(np.float64), axis=0), -1e300, 1e300)
         most = np.empty(len(self))
         for part in self._parts():
             most[part] = np.abs(self._rows(part)).max(axis=1, initial=0)
         usual = most[(most > SMALLEST) & (most < 1 / SMALLEST)]
         self.scale = float(1 / np.median(usual)) if len(usual) else 1.0
-        inside = most * self.scale < FAR_OUT
+        with np.errstate(over="ignore"):
+            inside = most * self.scale < FAR_OUT
         self.scales = np.where(inside, self.scale, 0)
         halves = np.empty(len(self))
         for part in self._parts():
@@ -170,7 +171,9 @@ class VectorSpace(Space):
         given = np.broadcast_to(np.asarray(threshold, dtype=float), len(self))
         if self.measure == "euclidean":
             with np.errstate(over="ignore"):
-                bounds = -((np.minimum(given * self.scale, FAR_OUT)) ** 2) / 2 * (1 + self.slack) - 1e-37
+                reach = given * self.scale
+                bounds = -(reach**2) / 2 * (1 + self.slack) - 1e-37
+            bounds[reach > FAR_OUT] = -np.inf  # as far as rows that are always let through, so let all
         else:
             bounds = (np.cos(np.radians(given)) if self.measure == "cosine" else given) - self.slack
         return bounds.astype(self.halves.dtype)
@@ -211,21 +214,19 @@ class VectorSpace(Space):
         return hashes
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        one, other = (self.vectors.values[rows].astype(np.float64) for rows in (left, right))
+        one, other = (self._scaled(rows) for rows in (left, right))
         products = one @ other.T
         if self.vectors.sparse:
             products = products.toarray()
-        squares, others = (np.asarray((side * side).sum(axis=1)) for side in (one, other))
         if self.measure == "euclidean":
+            squares, others = (np.asarray((side * side).sum(axis=1)) for side in (one, other))
             products *= -2
             products += squares[:, None]
             products += others
             distances: np.ndarray = np.sqrt(np.maximum(products, 0, out=products), out=products)
+            distances /= self.scale
             return distances
-        with np.errstate(invalid="ignore", divide="ignore"):
-            products /= np.sqrt(squares)[:, None]
-            products /= np.sqrt(others)
-        np.clip(np.nan_to_num(products, copy=False), -1, 1, out=products)
+        np.clip(products, -1, 1, out=products)
         angles: np.ndarray = np.degrees(np.arccos(products, out=products), out=products)
         return angles
 
@@ -233,7 +234,25 @@ class VectorSpace(Space):
         return RandomLines(width, hashes, seed) if self.measure == "euclidean" else Hyperplanes(hashes, seed)
 
     def take(self, rows: Any) -> Any:
-        return Vectors(self.vectors.values[rows])
+        """Vectors, or their differences from the centre; one so far out that no line can tell where is put there."""
+        if self.measure != "euclidean":
+            return Vectors(self.vectors.values[rows])
+        near = self.scales[rows] > 0
+        if self.vectors.sparse:
+            from scipy.sparse import diags_array  # slow to import
+
+            return Vectors(diags_array(near.astype(np.float64), format="csr") @ self.vectors.values[rows])
+        moved = self.vectors.values[rows] - self.centre
+        moved[~near] = 0
+        return Vectors(moved)
+
+    def _scaled(self, rows: np.ndarray) -> Any:
+        """Rows as `near` compares them, in double precision."""
+        if self.vectors.sparse:
+            from scipy.sparse import diags_array  # slow to import
+
+            return diags_array(self.scales[rows], format="csr") @ self.vectors.values[rows].astype(np.float64)
+        return (self.vectors.values[rows] - self.centre) * self.scales[rows, None]
 
 
 class BitSpace(Space):

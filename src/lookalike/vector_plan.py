@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lookalike.amplify import Bands, bands_for
+from lookalike.amplify import And, Bands, Or, bands_for
 from lookalike.errors import UsageError, choice, fraction, whole, within
 from lookalike.kernels.buckets import ONE
 from lookalike.multiprobe import found
@@ -22,9 +22,10 @@ from lookalike.wording import counted, rounded
 METHODS = ("auto", "lsh", "exact", "brute")
 FUNCTIONS = {"cosine": "hyperplane", "cosine_similarity": "hyperplane", "euclidean": "line", "hamming": "bit"}
 FARTHEST = {"cosine": 180, "cosine_similarity": -1, "euclidean": 1e300, "hamming": 0}  # that there is, or may be
-SAMPLE = 800  # items of each side whose distances are looked at
+SAMPLE = 400  # items of each side whose distances are looked at
 MOST_ROWS = 40
 MOST_FUNCTIONS = 4096
+LEAST_BANDS = 4
 MOST_TABLES = 512  # of a pigeonhole split
 PROBES = (2, 8, 24)  # that are tried
 WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)  # of segments of a line, in thresholds
@@ -118,19 +119,21 @@ def make_vector_plan(
 
 def parse_distance(measure: str, threshold: object, length: int) -> Fraction:
     """The threshold as it was typed: degrees, a cosine, a distance, or a number of bits."""
-    given: object = threshold
-    if isinstance(threshold, str):
-        try:
-            given = float(Fraction(threshold))
-        except (ValueError, ZeroDivisionError):
-            raise UsageError(f"threshold must be a number; got {threshold!r}.") from None
+    try:
+        if isinstance(threshold, bool | bytes):
+            raise TypeError
+        exact = Fraction(str(threshold))
+        number = float(exact)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise UsageError(f"threshold must be a number; got {threshold!r}.") from None
     if measure == "hamming":
-        return Fraction(whole("threshold", given, least=0, most=length))
+        return Fraction(whole("threshold", int(exact) if exact.denominator == 1 else number, least=0, most=length))
     if measure == "cosine_similarity":
-        within("threshold", np.abs(np.asarray(given, dtype=float)), 1.0)
+        if not -1 <= number <= 1:
+            raise UsageError(f"threshold must be in [-1, 1]; got {number:g}.")
     else:
-        within("threshold", given, 180.0 if measure == "cosine" else math.inf)
-    return Fraction(str(threshold))
+        within("threshold", number, 180.0 if measure == "cosine" else math.inf)
+    return exact
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,10 @@ class Work:
     pair: float  # cost of comparing two
     move: float  # of an item to its bucket
     draw: float  # of an item and a function
+
+    def mean(self, values: np.ndarray) -> float:
+        """Over the sample's pairs; 0 if there are none."""
+        return float(np.mean(values)) if len(values) else 0.0
 
     def cost(self, tables: int, functions: int, rate: float, probes: int = 0) -> float:
         """Of so many tables, with so many functions in all, a share `rate` of all pairs in a bucket of each."""
@@ -199,7 +206,7 @@ def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, pr
             f"than {MOST_FUNCTIONS} functions. Use method 'brute'."
         )
     if plan.nearest:  # tables list all within the threshold, most of them not of the nearest, and miss some that are
-        listed = FOUND * work.pairs * float(np.mean(work.distances <= space.distance))
+        listed = FOUND * work.pairs * work.mean(work.distances <= space.distance)
         choices = [(cost if one.method == "brute" else 2 * cost + listed, one) for cost, one in choices]
     cost, best = min(choices, key=cheap)
     if plan.method == "auto":
@@ -232,22 +239,37 @@ def _banded(plan: VectorPlan, space: Space, work: Work) -> Iterator[tuple[float,
         chance, agree = family.collision(space.distance), family.collision(work.distances)
         if chance <= 0:
             continue
+        power = np.ones(len(agree))
         for rows in range(1, MOST_ROWS + 1):
-            bands = bands_for(chance, rows, plan.wanted)
+            bands = enough_bands(chance, rows, plan.wanted)
             if bands.hashes > MOST_FUNCTIONS:
                 break
-            rate = float(np.mean(agree**rows)) if len(agree) else 0.0
+            power *= agree
+            rate = work.mean(power)
             found = replace(plan, method="lsh", bands=bands, width=width, candidates=bands.bands * rate * work.pairs)
             yield work.cost(bands.bands, bands.hashes, rate), found
+
+
+def enough_bands(chance: float, rows: int, recall: float) -> Bands:
+    """The fewest bands that reach the recall, but LEAST_BANDS: fewer would hit or miss very many pairs together."""
+    bands = bands_for(chance, rows, recall)
+    if bands.bands >= LEAST_BANDS or chance == 1:
+        return bands
+    return Bands(LEAST_BANDS, rows, (And(rows) >> Or(LEAST_BANDS))(chance))
 
 
 def _probed(
     plan: VectorPlan, space: Space, work: Work, banded: tuple[float, VectorPlan], probes: int | None
 ) -> Iterator[tuple[float, VectorPlan]]:
-    """What probing costs, near the best plan without it; it is not tried unless tables are most of that one's cost."""
+    """What probing costs, near the best plan without it.
+
+    Unasked it is not tried where all would probe, or where tables are not most of that plan's cost.
+    """
     cost, best = banded
     assert best.bands is not None
-    if probes is None and work.cost(best.bands.bands, best.bands.hashes, 0.0) < cost / 2:
+    if probes is None and (
+        work.probers == work.items or 2 * work.cost(best.bands.bands, best.bands.hashes, 0.0) < cost
+    ):
         return
     family = space.family(1, plan.seed, best.width)
     agree = family.collision(work.distances)
@@ -258,10 +280,10 @@ def _probed(
             chance = found("euclidean" if best.width else "cosine", distance, rows, count, both)
             if chance <= 0:
                 continue
-            bands = bands_for(chance, 1, plan.wanted)
+            bands = enough_bands(chance, 1, plan.wanted)
             if bands.bands * rows > MOST_FUNCTIONS:
                 continue
-            rate = float(np.mean(agree**rows)) * (1 + count) if len(agree) else 0.0
+            rate = work.mean(agree**rows) * (1 + count)
             tables = Bands(bands.bands, rows, bands.recall)
             some = replace(best, bands=tables, probes=count, candidates=tables.bands * rate * work.pairs)
             yield work.cost(tables.bands, tables.hashes, rate, count), some
@@ -278,11 +300,12 @@ def all_agree(length: int, distance: np.ndarray, bits: int) -> np.ndarray:
 def _splits(plan: VectorPlan, space: BitSpace, work: Work) -> Iterator[tuple[float, VectorPlan]]:
     """What each number of parts costs, of which all but as many as the threshold must agree."""
     distance = int(plan.threshold)
+    counts = np.bincount(work.distances.astype(np.int64), minlength=1)
     for parts in range(distance + 1, space.dimensions + 1):
         tables = math.comb(parts, distance)
         if tables > MOST_TABLES:
             return
         bits = round(space.dimensions * (parts - distance) / parts)
-        rate = float(np.mean(all_agree(space.dimensions, work.distances, bits))) if len(work.distances) else 0.0
+        rate = float(all_agree(space.dimensions, np.arange(len(counts)), bits) @ counts) / max(1, counts.sum())
         found = replace(plan, method="pigeonhole", parts=parts, candidates=tables * rate * work.pairs)
         yield work.cost(tables, tables, rate), found

@@ -80,7 +80,7 @@ class VectorSearch(Search):
     def _plan_nearest(self, plan: VectorPlan) -> VectorPlan:
         """Look as far as nine of ten items of a sample must; brute force needs no bound."""
         left, right = self.live[: self.split], self.live[self.split :]
-        if not len(left) or not len(right):
+        if not len(left) or not len(right) or plan.wanted == 1:
             return replace(plan, method="brute", bounded=False)
         few = np.sort(np.random.default_rng(0).permutation(left)[:SAMPLE])
         far = np.sort(last_of(nearest(self.space, few, right, plan.nearest, self.run)[2], len(few)))

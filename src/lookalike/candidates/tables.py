@@ -65,10 +65,10 @@ def make_buckets(indptr: np.ndarray, items: np.ndarray, split: int) -> Buckets:
 
 def cut(blocks: np.ndarray) -> np.ndarray:
     """Blocks with those that are too large in parts, and without empty ones."""
+    blocks = blocks[(blocks[:, 1] > blocks[:, 0]) & (blocks[:, 3] > blocks[:, 2])]
     small = (blocks[:, 1] - blocks[:, 0] <= SIDE) & (blocks[:, 3] - blocks[:, 2] <= REACH)
     large = [block for one in blocks[~small].tolist() for block in _cut(*one)]
-    every = np.concatenate((np.array(large, np.int64).reshape(-1, 4), blocks[small]))
-    return every[(every[:, 1] > every[:, 0]) & (every[:, 3] > every[:, 2])]
+    return np.concatenate((np.array(large, np.int64).reshape(-1, 4), blocks[small]))
 
 
 def _cut(a0: int, a1: int, b0: int, b1: int) -> Iterator[tuple[int, int, int, int]]:

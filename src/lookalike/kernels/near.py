@@ -159,8 +159,8 @@ def near_sparse(indptr, indices, data, dimensions, scales, halves, order, rectan
                 other = order[j]
                 product = 0.0
                 for at in range(indptr[other], indptr[other + 1]):
-                    product += spread[indices[at]] * data[at]
-                if product * scales[other] - halves[other] >= least:
+                    product += spread[indices[at]] * (data[at] * scales[other])
+                if product - halves[other] >= least:
                     if n == len(out):
                         out = _longer(out, n + 1)
                     out[n] = min(item, other) * items + max(item, other)

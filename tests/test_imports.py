@@ -16,13 +16,14 @@ MODULES_IN_ORDER = """
     kernels kernels.hashing kernels.characters kernels.text kernels.bounds kernels.sets kernels.sketch kernels.simhash
     kernels.buckets kernels.joins kernels.probes kernels.vectors kernels.near errors statistics wording run data
     results formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes vector_columns
-    vector_tables vector_files stop_words shingles pairwise measures exact entities.mixture
-    entities.company_words entities.companies entities.nicknames entities.fields entities.scores entities mapreduce
-    families.base families.draws families.minhash families.simhash families.projections families.hyperplanes
-    families.lines families.bits families.squares families.fields families candidates candidates.banding
-    candidates.exact amplify plan collection multiprobe spaces candidates.tables nearest vector_plan
-    candidates.identical candidates.probing candidates.strings verify audit cluster search items set_search
-    vector_search find write plots cli.progress cli.job cli.curves cli.demo cli.app cli __main__
+    vector_tables vector_files record_files stop_words shingles pairwise measures exact mapreduce families.base
+    families.draws families.minhash families.simhash families.projections families.hyperplanes families.lines
+    families.bits families.squares families.fields families candidates candidates.banding candidates.exact amplify
+    plan collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
+    candidates.strings verify audit cluster search items set_search vector_search find entities.nicknames
+    entities.fields entities.mixture entities.company_words entities.companies entities.scores entities.blocks
+    entities.comparing entities.validation entities.resolution entities.resolving entities write plots cli.progress
+    cli.job cli.records cli.curves cli.demo cli.app cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

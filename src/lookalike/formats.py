@@ -52,6 +52,7 @@ class Part:
     content: Any = None  # bytes of standard input, or an Arrow table
     base: Path | None = None  # ids of documents that are files are relative to it
     names: tuple[str, ...] = ()  # of the columns of CSV that has no header line
+    separator: str = ""  # of its cells, if not the usual one
 
     def open(self) -> pa.NativeFile:
         """A stream of the part's bytes, decompressed."""
@@ -330,7 +331,7 @@ def csv_cells(part: Part) -> list[str]:
 
 
 def _delimiter(part: Part) -> str:
-    return "\t" if part.format == "tsv" else ","
+    return part.separator or ("\t" if part.format == "tsv" else ",")
 
 
 @contextmanager

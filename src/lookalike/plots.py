@@ -3,11 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lookalike.errors import UsageError
+
+if TYPE_CHECKING:
+    from lookalike.entities.validation import Validation
 
 BLUE, ORANGE, GREEN, GREY, INK = "#1f6feb", "#d9730d", "#2da44e", "#8b949e", "#57606a"
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -47,3 +50,14 @@ def draw_curve(axes: Any, probability: Callable[[np.ndarray], np.ndarray], end: 
     if half is not None:
         axes.plot([half, half, 0], [0, 0.5, 0.5], color=GREY, linewidth=1, linestyle="--")
         axes.annotate(f"{half:.3g}", (half, 0.5), xytext=(10, -4), textcoords="offset points", color=INK)
+
+
+def draw_shares(axes: Any, validation: "Validation", cut_off: float) -> None:
+    """The share of true matches by score with its interval, and the cut-off."""
+    middle = (validation.low_scores + validation.high_scores) / 2
+    errors = np.abs(np.stack((validation.shares - validation.low, validation.high - validation.shares)))
+    axes.errorbar(middle, validation.shares, errors, color=BLUE, linewidth=1.8, elinewidth=1, ecolor=GREY, marker=".")
+    axes.set(ylim=(-0.02, 1.02), xlabel="score", ylabel="share of true matches")
+    if np.isfinite(cut_off):
+        axes.axvline(cut_off, color=ORANGE, linewidth=1, linestyle="--")
+        axes.annotate(f"cut-off {cut_off:.4g}", (cut_off, 0.03), xytext=(5, 0), textcoords="offset points", color=INK)

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from typing import TypeVar
 
 from lookalike.errors import whole
@@ -41,6 +42,12 @@ class Run:
 
     def say(self, line: str) -> None:
         """Tell the user something; here nobody listens."""
+
+    def quietly(self) -> "Run":
+        """The same run for a step within another: it shows progress and takes times, but says nothing."""
+        quiet = copy(self)
+        quiet.say = lambda line: None  # type: ignore[method-assign]
+        return quiet
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Results of the tasks in their order; a few tasks ahead of the consumer are under way."""

@@ -102,6 +102,7 @@ def find_candidates(
         for at, column in enumerate(columns):
             found.add(f"same {column.name}", *same_values(keys, at, split))
             tick(1)
+    run = run.quietly()
     found.add(f"{threshold:g} alike", [alike(columns, split, threshold, seed, run)])
     if nearest and found.possible <= SMALL:
         for column in columns:
@@ -197,20 +198,22 @@ def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, ru
 
 def record_sets(columns: Sequence[Column]) -> Sets:
     """The shingles of all fields of each record; those of different fields differ."""
-    rows, elements = [], []
-    for number, column in enumerate(columns):
-        if column.kind == "category":
-            continue
-        indptr, hashes = GRAMS.hashes(column.canonical.fill_null(""))
-        rows.append(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)))
+    records = len(columns[0].values)
+    every = [column for column in columns if column.kind != "category"]
+    made = [GRAMS.hashes(column.canonical.fill_null("")) for column in every]
+    counts = np.zeros(records, np.int64)
+    for indptr, _ in made:
+        counts += np.diff(indptr)
+    whole = np.concatenate(([0], np.cumsum(counts)))
+    elements = np.empty(whole[-1], np.uint64)
+    filled = whole[:-1].copy()  # where the next element of each record goes
+    for number, (indptr, hashes) in enumerate(made):
+        sizes = np.diff(indptr)
+        places = np.arange(len(hashes)) + np.repeat(filled - indptr[:-1], sizes)
         with np.errstate(over="ignore"):
-            elements.append(mix.py_func(hashes + np.uint64(number + 1) * GOLDEN))
-    if not rows:
-        return Sets(np.zeros(len(columns[0].values) + 1, np.int64), np.zeros(0, np.uint64))
-    owner = np.concatenate(rows)
-    order = np.argsort(owner, kind="stable")
-    counts = np.bincount(owner, minlength=len(columns[0].values))
-    return Sets.sorted(np.concatenate(([0], np.cumsum(counts))), np.concatenate(elements)[order])
+            elements[places] = mix.py_func(hashes + np.uint64(number + 1) * GOLDEN)
+        filled += sizes
+    return Sets.sorted(whole, elements)
 
 
 def near_values(column: Column, split: int, nearest: int, run: Run) -> list[np.ndarray]:

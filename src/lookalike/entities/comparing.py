@@ -41,22 +41,24 @@ def compare(column: Column, left: np.ndarray, right: np.ndarray, run: Run) -> np
     codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)
     one, other = codes[left], codes[right]
     present = (one >= 0) & (other >= 0)
-    out = np.full(len(left), np.nan, np.float32)
-    numbers = one[present] * max(1, len(coded.dictionary)) + other[present]
-    pairs, where = np.unique(numbers, return_inverse=True)
-    a, b = np.divmod(pairs, max(1, len(coded.dictionary)))
-    values = coded.dictionary.to_pylist()
-    first = np.zeros(len(values), np.int64)
-    first[codes[::-1][codes[::-1] >= 0]] = np.flatnonzero(codes >= 0)[::-1]  # a record that has each value
-    written = column.canonical.take(pa.array(first)).to_pylist()
+    out = np.where(present, np.float32(FULL), np.float32(np.nan))
+    differ = present & (one != other)
+    size = max(1, len(coded.dictionary))
+    pairs, where = np.unique(one[differ] * size + other[differ], return_inverse=True)
+    a, b = np.divmod(pairs, size)
+    values = coded.dictionary
+    rows = np.zeros(size, np.int64)
+    rows[codes[codes >= 0]] = np.flatnonzero(codes >= 0)  # a record that has each value
+    written = column.canonical.take(pa.array(rows))
 
     def work(part: slice) -> np.ndarray:
-        texts = ([values[i] for i in side[part].tolist()] for side in (a, b))
-        forms = ([written[i] for i in side[part].tolist()] for side in (a, b))
+        places = [pa.array(side[part]) for side in (a, b)]
+        texts = [values.take(some).to_pylist() for some in places]
+        forms = [written.take(some).to_pylist() for some in places]
         return _points(distances(column.kind, *texts, *forms)[0])
 
     made = [np.empty(0, np.float32), *run.map(work, slices(len(pairs), CHUNK))]
-    out[present] = np.concatenate(made)[where]
+    out[differ] = np.concatenate(made)[where]
     return out
 
 

@@ -1,0 +1,84 @@
+"""Files to tables of records, with all their columns."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
+from lookalike.formats import READERS, Block, Part, find_parts
+from lookalike.json_lines import all_columns, read_json
+from lookalike.read import BATCH_BYTES, conform, plain, reading
+from lookalike.run import Run
+
+RECORD_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv")
+
+
+class RecordSource:
+    """Records of files, folders, globs, `-` (standard input) or Arrow tables.
+
+    `separator` is what stands between the cells of CSV, if not a comma. `on_error` is "fail" or "skip": a row with too
+    few or too many cells, or a broken line of JSON, is an error with file and row, or left out and counted.
+    """
+
+    def __init__(
+        self,
+        inputs: Any,  # one of them or several
+        *,
+        separator: str | None = None,
+        format: str | None = None,
+        on_error: str = "fail",
+        batch_bytes: int = BATCH_BYTES,
+    ):
+        self.on_error = choice("on_error", on_error, ("fail", "skip"))
+        if format is not None:
+            choice("format", format, RECORD_FORMATS)
+        if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
+            raise UsageError(f"separator must be one character of ASCII, and no quote; got {separator!r}.")
+        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
+        self.parts = [replace(part, separator=separator or "") for part in find_parts(given, format)]
+        for part in self.parts:
+            if part.format in ("text", "files"):
+                known = ", ".join(RECORD_FORMATS)
+                raise DataError(f"{part.name}: its name does not tell what table it is; --format does, one of {known}.")
+        if not self.parts:
+            raise UsageError("nothing to read: the input names no file.")
+        self.batch_bytes = batch_bytes
+        self.skipped = 0
+
+    def read(self, run: Run) -> pa.Table:
+        """All rows of all inputs, with the columns that any of them has."""
+        self.skipped = 0
+        tables = []
+        with run.stage("read", len(self.parts)) as tick:
+            for part in self.parts:
+                with reading(part):
+                    tables.append(pa.concat_tables([plain(one) for one in self._tables(part)]))
+                tick(1)
+            schemas = [table.schema.remove_metadata() for table in tables]
+            try:
+                schema = pa.unify_schemas(schemas, promote_options="permissive")
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise DataError(f"the inputs do not fit into one table: {' '.join(str(error).split())}.") from error
+            return pa.concat_tables([conform(table.replace_schema_metadata(), schema) for table in tables])
+
+    def _tables(self, part: Part) -> Iterator[pa.Table]:
+        start = 0
+        for block in self._blocks(part):
+            if block.faults and self.on_error == "fail":
+                row = min(block.faults)
+                raise DataError(f"{part.name}, row {start + row + 1}: {block.faults[row]}; {SKIP_HINT}.")
+            self.skipped += len(block.faults)
+            start += len(block.table) + len(block.faults)
+            yield block.table
+
+    def _blocks(self, part: Part) -> Iterator[Block]:
+        if part.format == "jsonl":
+            none = pa.schema([])
+            schema = all_columns(part, none, [], self.batch_bytes)
+            yield Block(schema.empty_table())
+            yield from read_json(part, none, schema, self.batch_bytes)
+        else:
+            yield from READERS[part.format](part, None, self.batch_bytes)

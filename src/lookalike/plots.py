@@ -59,5 +59,6 @@ def draw_shares(axes: Any, validation: "Validation", cut_off: float) -> None:
     axes.errorbar(middle, validation.shares, errors, color=BLUE, linewidth=1.8, elinewidth=1, ecolor=GREY, marker=".")
     axes.set(ylim=(-0.02, 1.02), xlabel="score", ylabel="share of true matches")
     if np.isfinite(cut_off):
-        axes.axvline(cut_off, color=ORANGE, linewidth=1, linestyle="--")
-        axes.annotate(f"cut-off {cut_off:.4g}", (cut_off, 0.03), xytext=(5, 0), textcoords="offset points", color=INK)
+        axes.axhline(cut_off, color=ORANGE, linewidth=1, linestyle="--")
+        at = (axes.get_xlim()[0], cut_off)
+        axes.annotate(f"cut-off {cut_off:.3g}", at, xytext=(5, 4), textcoords="offset points", color=INK)

@@ -34,7 +34,7 @@ class Resolution:
     fields: Sequence[Field]
     columns: Sequence[Column]
     candidates: Candidates
-    cut_off: float  # the least score, or probability, of a match
+    cut_off: float  # the least probability of a match
     basis: str  # what the probabilities come from
     validation: Validation | None = None
     mixture: Mixture | None = None
@@ -97,8 +97,8 @@ class Resolution:
         lines = [
             f"candidates: {counted(len(found.numbers), 'pair')} of {found.possible:,}, {found.reduction:.4%} ruled out",
             *(f"  {stage}" for stage in found.stages),
-            f"matches: {counted(len(self), 'pair')} from {'score' if self.validation else 'probability'} "
-            f"{self.cut_off:.4g} on; {self.probability.sum():,.0f} of them expected to be true, by {self.basis}",
+            f"matches: {counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; "
+            f"{self.probability.sum():,.0f} of them expected to be true, by {self.basis}",
         ]
         if self.stats.get("note"):
             lines.append(f"note: {self.stats['note']}")

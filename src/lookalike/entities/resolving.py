@@ -147,16 +147,15 @@ class Job:
         if lags is not None and chosen is not None:
             validation = self.validation(chosen.name, lags, left, right, score, FULL * weights.sum(), max_lag, seed)
             probability = validation.probability(score)
-            cut_off, basis = self.cut(validation, precision), f"the differences of {chosen.name}"
-            good = score >= cut_off
+            basis = f"the differences of {chosen.name}"
         else:
             levels = as_levels(points)
             random = as_levels(self.points(columns, *self.random_pairs(seed)))
             with self.run.stage("mixture"):
                 mixture = fit(levels, random_levels=random)
             probability = mixture.probability(levels)
-            cut_off, basis = least_probability(probability, precision), "a mixture of matches and others"
-            good = probability >= cut_off
+            basis = "a mixture of matches and others"
+        cut_off = least_probability(probability, precision)
         every = Resolution(
             left,
             right - max(self.split, 0),
@@ -174,7 +173,7 @@ class Job:
             mixture,
             {"note": "; ".join(self.notes), "seconds": self.run.seconds},
         )
-        chosen_pairs = np.flatnonzero(good)
+        chosen_pairs = np.flatnonzero(probability >= cut_off)
         if single:
             rank = probability[chosen_pairs] + score[chosen_pairs] / (1 + FULL * weights.sum()) / 1e6
             chosen_pairs = chosen_pairs[one_to_one(left[chosen_pairs], right[chosen_pairs], rank, self.records)]
@@ -242,13 +241,6 @@ class Job:
         others = second[low[chosen] + (rng.random(RANDOM) * counts[chosen]).astype(np.int64)]
         apart = first[chosen] != others
         return first[chosen][apart], others[apart]
-
-    def cut(self, validation: Validation, precision: float | None) -> float:
-        """The least score of a match."""
-        if precision is not None:
-            return validation.cut_off(precision)
-        likely = np.flatnonzero(validation.shares >= LIKELY)
-        return float(validation.low_scores[likely[-1]]) if len(likely) else np.inf
 
 
 def part_of(every: Resolution, rows: np.ndarray) -> Resolution:

@@ -5,6 +5,7 @@ difference of such a value tells the share of true matches among any pairs: `mat
 tell the mean of true matches, random pairs that of others.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,11 @@ Z = 1.96  # of a 95% interval
 
 @dataclass(frozen=True)
 class Validation:
-    """The share of true matches among pairs of each group of scores, highest first, rising with the score."""
+    """The share of true matches among pairs of each group of scores, highest first.
+
+    It rises with the score but where the pairs tell, beyond chance, that it does not: in a family all but the name
+    agree, and a higher score may be less of a match.
+    """
 
     name: str  # the value that was compared
     perfect: float  # mean difference of pairs with a perfect score
@@ -30,7 +35,7 @@ class Validation:
     pairs: np.ndarray  # how many pairs it has that tell,
     means: np.ndarray  # their mean difference,
     raw: np.ndarray  # the share of true matches by `match_fraction`,
-    shares: np.ndarray  # the same made to rise with the score,
+    shares: np.ndarray  # the same made to rise with the score, unless it is clear that it does not,
     low: np.ndarray  # and its 95% interval
     high: np.ndarray
 
@@ -82,7 +87,7 @@ def validate(name: str, scores: np.ndarray, differences: np.ndarray, random: np.
     raw = np.array([match_fraction(float(mean), **ends) for mean in means])
     error = Z * spread / np.sqrt(counts) / (other.mean() - best.mean())
     unbounded = (other.mean() - means) / (other.mean() - best.mean())
-    shares = np.clip(falling(unbounded, counts.astype(float)), 0, 1)
+    shares = np.clip(falling(unbounded, counts.astype(float), error / Z), 0, 1)
     return Validation(
         name, float(best.mean()), float(other.mean()), ordered[stops - 1], ordered[starts], counts, means, raw, shares,
         np.clip(shares - error, 0, 1), np.clip(shares + error, 0, 1),
@@ -101,17 +106,26 @@ def _groups(ordered: np.ndarray) -> np.ndarray:
     return np.array(bounds)
 
 
-def falling(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def falling(values: np.ndarray, weights: np.ndarray, errors: np.ndarray | None = None) -> np.ndarray:
     """The falling sequence nearest to the values, by weighted squares: neighbours that rise are averaged.
+
+    With standard errors only those that may rise by chance are; a rise beyond Z errors is one, and stays.
 
     >>> falling(np.array([3.0, 1.0, 2.0, 0.0]), np.ones(4)).tolist()
     [3.0, 1.5, 1.5, 0.0]
+    >>> falling(np.array([3.0, 1.0, 2.0, 0.0]), np.ones(4), np.full(4, 0.1)).tolist()
+    [3.0, 1.0, 2.0, 0.0]
     """
-    pools: list[tuple[float, float, int]] = []  # mean, weight, how many
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        mean, total, count = value, weight, 1
+    spread = np.full(len(values), np.inf) if errors is None else errors
+    pools: list[tuple[float, float, float, int]] = []  # mean, weight, variance of the weighted sum, how many
+    for value, weight, error in zip(values.tolist(), weights.tolist(), spread.tolist(), strict=True):
+        mean, total, variance, count = value, weight, (weight * error) ** 2, 1
         while pools and pools[-1][0] < mean:
-            earlier, its, size = pools.pop()
-            mean, total, count = (earlier * its + mean * total) / (its + total), its + total, count + size
-        pools.append((mean, total, count))
-    return np.repeat([mean for mean, _, _ in pools], [count for _, _, count in pools])
+            earlier, its, varied, size = pools[-1]
+            if mean - earlier > Z * math.sqrt(variance / total**2 + varied / its**2):
+                break
+            pools.pop()
+            mean, total = (earlier * its + mean * total) / (its + total), its + total
+            variance, count = variance + varied, count + size
+        pools.append((mean, total, variance, count))
+    return np.repeat([pool[0] for pool in pools], [pool[3] for pool in pools])

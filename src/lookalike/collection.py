@@ -8,6 +8,7 @@ items that become candidates are made again from the text.
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, pairwise
 
 import numpy as np
@@ -131,7 +132,7 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
     with run.stage("plan"):
-        plan = fit(sets.take(rows), len(sets), element_ranks(sets))
+        plan = fit(sets.take(rows), len(sets), partial(element_ranks, sets))
     for line in plan.lines():
         run.say(line)
 

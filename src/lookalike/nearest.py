@@ -7,7 +7,7 @@ from lookalike.run import Run, Tick, slices
 from lookalike.spaces import Space
 
 ROWS = 4096  # items whose neighbours are looked for at a time
-FEW, LOOK = 2048, 256  # items of which all distances are looked at, and from how many at a time
+FEW, LOOK = 512, 1024  # items of which all distances are looked at, and from how many at a time
 SHARE = 16  # of more, one in so many tells how far to look
 
 

@@ -1,6 +1,7 @@
 """From a threshold, a recall and a sample of the data to a method and its parameters, with reasons."""
 
 import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -188,10 +189,10 @@ def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction
     return Fraction(whole("threshold", given, least=1 if measure == "overlap" else 0, most=LARGEST))
 
 
-def fit(plan: Plan, sample: Sets, items: int, ranks: Ranks | None = None, listing: bool = True) -> Plan:
+def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None = None, listing: bool = True) -> Plan:
     """Choose method, bands and rows for a collection of about `items` items, of which `sample` is a part.
 
-    `ranks` are those of all elements, where the sets are at hand; texts have to be made sets of first, which an exact
+    `ranks` makes those of all elements, where the sets are at hand; texts have to be made sets of first, which an exact
     join does with all of them and bands with few. Unless pairs are to be listed, as for clusters, a join that would
     list many is not chosen.
     """
@@ -211,7 +212,7 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Ranks | None = None, listin
     if cost > found.cost:
         return replace(banded, reason=f"over {cost / 1e9:.2g} {costs}")
     some = live.take(np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size)))))
-    work = estimate_work(some, items, ranks or element_ranks(live), plan.join)
+    work = estimate_work(some, items, element_ranks(live) if ranks is None else ranks(), plan.join)
     cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
     if cost <= found.cost and (listing or work.compared < MOST_LISTED):
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared)

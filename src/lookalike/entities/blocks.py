@@ -184,30 +184,33 @@ def _cross(
 
 def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, run: Run) -> np.ndarray:
     """Pairs of records whose shingles in all fields together have at least this Jaccard similarity."""
-    sets = record_sets(columns)
+    records = len(columns[0].values)
+    sides = [record_sets(columns, part) for part in parts_of(records, split)]
     options: Options = {"threshold": threshold, "recall": 0.95, "seed": seed, "run": run}
-    if split == ONE:
-        pairs = find_pairs(sets, max_pairs=MOST_PAIRS, **options)
-    else:
-        rows = np.arange(len(sets))
-        sides = sets.take(rows[:split]), sets.take(rows[split:])
-        pairs = find_matches(*sides, max_pairs=MOST_PAIRS, **options)
-    numbers: np.ndarray = pairs.left * len(sets) + pairs.right + max(split, 0)
+    find = find_pairs if split == ONE else find_matches
+    pairs = find(*sides, max_pairs=MOST_PAIRS, **options)
+    numbers: np.ndarray = pairs.left * records + pairs.right + max(split, 0)
     return numbers
 
 
-def record_sets(columns: Sequence[Column]) -> Sets:
-    """The shingles of all fields of each record; those of different fields differ."""
-    records = len(columns[0].values)
-    every = [column for column in columns if column.kind != "category"]
-    made = [GRAMS.hashes(column.canonical.fill_null("")) for column in every]
+def parts_of(records: int, split: int) -> list[slice]:
+    """The records of each table."""
+    return [slice(0, records)] if split == ONE else [slice(0, split), slice(split, records)]
+
+
+def record_sets(columns: Sequence[Column], part: slice) -> Sets:
+    """The shingles of all fields of some records; those of different fields differ."""
+    records = part.stop - part.start
+    every = [column.canonical.slice(part.start, records) for column in columns if column.kind != "category"]
+    made = [GRAMS.hashes(values.fill_null("")) for values in every]
     counts = np.zeros(records, np.int64)
     for indptr, _ in made:
         counts += np.diff(indptr)
     whole = np.concatenate(([0], np.cumsum(counts)))
     elements = np.empty(whole[-1], np.uint64)
     filled = whole[:-1].copy()  # where the next element of each record goes
-    for number, (indptr, hashes) in enumerate(made):
+    for number in reversed(range(len(made))):
+        indptr, hashes = made.pop()  # so that it can be freed
         sizes = np.diff(indptr)
         places = np.arange(len(hashes)) + np.repeat(filled - indptr[:-1], sizes)
         with np.errstate(over="ignore"):
@@ -256,5 +259,5 @@ def weighted(values: pa.LargeStringArray) -> Any:
     matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(texts), int(columns.max(initial=0)) + 1))
     matrix.data[:] = 1  # how often does not matter
     frequency = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    matrix.data = np.log(1 + len(texts) / frequency)[matrix.indices]
+    matrix.data = np.log(1 + len(texts) / frequency[matrix.indices])
     return matrix

@@ -49,7 +49,7 @@ def compare(column: Column, left: np.ndarray, right: np.ndarray, run: Run) -> np
     values = coded.dictionary
     rows = np.zeros(size, np.int64)
     rows[codes[codes >= 0]] = np.flatnonzero(codes >= 0)  # a record that has each value
-    written = column.canonical.take(pa.array(rows))
+    written = column.canonical.take(pa.array(rows[: len(coded.dictionary)]))
 
     def work(part: slice) -> np.ndarray:
         places = [pa.array(side[part]) for side in (a, b)]

@@ -96,7 +96,7 @@ class Job:
         names = (field.left, field.right)[: len(self.tables)]
         for table, name in zip(self.tables, names, strict=True):
             if name not in table.schema.names:
-                which = "" if len(self.tables) == 1 else (" first", " second")[names.index(name)]
+                which = "" if len(self.tables) == 1 else (" first", " second")[table is not self.tables[0]]
                 have = ", ".join(table.schema.names) or "none"
                 raise DataError(f"the{which} table has no column {name!r} for field {field.name!r}; it has {have}.")
         return [table[name] for table, name in zip(self.tables, names, strict=True)]
@@ -261,7 +261,8 @@ def least_probability(probability: np.ndarray, precision: float | None) -> float
     if precision is None:
         return LIKELY
     ordered = np.sort(probability)[::-1]
-    good = np.flatnonzero(np.cumsum(ordered) / np.arange(1, len(ordered) + 1) >= precision)
+    last = np.append(ordered[1:], -1) < ordered  # of those just as likely, which are matches all or none
+    good = np.flatnonzero(last & (np.cumsum(ordered) / np.arange(1, len(ordered) + 1) >= precision))
     return float(ordered[good[-1]]) if len(good) else np.inf
 
 

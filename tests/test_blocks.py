@@ -1,0 +1,371 @@
+"""Which pairs of records are looked at: against brute force, and never too many of them."""
+
+import itertools
+import re
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lookalike.entities import blocks
+from lookalike.entities.blocks import (
+    Candidates,
+    Column,
+    Stage,
+    alike,
+    find_candidates,
+    near_values,
+    record_sets,
+    same_values,
+    shared_keys,
+    value_keys,
+    weighted,
+)
+from lookalike.errors import TooManyPairs
+from lookalike.kernels.buckets import ONE
+from lookalike.kernels.hashing import EMPTY
+from lookalike.run import Run
+
+RUN = Run(2)
+VALUES = [None, "a", "b", "ann lee", "anne lee", "bob ray", "12 elm street"]
+KINDS = ("text", "name", "address", "phone", "category")
+
+
+def column(values, name="name", kind="text"):
+    texts = pa.array(values, pa.large_string())
+    return Column(name, kind, texts, texts)
+
+
+def decoded(numbers, records):
+    return set(zip(*(side.tolist() for side in np.divmod(numbers, max(1, records))), strict=True))
+
+
+def possible(records, split):
+    """All pairs of one table, or of two."""
+    every = itertools.combinations(range(records), 2)
+    return {(a, b) for a, b in every if split == ONE or a < split <= b}
+
+
+def equal_pairs(values, split):
+    return {(a, b) for a, b in possible(len(values), split) if values[a] is not None and values[a] == values[b]}
+
+
+def too_frequent(values, split, most):
+    """The values whose pairs are more than so many a record that has them."""
+    found = {}
+    for value in set(values) - {None}:
+        rows = [row for row, other in enumerate(values) if other == value]
+        pairs = sum(1 for a, b in itertools.combinations(rows, 2) if split == ONE or a < split <= b)
+        if pairs > most * len(rows):
+            found[value] = pairs
+    return found
+
+
+def jaccard(sets, a, b):
+    one, other = (set(sets.elements[sets.indptr[row] : sets.indptr[row + 1]].tolist()) for row in (a, b))
+    return len(one & other) / len(one | other) if one | other else 0.0
+
+
+@st.composite
+def tables(draw, fields=3, most=14, values=tuple(VALUES)):
+    """Fields of a few records with few values, and where the second table begins."""
+    records = draw(st.integers(0, most))
+    number = draw(st.integers(1, fields))
+    every = [draw(st.lists(st.sampled_from(values), min_size=records, max_size=records)) for _ in range(number)]
+    split = draw(st.one_of(st.just(ONE), st.integers(0, records)))
+    return every, split
+
+
+# --- values in common ---
+
+
+@given(tables(fields=1), st.sampled_from([0, 0.4, 1, 2, 30]))
+def test_shared_keys(table, most):
+    """Pairs of the frequent keys are left out and counted, all other pairs with a key in common are there once."""
+    [values], split = table
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "MOST", most)
+        rows, parts, keys, pairs = shared_keys(value_keys(column(values)), split)
+    frequent = too_frequent(values, split, most)
+    assert sorted(rows.tolist()) == [row for row, value in enumerate(values) if value in frequent]
+    assert (keys, pairs) == (len(frequent), sum(frequent.values()))
+    found = [pair for part in parts for pair in zip(*(np.divmod(part, max(1, len(values)))), strict=True)]
+    expected = {pair for pair in equal_pairs(values, split) if values[pair[0]] not in frequent}
+    assert sorted(found) == sorted(expected)
+
+
+@given(tables(fields=3, most=16, values=(None, "a", "b", "c")), st.sampled_from([0, 0.4, 1, 30]))
+def test_same_values(table, most):
+    """A frequent value counts together with another field, if both together are not frequent."""
+    every, split = table
+    records = len(every[0])
+    keys = [value_keys(column(values)) for values in every]
+    for at, values in enumerate(every):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(blocks, "MOST", most)
+            parts, note = same_values(keys, at, split)
+        frequent = too_frequent(values, split, most)
+        expected = {pair for pair in equal_pairs(values, split) if values[pair[0]] not in frequent}
+        left_out = {}
+        for number, other in enumerate(every):
+            if number == at:
+                continue
+            both = [(a, b) if a in frequent and b is not None else None for a, b in zip(values, other, strict=True)]
+            still = too_frequent(both, split, most)
+            left_out |= {(number, combination): pairs for combination, pairs in still.items()}
+            expected |= {pair for pair in equal_pairs(both, split) if both[pair[0]] not in still}
+        assert set().union(*(decoded(part, records) for part in parts)) == expected
+        numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", note)]
+        assert numbers[:1] == ([len(frequent)] if frequent else [])
+        assert numbers[1:] == ([len(left_out), sum(left_out.values())] if left_out else [])
+
+
+def test_what_is_said_of_frequent_values():
+    """100 of Salem: with the street, of which all but two are different; and 70 of one street, as many too many."""
+    towns = ["salem"] * 100
+    streets = ["elm"] * 70 + ["oak"] * 2 + [f"street {n}" for n in range(28)]
+    keys = [value_keys(column(values)) for values in (towns, streets)]
+    parts, note = same_values(keys, 0, ONE)
+    assert note == "1 frequent value only together with another field, 1 such combination of 2,415 pairs left out"
+    assert set().union(*(decoded(part, 100) for part in parts)) == {(70, 71)}
+
+
+@pytest.mark.parametrize(("count", "there"), [(61, True), (62, False)])
+def test_the_bound_of_frequent_values(count, there):
+    """61 records have 30 pairs each; one more is too many."""
+    parts, note = same_values([value_keys(column(["x"] * count))], 0, ONE)
+    assert sum(map(len, parts)) == (count * (count - 1) // 2 if there else 0)
+    assert bool(note) == (not there)
+
+
+def test_the_bound_of_frequent_values_of_two_tables():
+    """60 x 60 pairs are 30 for each of 120 records; a value of one table alone is in no pair and not frequent."""
+    for count, there in ((60, True), (61, False)):
+        parts, note = same_values([value_keys(column(["x"] * (2 * count)))], 0, count)
+        assert (sum(map(len, parts)), bool(note)) == ((count * count, False) if there else (0, True))
+    parts, note = same_values([value_keys(column(["x"] * 500 + ["y"]))], 0, 500)
+    assert (sum(map(len, parts)), note) == (0, "")
+
+
+def test_missing_values_never_match():
+    keys = value_keys(column([None] * 5 + ["a"]))
+    assert (keys[:5] == EMPTY).all()
+    assert keys[5] != EMPTY
+    parts, note = same_values([keys, value_keys(column(["x"] * 6))], 0, ONE)
+    assert (sum(map(len, parts)), note) == (0, "")
+
+
+def test_a_frequent_value_with_another_that_is_missing_says_nothing():
+    """All have one town, and none a phone."""
+    keys = [value_keys(column(["salem"] * 200)), value_keys(column([None] * 200))]
+    parts, _ = same_values(keys, 0, ONE)
+    assert sum(map(len, parts)) == 0
+
+
+def test_the_order_of_two_fields_matters():
+    """Records that have the same two values in each other's field have nothing in common."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "MOST", 0)
+        keys = [value_keys(column(["a", "b"])), value_keys(column(["b", "a"]))]
+        assert all(sum(map(len, same_values(keys, at, ONE)[0])) == 0 for at in range(2))
+
+
+# --- alike as a whole ---
+
+
+@given(tables(fields=3, most=10), st.sampled_from([0.3, 0.5, 0.8, 1.0]))
+@settings(max_examples=60)
+def test_alike(table, threshold):
+    """All pairs whose shingles are so alike; small tables are compared exactly."""
+    every, split = table
+    columns = [column(values, f"field {n}", KINDS[n]) for n, values in enumerate(every)]
+    records = len(every[0])
+    sets = record_sets(columns)
+    expected = {pair for pair in possible(records, split) if jaccard(sets, *pair) >= threshold}
+    found = alike(columns, split, threshold, 1, RUN)
+    assert decoded(found, records) == expected
+    assert len(found) == len(expected)
+
+
+def test_shingles_of_different_fields_differ():
+    swapped = record_sets([column(["ann lee", "bob ray"]), column(["bob ray", "ann lee"])])
+    assert jaccard(swapped, 0, 1) == 0
+
+
+def test_categories_do_not_count_as_alike():
+    columns = [column(["red"] * 4, kind="category")]
+    assert len(alike(columns, ONE, 0.5, 1, RUN)) == 0
+
+
+def test_records_without_values_are_not_alike():
+    columns = [column([None] * 4), column([None] * 4)]
+    for split in (ONE, 2):
+        assert len(alike(columns, split, 0.5, 1, RUN)) == 0
+
+
+def test_a_typing_error_in_every_field():
+    columns = [
+        column(["jonathan smithson", "jonathan smithzon"]),
+        column(["1200 west elm street", "1200 west elm xtreet"]),
+    ]
+    found = find_candidates(columns, ONE, threshold=0.5, nearest=0, seed=1, run=RUN)
+    assert [stage.pairs for stage in found.stages] == [0, 0, 1]
+
+
+# --- nearest ---
+
+
+@given(tables(fields=1, most=12), st.integers(1, 3))
+@settings(max_examples=60)
+def test_near_values(table, nearest):
+    """Each record with a value has its nearest, or others just as near; none without a value is in a pair."""
+    [values], split = table
+    one = column(values)
+    found = decoded(np.concatenate([np.empty(0, np.int64), *near_values(one, split, nearest, RUN)]), len(values))
+    assert found <= possible(len(values), split)
+    assert all(values[a] is not None and values[b] is not None for a, b in found)
+    if not any(value is not None for value in values):
+        return
+    dense = weighted(one.canonical).toarray()
+    norms = np.linalg.norm(dense, axis=1)
+    near = dense @ dense.T / np.maximum(np.outer(norms, norms), 1e-300)
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        others = [
+            other
+            for pair in possible(len(values), split)
+            if row in pair and values[other := pair[0] if pair[1] == row else pair[1]] is not None
+        ]
+        ranked = sorted((near[row, other] for other in others), reverse=True)
+        has = sorted(
+            (near[row, other] for other in others if (min(row, other), max(row, other)) in found), reverse=True
+        )
+        wanted = [one for one in ranked[:nearest] if one > 1e-6]
+        assert len(has) >= len(wanted)
+        assert has[: len(wanted)] == pytest.approx(wanted, abs=1e-5)
+
+
+@pytest.mark.parametrize("split", [ONE, 0, 3, 5])
+def test_near_values_of_none(split):
+    assert sum(map(len, near_values(column([None] * 5), split, 2, RUN))) == 0
+
+
+# --- all of it ---
+
+
+@given(tables(fields=3, most=10), st.integers(0, 2))
+@settings(max_examples=40)
+def test_find_candidates(table, nearest):
+    every, split = table
+    records = len(every[0])
+    columns = [column(values, f"field {n}", KINDS[n]) for n, values in enumerate(every)]
+    found = find_candidates(columns, split, threshold=0.5, nearest=nearest, seed=1, run=RUN)
+    assert (np.diff(found.numbers) > 0).all()
+    pairs = decoded(found.numbers, records)
+    assert pairs <= possible(records, split)
+    assert pairs >= set().union(*(equal_pairs(values, split) for values in every))
+    assert found.possible == len(possible(records, split))
+    assert found.reduction == pytest.approx(1 - len(pairs) / max(1, found.possible))
+    assert sum(stage.new for stage in found.stages) == len(pairs)
+    assert all(stage.new <= stage.pairs for stage in found.stages)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_candidates_do_not_depend_on_threads(threads):
+    draw = np.random.default_rng(5)
+    names = [f"{a} {b}" for a, b in draw.choice(["ann", "bob", "lee", "ray", "smith", None], (300, 2))]
+    columns = [column(names), column(draw.choice(["x", "y", "z"], 300).tolist())]
+    found, again = (
+        find_candidates(columns, 150, threshold=0.5, nearest=2, seed=1, run=Run(some)) for some in (2, threads)
+    )
+    assert (found.numbers == again.numbers).all()
+    assert found.stages == again.stages
+
+
+@pytest.mark.parametrize(("records", "split"), [(0, ONE), (0, 0), (1, ONE), (1, 0), (1, 1), (4, 0), (4, 4)])
+def test_tables_that_can_have_no_pair(records, split):
+    columns = [column(["ann lee"] * records), column(["x"] * records, kind="category")]
+    found = find_candidates(columns, split, threshold=0.5, nearest=2, seed=1, run=RUN)
+    assert (len(found.numbers), found.possible, found.reduction) == (0, 0, 1)
+    assert found.numbers.dtype == np.int64
+
+
+@pytest.mark.parametrize("split", [ONE, 3])
+def test_all_missing(split):
+    columns = [column([None] * 6), column([None] * 6, kind="name"), column([None] * 6, kind="category")]
+    found = find_candidates(columns, split, threshold=0.5, nearest=2, seed=1, run=RUN)
+    assert len(found.numbers) == 0
+    assert not any(stage.left_out for stage in found.stages)
+
+
+def test_one_field_is_missing_throughout():
+    """The other one still counts."""
+    columns = [column(["ann lee", "bob ray", "ann lee"], kind="name"), column([None] * 3, kind="address")]
+    found = find_candidates(columns, ONE, threshold=0.5, nearest=2, seed=1, run=RUN)
+    assert (0, 2) in decoded(found.numbers, 3)
+
+
+# --- not too many ---
+
+
+def random_words(count, length, seed):
+    letters = np.random.default_rng(seed).integers(ord("a"), ord("z") + 1, (count, length)).astype(np.uint8)
+    return letters.view(f"S{length}")[:, 0].astype(str).tolist()
+
+
+@pytest.mark.parametrize(("count", "split"), [(100_000, ONE), (60_000, 30_000)])
+def test_a_town_of_very_many(count, split):
+    """The pairs are those of the names: 1,000 come twice."""
+    names = random_words(count, 14, seed=1)
+    names[-1000:] = names[:1000]
+    found = find_candidates(
+        [column(["salem"] * count, "town"), column(names, "name", "name")],
+        split, threshold=0.5, nearest=2, seed=1, run=RUN,
+    )  # fmt: skip
+    twins = {(n, count - 1000 + n) for n in range(1000)}
+    assert decoded(found.numbers, count) >= twins
+    assert len(found.numbers) < 2 * count
+    assert found.stages[0] == Stage("same town", 1000, 1000, "1 frequent value only together with another field")
+    assert Counter(stage.name for stage in found.stages) == Counter(["same town", "same name", "0.5 alike"])
+
+
+def test_a_long_value_that_all_have_does_not_make_all_alike():
+    """1,500 records of one address and short names are 1.1 million pairs; 60 a record are plenty."""
+    count = 1_500
+    names = random_words(count, 5, seed=2)
+    columns = [column(["1200 north california avenue san francisco"] * count, "address", "address")]
+    columns.append(column(names, "name", "name"))
+    found = find_candidates(columns, ONE, threshold=0.5, nearest=2, seed=1, run=RUN)
+    assert len(found.numbers) <= 60 * count
+
+
+def test_one_value_alone_that_all_have():
+    """There is nothing to tell the records apart by, and no other field to combine it with."""
+    count = 1_500
+    found = find_candidates([column(["salem"] * count)], ONE, threshold=0.5, nearest=2, seed=1, run=RUN)
+    assert len(found.numbers) <= 60 * count
+
+
+def test_too_many_candidates_are_an_error():
+    found = Candidates(10_000, ONE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "MOST_PAIRS", 3)
+        with pytest.raises(TooManyPairs) as error:
+            found.add("same name", [np.arange(1, 5)])
+    assert str(error.value) == (
+        "4 candidate pairs, more than 3: give more fields, or ones that tell records apart better."
+    )
+
+
+def test_stages_in_words():
+    assert str(Stage("same name", 1200, 7)) == "same name: 1,200 pairs, 7 of them new"
+    assert str(Stage("same town", 1, 1, "left out")) == "same town: 1 pair, 1 of them new; left out"
+    found = Candidates(10, ONE)
+    found.add("one", [np.array([12, 3]), np.array([3])])
+    found.add("two", [np.array([3, 4])])
+    assert found.numbers.tolist() == [3, 4, 12]
+    assert [(stage.pairs, stage.new) for stage in found.stages] == [(2, 2), (2, 1)]

@@ -1,0 +1,244 @@
+"""Points for the fields of many pairs at once: what each kind of difference costs, and that nothing else matters."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lookalike.entities import comparing, points, resolve
+from lookalike.entities.blocks import Column
+from lookalike.entities.comparing import compare, distances
+from lookalike.entities.fields import KINDS, canonical, normalise
+from lookalike.entities.resolution import NEUTRAL
+from lookalike.run import Run
+
+RUN = Run(2)
+SOFTENED = 96.0  # points after one soft edit
+
+words = st.sampled_from(
+    ["j", "s", "smith", "smyth", "john", "jon", "bill", "william", "ann", "st", "street", "12", "a"]
+)
+names = st.lists(words, min_size=1, max_size=3).map(" ".join)
+
+
+def column(values, kind):
+    normal = normalise(pa.array(values, pa.string()), kind).values
+    return Column("field", kind, normal, canonical(normal, kind))
+
+
+def scored(kind, one, other):
+    """The points of two values as they stand in a table; the same in both orders."""
+    field = column([one, other], kind)
+    there, back = compare(field, np.array([0, 1]), np.array([1, 0]), RUN)
+    assert there == back or (math.isnan(there) and math.isnan(back))
+    return float(there)
+
+
+# --- the rule ---
+
+
+@given(st.text("abc", min_size=1, max_size=8), st.text("abc", min_size=1, max_size=8))
+def test_words_have_the_points_of_the_textbook(a, b):
+    """A word without a short form or an initial, in a field of text."""
+    assert scored("text", a, b) == points(a, b)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_values(kind):
+    value = {"date": "2020-03-01", "number": "12", "phone": "212-555-0100"}.get(kind, "Ann Lee")
+    assert scored(kind, value, value) == 100
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_values(kind):
+    value = {"date": "2020-03-01", "number": "12", "phone": "212-555-0100"}.get(kind, "Ann Lee")
+    for missing in (None, "", "n/a", "-"):
+        assert math.isnan(scored(kind, value, missing))
+        assert math.isnan(scored(kind, missing, missing))
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "expected"),
+    [
+        ("name", "Smith", "Smyth", 84),
+        ("name", "John Smith", "john  SMITH", 100),
+        ("name", "José Muñoz", "Jose Munoz", 100),
+        ("name", "Smith, John", "John Smith", 100),
+        ("name", "Dr. John Smith", "John Smith", 100),
+        ("name", "Bill Smith", "William Smith", SOFTENED),
+        ("name", "Bob Smith", "Robert Smyth", 64),  # one soft edit and two others
+        ("name", "Bob", "Bill", 0),  # five edits; Robert and William are further apart
+        ("name", "Smith John", "John Smith", SOFTENED),
+        ("name", "J Smith", "Jonathan Smith", SOFTENED),
+        ("name", "J R Smith", "John Robert Smith", SOFTENED),
+        ("name", "J. R. Smith", "John Robert Smyth", 64),
+        ("name", "John Smith", "Mary Jones", 0),
+        ("name", "K Smith", "Jonathan Smith", 0),
+        ("address", "12 Elm Street", "12 Elm St", SOFTENED),
+        ("address", "12 Elm St.", "12 ELM ST", 100),
+        ("address", "12 Elm Street", "12 Oak Street", 0),
+        ("address", "12 Elm Street", "13 Elm Street", 84),
+        ("text", "red car", "car red", SOFTENED),
+        ("text", "12 elm street", "12 elm st", 36),  # the words of addresses are for addresses
+        ("phone", "212-555-0100", "(212) 555 0100", 100),
+        ("phone", "212-555-0100", "+1 212 555 0100", 100),
+        ("phone", "212-555-0100", "212-555-0101", 84),
+        ("phone", "212-555-0100", "646-123-9876", 0),
+        ("date", "2020-03-01", "1 March 2020", 100),
+        ("date", "2020-03-01", "2020-03-02", 84),
+        ("date", "2020-03-01", "1999-12-31", 0),
+        ("category", "red", "Red", 100),
+        ("category", "red", "rod", 0),
+        ("number", "100", "100.0", 100),
+        ("number", "1,000", "1000", 100),
+        ("number", "90", "100", 84),  # a tenth is two edits
+        ("number", "95", "100", 96),
+        ("number", "50", "100", 0),
+        ("number", "0", "5", 0),
+        ("number", "-5", "5", 0),
+        ("number", "-100", "-95", 96),
+        ("number", "1e-9", "0.0000000011", pytest.approx(100 - 4 * (20 / 11) ** 2, abs=1e-3)),
+    ],
+)
+def test_what_differences_cost(kind, one, other, expected):
+    assert scored(kind, one, other) == expected
+
+
+@pytest.mark.parametrize("surname", ["Smith", "Stevens", "Miller"])
+@pytest.mark.parametrize("given", ["Samantha", "Montgomery"])
+def test_an_initial_that_the_surname_begins_with_too(surname, given):
+    """S Smith and Samantha Smith are as alike as S Miller and Samantha Miller."""
+    assert scored("name", f"{given[0]} {surname}", f"{given} {surname}") == SOFTENED
+
+
+def test_a_long_text_is_measured_as_one_of_20_letters():
+    long, longer = "a" * 39 + "b", "a" * 39 + "c"
+    assert scored("text", long, longer) == 100 - 4 * 1.0**2
+    assert scored("text", "a" * 19 + "b", "a" * 19 + "c") == 84
+    assert scored("phone", "12345678901234", "12345678901235") == 84
+
+
+@pytest.mark.parametrize("length", [19, 20, 21, 40, 400])
+def test_texts_with_nothing_in_common(length):
+    assert scored("text", "a" * length, "b" * length) == 0
+
+
+def test_numbers_at_the_ends():
+    """Neither overflow nor division by zero."""
+    for one, other in (("1e299", "-1e299"), ("1e299", "1e-200"), ("0", "1e-200"), ("0", "-0.0")):
+        assert 0 <= scored("number", one, other) <= 100
+    assert scored("number", "0", "-0.0") == 100
+
+
+# --- laws ---
+
+
+@given(names, names, st.sampled_from(["text", "name", "address", "category"]))
+def test_points_are_in_bounds_and_symmetric(a, b, kind):
+    field = column([a, b], kind)
+    found = scored(kind, a, b)
+    assert 0 <= found <= 100
+    if field.values[0] == field.values[1]:
+        assert found == 100
+    elif kind in ("text", "name"):
+        softened = points(*(value.as_py() for value in field.values))
+        assert found >= min(softened, 100)
+
+
+@given(names, names)
+def test_what_softens_never_costs(a, b):
+    """A name has at least the points that it has as a text, by its letters alone."""
+    one, other = (value.as_py() for value in column([a, b], "name").values)
+    apart, _ = distances("name", [one], [other], *([text] for text in (one, other)))
+    assert max(0, 100 - 4 * apart[0] ** 2) <= scored("name", a, b) + 1e-6
+
+
+@given(st.lists(st.one_of(st.none(), names), min_size=1, max_size=8), st.data())
+def test_each_pair_for_itself(values, data):
+    """The points of a pair depend on its two values alone, whatever else is there and however often."""
+    field = column(values, "name")
+    places = st.integers(0, len(values) - 1)
+    pairs = data.draw(st.lists(st.tuples(places, places), max_size=20))
+    left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    found = compare(field, left, right, RUN)
+    assert found.dtype == np.float32
+    assert len(found) == len(pairs)
+    for (a, b), score in zip(pairs, found.tolist(), strict=True):
+        alone = compare(field, np.array([a]), np.array([b]), RUN)[0]
+        two = Column("field", "name", field.values.take([a, b]), field.canonical.take([a, b]))
+        assert np.array_equal(
+            [alone, compare(two, np.array([0]), np.array([1]), RUN)[0]], [score, score], equal_nan=True
+        )
+        assert math.isnan(score) == (field.values[a].as_py() is None or field.values[b].as_py() is None)
+
+
+def test_each_pair_of_values_once(monkeypatch):
+    """10,000 pairs of the same two values take one comparison each way."""
+    seen = []
+    monkeypatch.setattr(comparing, "distances", lambda *given: seen.append(len(given[1])) or distances(*given))
+    field = column(["ann", "anne"] * 100, "name")
+    draw = np.random.default_rng(1)
+    compare(field, *draw.integers(0, 200, (2, 10_000)), RUN)
+    assert sum(seen) <= 2
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_neither_chunks_nor_threads_matter(monkeypatch, threads):
+    draw = np.random.default_rng(1)
+    field = column([" ".join(draw.choice(["ann", "bob", "j", "smith", "st"], 3)) for _ in range(200)], "name")
+    pairs = draw.integers(0, 200, (2, 3000))
+    whole = compare(field, *pairs, Run(1))
+    monkeypatch.setattr(comparing, "CHUNK", 7)
+    assert np.array_equal(compare(field, *pairs, Run(threads)), whole)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_to_compare(kind):
+    none = np.zeros(0, np.int64)
+    for values in ([], [None, None], ["1", "2"]):
+        assert len(compare(column(values, kind), none, none, RUN)) == 0
+
+
+def test_all_missing():
+    assert np.isnan(compare(column([None] * 4, "name"), np.array([0, 1]), np.array([2, 3]), RUN)).all()
+
+
+# --- why ---
+
+
+def test_explain_agrees_with_the_points():
+    left = pa.table({
+        "name": ["Bill Smith", "K Jones", "Ann Lee", "Al Poe"],
+        "street": ["12 Elm Street", "4 Oak Rd", None, "7 Ash Lane"],
+        "born": ["2000-01-02", "1990-05-06", "1980-03-03", "bad"],
+    })  # fmt: skip
+    right = pa.table({
+        "name": ["William Smith", "Karen Jones", "Lee Ann", "Al Poe"],
+        "address": ["12 Elm St", "4 Oak Road", "9 Fir Way", "7 Ash Lame"],
+        "born": ["2000-01-03", "1990-05-06", "1980-03-03", "1970-01-01"],
+    })  # fmt: skip
+    found = resolve(left, right, fields=["name=name*2", "street:address=address", "born=date"]).every
+    weights = np.array([2.0, 1, 1])
+    ways = {}
+    for at in range(len(found)):
+        told = found.explain(at)
+        assert [one["field"] for one in told] == ["name", "street", "born"]
+        assert [one["weight"] for one in told] == weights.tolist()
+        assert found.score[at] == pytest.approx(sum(one["weight"] * one["points"] for one in told))
+        for one, score in zip(told, found.points[at], strict=True):
+            if math.isnan(score):
+                assert (one["points"], one["way"]) == (NEUTRAL, "missing, so neither for nor against")
+                assert None in (one["left"], one["right"])
+            else:
+                assert one["points"] == pytest.approx(score)
+                assert one["points"] == pytest.approx(max(0, 100 - 4 * one["distance"] ** 2))
+        ways[int(found.left[at]), int(found.right[at])] = [one["way"] for one in told]
+        assert told[0]["left"] == found.columns[0].values[int(found.left[at])].as_py()
+        assert told[0]["right"] == found.columns[0].values[4 + int(found.right[at])].as_py()
+    assert ways[0, 0] == ["same but for short forms", "same but for short forms", "edited"]
+    assert ways[1, 1] == ["same but for initials", "same but for short forms", "same"]
+    assert ways[2, 2] == ["same but for the order of words", "missing, so neither for nor against", "same"]
+    assert ways[3, 3] == ["same", "edited", "missing, so neither for nor against"]

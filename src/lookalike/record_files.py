@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import READERS, Block, Part, find_parts
+from lookalike.formats import READERS, Block, Part, find_parts, schema_of
 from lookalike.json_lines import all_columns, read_json
 from lookalike.read import BATCH_BYTES, conform, plain, reading
 from lookalike.run import Run
@@ -81,4 +81,5 @@ class RecordSource:
             yield Block(schema.empty_table())
             yield from read_json(part, none, schema, self.batch_bytes)
         else:
+            yield Block(schema_of(part).empty_table())  # a table without rows still has columns
             yield from READERS[part.format](part, None, self.batch_bytes)

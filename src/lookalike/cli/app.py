@@ -282,7 +282,7 @@ def resolve(
     clusters: Annotated[str | None, typer.Option(metavar="FILE", help="Write the groups of records too.")] = None,
     table: Annotated[str | None, typer.Option(metavar="FILE", help="Write what the probabilities rest on.")] = None,
     plot: Annotated[str | None, typer.Option(metavar="FILE", help="Draw the true matches by score.")] = None,
-    threshold: Annotated[float, typer.Option(help="Look at records whose shingles are so alike.")] = 0.5,
+    threshold: Annotated[float, typer.Option(help="Look at records whose shingles are so alike.")] = 0.6,
     nearest: Annotated[int, typer.Option(help="In small tables, look at so many nearest by each field of words.")] = 2,
     separator: Annotated[str | None, typer.Option(help="What stands between the cells of CSV, if not a comma.")] = None,
     format: Annotated[str | None, typer.Option(help="parquet, arrow, jsonl, csv or tsv.")] = None,

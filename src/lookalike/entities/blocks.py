@@ -186,7 +186,7 @@ def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, ru
     """Pairs of records whose shingles in all fields together have at least this Jaccard similarity."""
     records = len(columns[0].values)
     sides = [record_sets(columns, part) for part in parts_of(records, split)]
-    options: Options = {"threshold": threshold, "recall": 0.95, "seed": seed, "run": run}
+    options: Options = {"threshold": threshold, "recall": 0.95, "method": "lsh", "seed": seed, "run": run}
     find = find_pairs if split == ONE else find_matches
     pairs = find(*sides, max_pairs=MOST_PAIRS, **options)
     numbers: np.ndarray = pairs.left * records + pairs.right + max(split, 0)

@@ -35,7 +35,7 @@ def resolve(
     max_lag: float | None = None,
     precision: float | None = None,
     one_to_one: bool = False,
-    threshold: float = 0.5,
+    threshold: float = 0.6,
     nearest: int = 2,
     seed: int = 1,
     threads: int | None = None,

@@ -146,7 +146,8 @@ NOTES = (
     "once at most; for all tools the same. The best F1 is that of the best cut-off, which no one knows without labels. "
     "Reduction is the share of all pairs that were not compared. The time is from tables in memory to the "
     f"probabilities of all candidates. dedupe is trained with {LABELS} matches and as many other pairs, which have "
-    "many words in common, and its time is with the training; pairs it thinks impossible are not among its candidates."
+    "many words in common, and its time is with the training; its candidates are the pairs "
+    "that it returns from threshold 0 on."
 )
 
 

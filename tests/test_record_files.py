@@ -403,7 +403,7 @@ def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
         (("-f", "name", "--validate", "name"), 2, "validate must be a column that is not scored"),
         (("-f", "name", "--validate", "phone"), 2, "validate must be a column of dates or numbers"),
         (("-f", "name", "--plot", "p.png"), 2, "--plot shows the shares by score, which --validate tells."),
-        (("-f", "name", "--id", "key"), 1, "no column 'key' for the id; the table has id, name, phone."),
+        (("-f", "name", "--id", "key"), 1, "the table has no column 'key' for the id; it has id, name, phone."),
         (("-f", "name", "--id", "phone"), 1, "ids must be unique; '212-555-0100' occurs more than once."),
         (("-f", "name", "--separator", ";;"), 2, "separator must be one character of ASCII"),
         (("-f", "name", "--format", "text"), 2, "format must be one of"),

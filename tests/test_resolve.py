@@ -85,11 +85,10 @@ def test_precision_asked_for(companies, truth, precision, max_lag):
     assert recall > 0.6
 
 
-@pytest.mark.parametrize("precision", [0.9, 0.97])
-def test_precision_expected_of_the_mixture(companies, precision):
-    found = resolve(companies.left, companies.right, fields=FIELDS, precision=precision)
+def test_precision_expected_of_the_mixture(companies):
+    found = resolve(companies.left, companies.right, fields=FIELDS, precision=0.97)
     assert len(found)
-    assert found.probability.mean() >= precision - 1e-9
+    assert found.probability.mean() >= 0.97 - 1e-9
 
 
 @pytest.mark.parametrize("options", [{}, {"validate": "created", "max_lag": 90}])
@@ -122,8 +121,8 @@ def test_results_do_not_depend_on_threads(options):
 
 
 def test_the_order_of_rows_does_not_matter():
-    made = two_companies(300, seed=4)
-    order = np.random.default_rng(1).permutation(300)
+    made = two_companies(200, seed=4)
+    order = np.random.default_rng(1).permutation(200)
     found = resolve(made.left, made.right, fields=FIELDS)
     again = resolve(made.left.take(order), made.right.take(order[::-1]), fields=FIELDS)
     both = set(pairs_of(found)) & set(pairs_of(again))
@@ -159,7 +158,7 @@ def test_one_table(companies, truth, single):
     pairs = {tuple(sorted(pair)) for pair in pairs_of(found)}
     assert (found.left < found.right).all()
     assert len(pairs & truth) / len(truth) > 0.9
-    assert len(pairs & truth) / len(pairs) > 0.7
+    assert len(pairs & truth) / len(pairs) > (0.9 if single else 0.6)
     if single:
         used = found.left.tolist() + found.right.tolist()
         assert len(set(used)) == len(used)
@@ -308,13 +307,14 @@ def test_one_to_one_takes_the_best():
     for _ in range(50):
         pairs = np.array(sorted({tuple(sorted(two)) for two in draw.integers(0, 8, (12, 2)) if two[0] != two[1]}))
         rank = draw.integers(0, 4, len(pairs)).astype(float)
-        chosen = one_to_one(pairs[:, 0], pairs[:, 1], rank, 8)
+        order = np.argsort(-rank, kind="stable")
+        chosen = order[one_to_one(pairs[order, 0], pairs[order, 1], 8)]
         used = pairs[chosen].ravel().tolist()
         assert len(set(used)) == len(used)
         for at in set(range(len(pairs))) - set(chosen.tolist()):  # something as good or better stands in its way
             assert any(rank[other] >= rank[at] and set(pairs[at]) & set(pairs[other]) for other in chosen)
     none = np.zeros(0, np.int64)
-    assert one_to_one(none, none, none.astype(float), 0).tolist() == []
+    assert one_to_one(none, none, 0).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
 @pytest.mark.parametrize(
     ("tables", "options", "kind", "message"),
     [
-        ((PEOPLE,), {"fields": []}, UsageError, "fields must name at least one column to compare."),
+        ((PEOPLE,), {"fields": []}, UsageError, "fields must be a list of at least one column to compare; got []."),
         (
             (PEOPLE,),
             {"fields": ["name", "nme"]},
@@ -499,7 +499,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name"], "id": "key"},
             DataError,
-            "no column 'key' for the id; the table has id, name, phone.",
+            "the table has no column 'key' for the id; it has id, name, phone.",
         ),
         ((PEOPLE,), {"fields": ["name"], "id": "phone"}, DataError, "column 'phone' for the id has 1 row without one."),
         ((5,), {"fields": ["name"]}, UsageError, "records must be a table or a data frame; got int."),

@@ -282,7 +282,7 @@ def test_perfect_pairs_that_do_not_differ_at_all():
 
 @pytest.fixture(scope="module")
 def companies():
-    return two_companies(4000, seed=3)
+    return two_companies(3000, seed=3)
 
 
 @pytest.fixture(scope="module", params=[None, 90])

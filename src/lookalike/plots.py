@@ -16,11 +16,18 @@ BLUE, ORANGE, GREEN, GREY, INK = "#1f6feb", "#d9730d", "#2da44e", "#8b949e", "#5
 SUFFIXES = (".png", ".svg", ".pdf")
 
 
+def check_picture(path: Path) -> None:
+    """An error if a picture cannot be written there."""
+    if path.suffix not in SUFFIXES:
+        raise UsageError(f"plot must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {str(path)!r}.")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"plot: there is no folder {str(path.parent)!r}.")
+
+
 @contextmanager
 def picture(path: Path, panels: tuple[int, int] = (1, 1), size: tuple[float, float] = (6.4, 4.2)) -> Iterator[Any]:
     """Axes to draw on, panels rows x columns of them; the picture is written when all went well."""
-    if path.suffix not in SUFFIXES:
-        raise UsageError(f"plot must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {str(path)!r}.")
+    check_picture(path)
     import matplotlib  # which is slow to import, as is pyarrow
 
     from lookalike.write import replacing

@@ -263,11 +263,12 @@ def find_faults(table: pa.Table, text: str, identity: str | None) -> dict[int, s
             try:
                 as_text(column).validate(full=True)
             except pa.ArrowInvalid:
-                faults |= _not_utf8(column, name)
+                faults |= not_utf8(column, name)
     return faults
 
 
-def _not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
+def not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
+    """The rows whose bytes are no text."""
     faults = {}
     for at, value in enumerate(column.cast(pa.large_binary()).to_pylist()):
         try:

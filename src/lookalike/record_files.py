@@ -5,12 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
 from lookalike.formats import READERS, Block, Part, find_parts, schema_of
 from lookalike.json_lines import all_columns, read_json
-from lookalike.read import BATCH_BYTES, conform, plain, reading
+from lookalike.read import BATCH_BYTES, as_text, conform, is_text, not_utf8, plain, reading
 from lookalike.run import Run
 
 RECORD_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv")
@@ -55,7 +56,7 @@ class RecordSource:
         with run.stage("read", len(self.parts)) as tick:
             for part in self.parts:
                 with reading(part):
-                    tables.append(pa.concat_tables([plain(one) for one in self._tables(part)]))
+                    tables.append(pa.concat_tables(list(self._tables(part))))
                 tick(1)
             schemas = [table.schema.remove_metadata() for table in tables]
             try:
@@ -67,12 +68,16 @@ class RecordSource:
     def _tables(self, part: Part) -> Iterator[pa.Table]:
         start = 0
         for block in self._blocks(part):
-            if block.faults and self.on_error == "fail":
-                row = min(block.faults)
-                raise DataError(f"{part.name}, row {start + row + 1}: {block.faults[row]}; {SKIP_HINT}.")
-            self.skipped += len(block.faults)
-            start += len(block.table) + len(block.faults)
-            yield block.table
+            table = plain(block.table)
+            rows = np.delete(np.arange(len(table) + len(block.faults)), list(block.faults))
+            wrong = broken_texts(table)
+            faults = {**block.faults, **{int(rows[at]): why for at, why in wrong.items()}}
+            if faults and self.on_error == "fail":
+                row = min(faults)
+                raise DataError(f"{part.name}, row {start + row + 1}: {faults[row]}; {SKIP_HINT}.")
+            self.skipped += len(faults)
+            start += len(rows) + len(block.faults)
+            yield table.take(np.delete(np.arange(len(table)), list(wrong))) if wrong else table
 
     def _blocks(self, part: Part) -> Iterator[Block]:
         if part.format == "jsonl":
@@ -83,3 +88,15 @@ class RecordSource:
         else:
             yield Block(schema_of(part).empty_table())  # a table without rows still has columns
             yield from READERS[part.format](part, None, self.batch_bytes)
+
+
+def broken_texts(table: pa.Table) -> dict[int, str]:
+    """The rows with bytes that are no text, and in which column."""
+    faults: dict[int, str] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if is_text(column.type):
+            try:
+                as_text(column).validate(full=True)
+            except pa.ArrowInvalid:
+                faults = not_utf8(column, name) | faults
+    return faults

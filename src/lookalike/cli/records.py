@@ -12,7 +12,7 @@ from lookalike.entities.resolution import Resolution
 from lookalike.entities.resolving import resolve
 from lookalike.entities.validation import Validation
 from lookalike.errors import UsageError
-from lookalike.plots import draw_shares, picture
+from lookalike.plots import check_picture, draw_shares, picture
 from lookalike.record_files import RecordSource
 from lookalike.write import check_output, write_tables
 
@@ -21,10 +21,13 @@ MOST_ROWS = 20  # of the table of scores that are shown
 
 def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
     """One command, with the options it was given."""
-    check_output(given["out"])
-    for name in ("clusters", "table"):
-        if given[name] is not None:
-            check_output(given[name])
+    outputs = [given[name] for name in ("out", "clusters", "table", "plot") if given[name] not in (None, "-")]
+    for path in (one for one in outputs if one != given["plot"]):
+        check_output(path)
+    if given["plot"] is not None:
+        check_picture(Path(given["plot"]))
+    if len({Path(path).absolute() for path in outputs}) < len(outputs):
+        raise UsageError("--out, --clusters, --table and --plot must be different files.")
     if given["clusters"] is not None and right is not None:
         raise UsageError("--clusters are of one table; got two.")
     if given["plot"] is not None and given["validate"] is None:

@@ -6,11 +6,12 @@ nearest to it in each field of words, however little that is.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.candidates.banding import sort_keys
 from lookalike.candidates.tables import distinct, merge
@@ -25,6 +26,7 @@ from lookalike.wording import counted
 
 MOST = 30  # pairs a record may have on average for a value in common; beyond it the value alone tells too little
 MOST_PAIRS = 200_000_000
+SHARE = 1000  # a value that more than one of so many records have is frequent
 GRAMS = Shingles(k=3, form="none", space="keep")
 WORDS = Shingles(k=1, unit="word", form="none")
 SMALL = 300_000_000  # pairs of records of which the nearest are looked for
@@ -103,7 +105,7 @@ def find_candidates(
             found.add(f"same {column.name}", *same_values(keys, at, split))
             tick(1)
     run = run.quietly()
-    found.add(f"{threshold:g} alike", [alike(columns, split, threshold, seed, run)])
+    found.add(f"{threshold:g} alike", *alike(columns, split, threshold, seed, run))
     if nearest and found.possible <= SMALL:
         for column in columns:
             if column.wordy:
@@ -182,15 +184,34 @@ def _cross(
     return numbers
 
 
-def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, run: Run) -> np.ndarray:
-    """Pairs of records whose shingles in all fields together have at least this Jaccard similarity."""
+def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, run: Run) -> tuple[list[np.ndarray], str]:
+    """Pairs of records whose shingles in all fields together have at least this Jaccard similarity.
+
+    Values that very many records have are left out, for they would make all of those alike.
+    """
     records = len(columns[0].values)
-    sides = [record_sets(columns, part) for part in parts_of(records, split)]
+    telling = [
+        replace(column, canonical=pc.if_else(pa.array(rare(value_keys(column))), column.canonical, None))
+        for column in columns
+        if column.kind != "category"
+    ]
+    sides = [record_sets(telling, part) for part in parts_of(records, split)]
     options: Options = {"threshold": threshold, "recall": 0.95, "method": "lsh", "seed": seed, "run": run}
     find = find_pairs if split == ONE else find_matches
-    pairs = find(*sides, max_pairs=MOST_PAIRS, **options)
+    most = MOST * max(1000, records)
+    try:
+        pairs = find(*sides, max_pairs=most, **options)
+    except TooManyPairs:
+        return [], f"more than {most:,}, which tell too little, left out"
     numbers: np.ndarray = pairs.left * records + pairs.right + max(split, 0)
-    return numbers
+    return [numbers], ""
+
+
+def rare(keys: np.ndarray) -> np.ndarray:
+    """Whether each record's value is one that not very many have."""
+    _, where, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    few: np.ndarray = counts[where] <= max(MOST, len(keys) // SHARE)
+    return few
 
 
 def parts_of(records: int, split: int) -> list[slice]:
@@ -201,7 +222,7 @@ def parts_of(records: int, split: int) -> list[slice]:
 def record_sets(columns: Sequence[Column], part: slice) -> Sets:
     """The shingles of all fields of some records; those of different fields differ."""
     records = part.stop - part.start
-    every = [column.canonical.slice(part.start, records) for column in columns if column.kind != "category"]
+    every = [column.canonical.slice(part.start, records) for column in columns]
     made = [GRAMS.hashes(values.fill_null("")) for values in every]
     counts = np.zeros(records, np.int64)
     for indptr, _ in made:

@@ -135,10 +135,8 @@ def _initials(one: str, other: str) -> tuple[str, str]:
     ('j r smith', 'j r smith')
     """
     a, b = one.split(), other.split()
-    letters = ({token for token in side if len(token) == 1} for side in (a, b))
-    of_a, of_b = letters
-    return " ".join(_cut(token, of_b) for token in a), " ".join(_cut(token, of_a) for token in b)
+    return " ".join(_cut(token, set(b)) for token in a), " ".join(_cut(token, set(a)) for token in b)
 
 
-def _cut(token: str, letters: set[str]) -> str:
-    return token[0] if token[0] in letters else token
+def _cut(token: str, others: set[str]) -> str:
+    return token[0] if token[0] in others and token not in others else token

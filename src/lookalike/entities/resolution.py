@@ -105,13 +105,12 @@ class Resolution:
         return lines
 
 
-def one_to_one(left: np.ndarray, right: np.ndarray, rank: np.ndarray, records: int) -> np.ndarray:
-    """The places of pairs of positions among all records such that no record is in two, from the best rank on."""
-    order = np.lexsort((right, left, -rank))
+def one_to_one(left: np.ndarray, right: np.ndarray, records: int) -> np.ndarray:
+    """The places of pairs of positions among all records such that no record is in two, the first ones first."""
     used = np.zeros(records, bool)
     chosen = []
-    for at, a, b in zip(order.tolist(), left[order].tolist(), right[order].tolist(), strict=True):
+    for at, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         if not used[a] and not used[b]:
             used[a] = used[b] = True
             chosen.append(at)
-    return np.array(sorted(chosen), np.int64)
+    return np.array(chosen, np.int64)

@@ -11,12 +11,13 @@ from lookalike.collection import unique_ids
 from lookalike.entities.blocks import Column, find_candidates
 from lookalike.entities.comparing import compare
 from lookalike.entities.fields import Field, as_days, as_numbers, canonical, guess_kind, normalise
-from lookalike.entities.mixture import MISSING, fit
+from lookalike.entities.mixture import MISSING, Mixture, fit
 from lookalike.entities.resolution import NEUTRAL, Resolution, one_to_one
 from lookalike.entities.scores import FULL
-from lookalike.entities.validation import Validation, validate
+from lookalike.entities.validation import validate as tell
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, fraction, positive, whole
 from lookalike.kernels.buckets import ONE
+from lookalike.read import plain
 from lookalike.run import Run
 from lookalike.wording import counted
 
@@ -50,8 +51,8 @@ def resolve(
     matches and others. `precision` is the share of true matches wanted, on average; by default a pair is a match if
     that is more likely than not. `threshold` and `nearest` say which pairs are looked at (`blocks`).
     """
-    job = Job(left, right, fields, id, Run(threads) if run is None else run)
-    chosen = Field.parse(validate) if isinstance(validate, str) else validate
+    job = Job(left, right, as_fields(fields), id, Run(threads) if run is None else run)
+    chosen = None if validate is None else as_fields([validate])[0]
     job.check(chosen, max_lag)
     return job.resolve(
         chosen,
@@ -67,14 +68,12 @@ def resolve(
 class Job:
     """One or two tables with the fields that they are compared by."""
 
-    def __init__(self, left: Any, right: Any, fields: Sequence[Field | str], id: str | None, run: Run):
+    def __init__(self, left: Any, right: Any, fields: list[Field], id: str | None, run: Run):
         self.run = run
         self.tables = [as_table(side) for side in (left, right) if side is not None]
         self.split = len(self.tables[0]) if len(self.tables) > 1 else ONE
         self.records = sum(len(table) for table in self.tables)
-        self.fields = [Field.parse(one) if isinstance(one, str) else one for one in fields]
-        if not self.fields:
-            raise UsageError("fields must name at least one column to compare.")
+        self.fields = fields
         self.ids = [ids_of(table, id) for table in self.tables]
         self.notes: list[str] = []
 
@@ -93,13 +92,9 @@ class Job:
 
     def raw(self, field: Field) -> list[pa.ChunkedArray]:
         """A field's column of each table."""
-        names = (field.left, field.right)[: len(self.tables)]
-        for table, name in zip(self.tables, names, strict=True):
-            if name not in table.schema.names:
-                which = "" if len(self.tables) == 1 else (" first", " second")[table is not self.tables[0]]
-                have = ", ".join(table.schema.names) or "none"
-                raise DataError(f"the{which} table has no column {name!r} for field {field.name!r}; it has {have}.")
-        return [table[name] for table, name in zip(self.tables, names, strict=True)]
+        which = ["table"] if len(self.tables) == 1 else ["first table", "second table"]
+        sides = zip(self.tables, which, (field.left, field.right), strict=False)
+        return [column_of(table, name, f"field {field.name!r}", where) for table, where, name in sides]
 
     def column(self, field: Field) -> Column:
         """A field of all records, normalised."""
@@ -108,9 +103,9 @@ class Job:
         done = [normalise(side, kind) for side in sides]
         values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
         missing, unread = sum(one.missing for one in done), sum(one.unparsable for one in done)
-        if missing + unread == self.records and self.records:
+        if missing == self.records and self.records:
             self.notes.append(f"{field.name} is empty in all records, and tells nothing")
-        elif unread:
+        if unread:
             self.notes.append(f"{counted(unread, 'value')} of {field.name} cannot be read as {kind}, and are missing")
         return Column(field.name, kind, values, canonical(values, kind))
 
@@ -134,10 +129,10 @@ class Job:
         left, right = np.divmod(found.numbers, max(1, self.records))
         lags = None if chosen is None else self.lags(chosen)
         if lags is not None and max_lag is not None:
-            apart = lags[right] - lags[left]
+            apart = self.apart(lags, left, right, max_lag)
             possible = np.isnan(apart) | ((apart >= 0) & (apart <= max_lag))
-            if not possible.all():
-                beyond = int((~possible).sum())
+            beyond = int((~possible).sum())
+            if beyond:
                 self.notes.append(f"{counted(beyond, 'pair')} with a lag beyond 0 to {max_lag:g} left out")
             left, right = left[possible], right[possible]
         points = self.points(columns, left, right)
@@ -145,15 +140,14 @@ class Job:
         score = np.where(np.isnan(points), NEUTRAL, points) @ weights
         validation = mixture = None
         if lags is not None and chosen is not None:
-            validation = self.validation(chosen.name, lags, left, right, score, FULL * weights.sum(), max_lag, seed)
+            one, other = self.random_pairs(seed) if max_lag is None else self.pairs_within(lags, max_lag, seed)
+            random = self.apart(lags, one, other, max_lag)
+            apart = self.apart(lags, left, right, max_lag)
+            validation = tell(chosen.name, score, apart, random, FULL * weights.sum())
             probability = validation.probability(score)
             basis = f"the differences of {chosen.name}"
         else:
-            levels = as_levels(points)
-            random = as_levels(self.points(columns, *self.random_pairs(seed)))
-            with self.run.stage("mixture"):
-                mixture = fit(levels, random_levels=random)
-            probability = mixture.probability(levels)
+            mixture, probability = self.mixture(columns, left, right, points, score, seed)
             basis = "a mixture of matches and others"
         cut_off = least_probability(probability, precision)
         every = Resolution(
@@ -173,12 +167,45 @@ class Job:
             mixture,
             {"note": "; ".join(self.notes), "seconds": self.run.seconds},
         )
-        chosen_pairs = np.flatnonzero(probability >= cut_off)
+        order = np.lexsort((right, left, -score, -probability))
+        every = part_of(every, order)
+        matches = np.flatnonzero(every.probability >= cut_off)
         if single:
-            rank = probability[chosen_pairs] + score[chosen_pairs] / (1 + FULL * weights.sum()) / 1e6
-            chosen_pairs = chosen_pairs[one_to_one(left[chosen_pairs], right[chosen_pairs], rank, self.records)]
-        order = np.lexsort((right[chosen_pairs], left[chosen_pairs], -score[chosen_pairs], -probability[chosen_pairs]))
-        return part_of(every, chosen_pairs[order])
+            matches = matches[one_to_one(left[order[matches]], right[order[matches]], self.records)]
+        return replace(part_of(every, matches), every=every)
+
+    def apart(self, lags: np.ndarray, left: np.ndarray, right: np.ndarray, max_lag: float | None) -> np.ndarray:
+        """By how much the values of pairs differ; from the first table to the second where there is an order."""
+        difference: np.ndarray = lags[right] - lags[left]
+        return np.abs(difference) if max_lag is None or self.split == ONE else difference
+
+    def mixture(
+        self,
+        columns: list[Column],
+        left: np.ndarray,
+        right: np.ndarray,
+        points: np.ndarray,
+        score: np.ndarray,
+        seed: int,
+    ) -> tuple[Mixture, np.ndarray]:
+        """The mixture of matches and others, and how likely each pair is a match by it.
+
+        It is fitted to pairs without a rival: those with the best score of both their records. A pair with a rival is
+        taken for none, since members of a family share nearly all, and only that each has a better match tells them
+        apart; but within one table, where an entity may have many records, it may have a rival on one side.
+        """
+        levels = as_levels(points)
+        random = as_levels(self.points(columns, *self.random_pairs(seed)))
+        best = np.full(self.records, -np.inf)
+        np.maximum.at(best, left, score)
+        np.maximum.at(best, right, score)
+        first, second = score >= best[left], score >= best[right]
+        with self.run.stage("mixture"):
+            mixture = fit(levels[first & second], random_levels=random)
+        likely = first | second if self.split == ONE else first & second
+        probability = np.zeros(len(left))
+        probability[likely] = mixture.probability(levels[likely])
+        return mixture, probability
 
     def points(self, columns: list[Column], left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """The points of each field of pairs of records."""
@@ -206,25 +233,6 @@ class Job:
             return left, (left + rng.integers(1, self.records, RANDOM)) % self.records
         return rng.integers(0, self.split, RANDOM), rng.integers(self.split, self.records, RANDOM)
 
-    def validation(
-        self,
-        name: str,
-        lags: np.ndarray,
-        left: np.ndarray,
-        right: np.ndarray,
-        score: np.ndarray,
-        perfect: float,
-        max_lag: float | None,
-        seed: int,
-    ) -> Validation:
-        """The share of true matches by score, from the lags of pairs and of random ones."""
-        one, other = self.random_pairs(seed) if max_lag is None else self.pairs_within(lags, max_lag, seed)
-        random = lags[other] - lags[one]
-        apart = lags[right] - lags[left]
-        if max_lag is None:
-            random, apart = np.abs(random), np.abs(apart)
-        return validate(name, score, apart, random, perfect)
-
     def pairs_within(self, lags: np.ndarray, max_lag: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Random pairs whose lag is possible: a random record, and a random one of those within reach of it."""
         rng = np.random.default_rng(seed)
@@ -246,7 +254,7 @@ class Job:
 def part_of(every: Resolution, rows: np.ndarray) -> Resolution:
     """Some of the pairs, in that order."""
     some = {name: getattr(every, name)[rows] for name in ("left", "right", "score", "points", "probability")}
-    return replace(every, **some, every=every)
+    return replace(every, **some)
 
 
 def as_levels(points: np.ndarray) -> np.ndarray:
@@ -266,6 +274,26 @@ def least_probability(probability: np.ndarray, precision: float | None) -> float
     return float(ordered[good[-1]]) if len(good) else np.inf
 
 
+def as_fields(given: Any) -> list[Field]:
+    """Fields, or what they are written as."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        raise UsageError(f"fields must be a list of at least one column to compare; got {given!r}.")
+    for one in given:
+        if not isinstance(one, Field | str):
+            raise UsageError(f"a field must be a Field, or a text such as 'name' or 'address:street'; got {one!r}.")
+    return [Field.parse(one) if isinstance(one, str) else one for one in given]
+
+
+def column_of(table: pa.Table, name: str, what: str, where: str) -> pa.ChunkedArray:
+    """The column of a name, of which there must be just one."""
+    count = table.schema.names.count(name)
+    if count != 1:
+        have = ", ".join(table.schema.names) or "none"
+        number = "no column" if not count else f"{count} columns"
+        raise DataError(f"the {where} has {number} {name!r} for {what}; it has {have}.")
+    return table[name]
+
+
 def as_table(given: Any) -> pa.Table:
     """A table as it is, or made of a data frame."""
     if isinstance(given, pa.Table):
@@ -281,8 +309,9 @@ def ids_of(table: pa.Table, name: str | None) -> pa.Array:
     wanted = name or ("id" if "id" in table.schema.names else "-")
     if wanted == "-":
         return pa.array(np.arange(len(table)))
-    if wanted not in table.schema.names:
-        raise DataError(f"no column {wanted!r} for the id; the table has {', '.join(table.schema.names) or 'none'}.")
-    if table[wanted].null_count:
-        raise DataError(f"column {wanted!r} for the id has {counted(table[wanted].null_count, 'row')} without one.")
-    return unique_ids([table[wanted]])
+    column = column_of(table, wanted, "the id", "table")
+    if pa.types.is_nested(column.type):
+        raise DataError(f"column {wanted!r} holds {column.type}, which is no id.")
+    if column.null_count:
+        raise DataError(f"column {wanted!r} for the id has {counted(column.null_count, 'row')} without one.")
+    return unique_ids([plain(pa.table({"id": column}))["id"]])

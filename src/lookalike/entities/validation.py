@@ -80,9 +80,10 @@ def validate(name: str, scores: np.ndarray, differences: np.ndarray, random: np.
     starts, stops = bounds[:-1], bounds[1:]
     counts = stops - starts
     sums = np.concatenate(([0.0], np.cumsum(apart)))
-    squares = np.concatenate(([0.0], np.cumsum(apart**2)))
     means = (sums[stops] - sums[starts]) / counts
-    spread = np.sqrt(np.maximum((squares[stops] - squares[starts]) / counts - means**2, 0))
+    size = max(float(np.abs(apart).max(initial=0)), 1e-300)  # so that no square overflows
+    residues = ((apart - np.repeat(means, counts)) / size) ** 2
+    spread = size * np.sqrt(np.add.reduceat(residues, starts) / counts) if len(starts) else counts.astype(float)
     ends = {"perfect": float(best.mean()), "random": float(other.mean())}
     raw = np.array([match_fraction(float(mean), **ends) for mean in means])
     error = Z * spread / np.sqrt(counts) / (other.mean() - best.mean())

@@ -3,10 +3,12 @@
 A field has 100 points if it is the same, less a penalty that grows with the square of its distance (`scores.points`).
 The distance is the number of letters inserted and deleted, made smaller where that says less: a long text is measured
 as one of LONG letters; a short form of a name, an abbreviation, an initial or another order of the words count as
-SOFT edits. A missing value has no points: it is neutral.
+SOFT edits. Texts that say the same in other words are told by the words and shingles they have in common, of which rare
+ones, such as the number of a model, count more. A missing value has no points: it is neutral.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,7 @@ import pyarrow.compute as pc
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
-from lookalike.entities.blocks import Column
+from lookalike.entities.blocks import Column, weighted
 from lookalike.entities.fields import as_numbers
 from lookalike.entities.scores import FULL
 from lookalike.run import Run, slices
@@ -22,6 +24,7 @@ from lookalike.run import Run, slices
 PENALTY = 4.0  # points for the square of one edit
 LONG = 20  # letters of a text whose edits are counted in full
 SOFT = 1.0  # edits that a known variant counts for
+UNLIKE = 5.0  # edits, beyond SOFT, that texts without a word or shingle in common count for
 CHUNK = 1 << 16  # pairs of values that are compared by one task
 SAME, SHORT, ORDER, INITIAL, EDITED = range(5)
 WAYS = {  # how two values were compared
@@ -50,16 +53,30 @@ def compare(column: Column, left: np.ndarray, right: np.ndarray, run: Run) -> np
     rows = np.zeros(size, np.int64)
     rows[codes[codes >= 0]] = np.flatnonzero(codes >= 0)  # a record that has each value
     written = column.canonical.take(pa.array(rows[: len(coded.dictionary)]))
+    vectors = unit_vectors(written) if column.kind == "text" and len(pairs) else None
 
     def work(part: slice) -> np.ndarray:
         places = [pa.array(side[part]) for side in (a, b)]
         texts = [values.take(some).to_pylist() for some in places]
         forms = [written.take(some).to_pylist() for some in places]
-        return _points(distances(column.kind, *texts, *forms)[0])
+        apart = distances(column.kind, *texts, *forms)[0]
+        if vectors is not None:
+            common = np.asarray(vectors[a[part]].multiply(vectors[b[part]]).sum(axis=1)).ravel()
+            apart = np.minimum(apart, SOFT + UNLIKE * (1 - common))
+        return _points(apart)
 
     made = [np.empty(0, np.float32), *run.map(work, slices(len(pairs), CHUNK))]
     out[differ] = np.concatenate(made)[where]
     return out
+
+
+def unit_vectors(values: pa.LargeStringArray) -> Any:
+    """Texts as vectors of length 1 of their words and shingles, rare ones the longer."""
+    from scipy.sparse import diags_array  # slow to import
+
+    vectors = weighted(values)
+    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
+    return diags_array(1 / np.maximum(lengths, 1e-300), format="csr") @ vectors
 
 
 def _points(distance: np.ndarray) -> np.ndarray:

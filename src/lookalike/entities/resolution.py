@@ -1,5 +1,6 @@
 """What comes out of resolving records: scored pairs, how likely each is a match, and why."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.entities.blocks import Candidates, Column
-from lookalike.entities.comparing import WAYS, distances
+from lookalike.entities.comparing import PENALTY, WAYS, distances
 from lookalike.entities.fields import Field
 from lookalike.entities.mixture import Mixture
+from lookalike.entities.scores import FULL
 from lookalike.entities.validation import Validation
 from lookalike.errors import DataError
 from lookalike.kernels.buckets import join_pairs, roots
@@ -87,7 +89,11 @@ class Resolution:
                 told |= {"points": NEUTRAL, "way": "missing, so neither for nor against"}
             else:
                 apart, way = distances(column.kind, values[:1], values[1:], written[:1], written[1:])
-                told |= {"points": float(self.points[pair, at]), "way": WAYS[int(way[0])], "distance": float(apart[0])}
+                points = float(self.points[pair, at])
+                told |= {"points": points, "way": WAYS[int(way[0])], "distance": float(apart[0])}
+                counted_as = math.sqrt((FULL - points) / PENALTY)
+                if column.kind == "text" and points and counted_as < apart[0] - 1e-3:
+                    told |= {"way": "words in common", "distance": counted_as}
             out.append({**told, "weight": one.weight})
         return out
 

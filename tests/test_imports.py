@@ -21,9 +21,9 @@ MODULES_IN_ORDER = """
     families.bits families.squares families.fields families candidates candidates.banding candidates.exact amplify
     plan collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
     candidates.strings verify audit cluster search items set_search vector_search find entities.nicknames
-    entities.fields entities.mixture entities.company_words entities.companies entities.scores entities.blocks
-    entities.comparing entities.validation entities.resolution entities.resolving entities write plots cli.progress
-    cli.job cli.records cli.curves cli.demo cli.app cli __main__
+    entities.values entities.fields entities.mixture entities.company_words entities.companies entities.scores
+    entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities write plots
+    cli.progress cli.job cli.records cli.curves cli.demo cli.app cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

@@ -7,7 +7,7 @@ SOFT edits. Texts that say the same in other words are told by the words and shi
 ones, such as the number of a model, count more. A missing value has no points: it is neutral.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,6 @@ WAYS = {  # how two values were compared
     INITIAL: "same but for initials",
     EDITED: "edited",
 }
-
-Compare = Callable[[list[str], list[str]], np.ndarray]
 
 
 def compare(column: Column, left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:

@@ -1,0 +1,179 @@
+"""Phones, dates and numbers in one way of writing each, or None for what is none."""
+
+import re
+from datetime import date
+from decimal import Decimal
+
+from lookalike.entities.nicknames import simple
+
+# --- phones ---
+
+COUNTRY_TABLE = """
+US 1 CA 1 RU 7 KZ 7 EG 20 ZA 27 GR 30 NL 31 BE 32 FR 33 ES 34 HU 36 IT 39 RO 40 CH 41 AT 43 GB 44 DK 45 SE 46 NO 47
+PL 48 DE 49 PE 51 MX 52 CU 53 AR 54 BR 55 CL 56 CO 57 VE 58 MY 60 AU 61 ID 62 PH 63 NZ 64 SG 65 TH 66 JP 81 KR 82 VN 84
+CN 86 TR 90 IN 91 PK 92 AF 93 LK 94 MM 95 IR 98 MA 212 DZ 213 TN 216 NG 234 KE 254 PT 351 LU 352 IE 353 IS 354 MT 356
+CY 357 FI 358 BG 359 LT 370 LV 371 EE 372 UA 380 RS 381 HR 385 SI 386 CZ 420 SK 421 HK 852 TW 886 BD 880 IL 972 AE 971
+SA 966
+"""
+COUNTRIES = dict(zip(COUNTRY_TABLE.split()[::2], COUNTRY_TABLE.split()[1::2], strict=True))
+CODES_OF_TWO = frozenset(code for code in COUNTRIES.values() if len(code) == 2)  # all there are; 1 and 7 are of one
+KEYS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "22233344455566677778889999", "-().+/_,; ")
+TEN_DIGITS = re.compile(r"\(?([2-9][0-9]{2})\)?[-. ]?([0-9]{3})[-. ]?([0-9]{4})")  # the usual case, soon done
+ANY_LETTER = re.compile("[a-z#]")
+LABEL = re.compile(r"^(?:telephone|tel|phone|ph|mobile|mob|cell|fax)\b[.: ]*|\([a-z ]*\)$")
+EXTENSION = re.compile(r"(?<=[\d) .,;])(?:extension|extn|ext|x|#)[ .:=#]*\d{1,7}$")
+PHONE = re.compile(r"[(+ ]*\d[-\d ().+/_,;]*|\+?[-\d ().]*\d[-\d ().]*[a-z][-a-z\d .]*")
+LONGEST_PHONE = 60  # characters
+NORTH_AMERICAN = re.compile(r"1[2-9]\d\d[2-9]\d{6}")
+
+
+def phone(value: str, code: str) -> str | None:
+    """The digits of the national number: no extension, country code or trunk zero; letters are keys; 5 to 15 digits.
+
+    The country code is dropped after + or 00, and without them from a number of over ten digits that begins with the
+    given country's code, or is of the North American form where none or that one is given.
+    """
+    if usual := TEN_DIGITS.fullmatch(value):
+        return "".join(usual.groups())
+    text = simple(value)
+    if ANY_LETTER.search(text):
+        text = EXTENSION.sub("", LABEL.sub("", text)).strip(" ,;")
+    if len(text) > LONGEST_PHONE or not PHONE.fullmatch(text):
+        return None
+    digits = text.translate(KEYS)
+    plus = text.lstrip("( ").startswith("+")
+    if plus or digits.startswith("00"):
+        digits = digits[0 if plus else 2 :]
+        digits = digits[1 if digits[:1] in ("1", "7") else 2 if digits[:2] in CODES_OF_TWO else 3 :]
+    before = ""
+    while digits != before:
+        before, digits = digits, digits.lstrip("0")
+        if NORTH_AMERICAN.fullmatch(digits) if code in ("", "1") else len(digits) > 10 and digits.startswith(code):
+            digits = digits[len(code) or 1 :]
+    return digits if 5 <= len(digits) <= 15 else None
+
+
+# --- dates ---
+
+YEAR_OF_MONTHS = "january february march april may june july august september october november december"
+MONTHS = {form: n for n, name in enumerate(YEAR_OF_MONTHS.split(), 1) for form in (name, name[:3])} | {"sept": 9}
+MONTH_FIRST = ("US", "PH")
+PIVOT = 30  # two-digit years up to it are of this century, later ones of the last
+TIME = re.compile(
+    r"(?:(?<=\d)t|,)? ?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)? ?(?:[ap]\.?m\.?)? ?(?:z|utc|gmt)?(?:[+-]\d\d:?\d\d)?"
+)
+TIME_AFTER_DATE = (
+    r"^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?$"  # leaves few distinct values
+)
+WEEKDAY = re.compile(r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?[., ]+")
+YEAR, DAY, SIGN = r"(?P<y>\d{4}|'?\d\d)", r"(?P<d>\d{1,2})(?:st|nd|rd|th)?", "[-/., ]"
+FORMS = tuple(
+    re.compile(form)
+    for form in (
+        rf"(?P<y>\d{{4}}){SIGN}+(?P<m>\d{{1,2}}){SIGN}+(?P<d>\d{{1,2}})",
+        r"(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)(?:\d{6})?",
+        rf"(?P<a>\d{{1,2}})(?P<sign>{SIGN}+)(?P<b>\d{{1,2}}){SIGN}+{YEAR}",
+        rf"{DAY}{SIGN}*(?:of )?(?P<m>[a-z]+){SIGN}*{YEAR}",
+        rf"(?P<m>[a-z]+){SIGN}*{DAY}{SIGN}+{YEAR}",
+        rf"(?P<y>\d{{4}}){SIGN}*(?P<m>[a-z]+){SIGN}*{DAY}",
+    )
+)
+
+
+def dates(values: list[str], day_first: bool | None) -> list[str | None]:
+    """Dates as YYYY-MM-DD. In 3/4/2020 the day is first if the column's values with a number over 12 mostly say so.
+
+    If none does, `day_first` decides; without it the month is first, but after dots (3.4.2020) the day.
+    """
+    found = [_date_parts(value) for value in values]
+    pairs = [(int(parts["a"]), int(parts["b"])) for parts in found if "a" in parts]
+    votes = sum((12 < a <= 31 and b <= 12) - (12 < b <= 31 and a <= 12) for a, b in pairs)
+    order = votes > 0 if votes else day_first
+    return [_date(parts, order) for parts in found]
+
+
+def _date_parts(value: str) -> dict[str, str]:
+    """Year, month and day, or a and b where it is open which of them is the day; nothing if it is no date."""
+    text = WEEKDAY.sub("", simple(value))
+    if ":" in text:
+        text = TIME.sub(" ", text, count=1)
+    return next((matched.groupdict() for form in FORMS if (matched := form.fullmatch(text.strip(" .,")))), {})
+
+
+def _date(parts: dict[str, str], day_first: bool | None) -> str | None:
+    if not parts:
+        return None
+    if "a" in parts:
+        a, b = int(parts["a"]), int(parts["b"])
+        first = "." in parts["sign"] if day_first is None else day_first
+        day, month = (a, b) if (a > 12 or first) and b <= 12 else (b, a)
+    else:
+        day, name = int(parts["d"]), parts["m"]
+        month = int(name) if name.isdigit() else MONTHS.get(name, 0)
+    year = int(parts["y"].lstrip("'"))
+    if len(parts["y"]) < 4:
+        year += 2000 if year <= PIVOT else 1900
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return None
+
+
+# --- numbers ---
+
+MONEY = re.compile(
+    r"(?:(?<![a-z])(?:us|au|ca|c|a|nz|hk))?[$\u00a2-\u00a5\u0e3f\u20a0-\u20cf]"
+    r"|(?<![a-z])(?:usd|eur|gbp|jpy|chf|cad|aud|nzd|cny|rmb|inr|sek|nok|dkk|pln|kr|rs|euros?|dollars?)(?![a-z])\.?"
+)
+PLAIN_NUMBER = re.compile(r"[$€£]?(-?)([0-9][0-9.,]*)")  # the usual case, soon done
+NUMBER = re.compile(r"([-+]?) ?(\d[\d.,]*|[.,]\d+)(e[-+]?\d{1,3})?")
+SPACED = re.compile(r"(?<![\d.,'_])\d{1,3}([ '_])\d{3}(?:\1\d{3})*(?![\d '_])")
+GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{2,3})*[.,]\d{3}")  # 1,234,567 and the Indian 12,34,567
+GROUPS = re.compile("[.,]")
+OPEN = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+LONGEST = 300  # digits; what is longer would not fit a float
+
+
+def numbers(values: list[str]) -> list[str | None]:
+    """Numbers without currency, percent sign, thousands separators and idle zeros.
+
+    1,234 has a decimal comma if that is what the column's other values show by majority: 12,5 does, 1,234.5 does not.
+    """
+    found = [_number_parts(value) for value in values]
+    marks = [_decimal_mark(digits) for _, digits, _ in found]
+    usual = "," if marks.count(",") > marks.count(".") else "."
+    return [_number(*parts, mark or usual) for parts, mark in zip(found, marks, strict=True)]
+
+
+def _number_parts(value: str) -> tuple[str, str, str]:
+    """Sign, digits with their separators, and exponent; no digits if it is no number."""
+    if usual := PLAIN_NUMBER.fullmatch(value):
+        return usual[1], usual[2], ""
+    text = MONEY.sub(" ", simple(value)).strip().removesuffix("%").strip()
+    minus = text.startswith("(") and text.endswith(")")  # as in accounts
+    text = SPACED.sub(lambda grouped: re.sub(r"\D", "", grouped[0]), text.strip("() ") if minus else text)
+    matched = NUMBER.fullmatch(text)
+    return (matched[1] or "-" * minus, matched[2], matched[3] or "") if matched else ("", "", "")
+
+
+def _decimal_mark(digits: str) -> str:
+    """The decimal mark that a number shows to be in use, "" if it shows none."""
+    if digits.isdigit() or OPEN.fullmatch(digits):
+        return ""
+    mark, other = (",", ".") if digits.rfind(",") > digits.rfind(".") else (".", ",")
+    return mark if other in digits or digits.count(mark) == 1 else other
+
+
+def _number(sign: str, digits: str, exponent: str, mark: str) -> str | None:
+    whole, _, fraction = digits.partition(mark)
+    if not ((whole + fraction).isdigit() or (GROUPED.fullmatch(whole) and (fraction or "0").isdigit())):
+        return None
+    if exponent:
+        number = Decimal(f"{GROUPS.sub('', whole)}.{fraction}{exponent}")
+        if abs(number.adjusted()) > LONGEST:
+            return None
+        whole, _, fraction = f"{number:f}".partition(".")
+    text = GROUPS.sub("", whole).lstrip("0") or "0"
+    fraction = fraction.rstrip("0")
+    text = f"{text}.{fraction}" if fraction else text
+    return ("-" if sign == "-" and text != "0" else "") + text if len(text) <= LONGEST else None

@@ -569,7 +569,7 @@ def test_clusters_and_dedup(measure, options, seed):
     groups = la.find_clusters(rows, **common)
     assert groups.label.tolist() == ref.components(80, found(pairs)) == pairs.clusters().label.tolist()
     values = found(pairs)
-    for keep in ("first", "longest", np.random.default_rng(seed).permutation(80)):
+    for keep in ("first", np.random.default_rng(seed).permutation(80)):
         result = la.dedup(rows, keep=keep, **common)
         for item, centre in enumerate(result.centre.tolist()):
             assert result.keep[centre]
@@ -943,3 +943,37 @@ def test_tables_of_vectors():
     pairs = la.find_pairs(table, measure="euclidean", threshold=1.2)
     assert found(pairs) == oracle("euclidean", rows, 1.2)
     assert [left for left, _, _ in pairs] == [f"n{i}" for i in pairs.left]
+
+
+class Frame:
+    """A data frame, as far as Arrow is concerned."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, schema=None):
+        return self.table.__arrow_c_stream__(schema)
+
+
+@pytest.mark.parametrize("measure", ["cosine", "euclidean"])
+def test_data_frames_hold_vectors(measure):
+    rows = np.random.default_rng(5).normal(size=(40, 3))
+    expected = la.find_pairs(rows, measure=measure, threshold=0.5).to_arrow()
+    columns = {f"x{at}": rows[:, at] for at in range(3)}
+    for table in (pa.table(columns), pa.table({"vector": rows.tolist()})):
+        assert la.find_pairs(Frame(table), measure=measure, threshold=0.5).to_arrow().equals(expected)
+    named = la.find_pairs(
+        Frame(pa.table({"id": [f"n{at}" for at in range(40)], **columns})), measure=measure, threshold=0.5
+    )
+    assert named.to_arrow()["left"].to_pylist() == [f"n{at}" for at in expected["left"].to_pylist()]
+    assert la.find_pairs(list(rows), measure=measure, threshold=0.5).to_arrow().equals(expected)
+
+
+def test_vectors_are_all_as_long():
+    with pytest.raises(UsageError, match=r"^keep must be 'first', or a value for each item"):
+        la.dedup(np.eye(3), measure="cosine", threshold=5, keep="longest")
+
+
+def test_no_bits_of_a_sparse_matrix():
+    with pytest.raises(DataError, match=r"^bits are not taken from a sparse matrix"):
+        la.find_pairs(sparse.csr_array(np.eye(3)), measure="hamming", threshold=1)

@@ -172,6 +172,8 @@ class Bits:
             if not all(isinstance(row, int | np.integer) and 0 <= row < 1 << 64 for row in rows):
                 raise DataError("codes must be integers from 0 to 2**64 - 1.")
             rows = np.array(rows, np.uint64)
+        if hasattr(rows, "tocsr"):
+            raise DataError("bits are not taken from a sparse matrix; give it as an array.")
         matrix = _as_array(rows, "bits must be integers, or rows of 0 and 1, all of one length.")
         if matrix.ndim == 1 and matrix.dtype.kind in "iu":
             matrix = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)

@@ -133,6 +133,8 @@ class Job:
             for name in ("filter", "order", "shingles", "sketch"):
                 if name in options:
                     raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
+            if isinstance(self.keep, str) and self.keep == "longest":
+                raise UsageError("keep must be 'first', or a value for each item: vectors and bits are all as long.")
             self.search = VectorSearch(taken, settings, self.run, self.k)
         else:
             settings["measure"] = NAMES.get(settings["measure"], settings["measure"])

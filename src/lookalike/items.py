@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,9 @@ def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bi
     """
     if isinstance(given, Source | Sets | Vectors | Bits):
         return given
+    if measure == "cosine" and hasattr(given, "__arrow_c_stream__") and not isinstance(given, pa.ChunkedArray):
+        with suppress(TypeError, ValueError):  # a column, not a frame
+            given = pa.table(given)
     if measure in ONLY_OF_VECTORS or (measure == "cosine" and _looks_like_vectors(given)):
         return as_vectors(given, measure, run)
     if _is_matrix(given) and given.dtype.kind == "f":
@@ -124,7 +128,7 @@ def _looks_like_vectors(given: Any) -> bool:
     if isinstance(given, str | Path):
         return Path(given).suffix.lower() in VECTOR_SUFFIXES
     if isinstance(given, pa.Table):
-        return not any(is_text(field.type) for field in given.schema)
-    if isinstance(given, list | tuple) and given and isinstance(given[0], list | tuple):
-        return any(isinstance(x, float) for x in given[0])
+        return not any(is_text(field.type) and field.name != "id" for field in given.schema)
+    if isinstance(given, list | tuple) and given and isinstance(given[0], list | tuple | np.ndarray):
+        return any(isinstance(x, float | np.floating) for x in given[0])
     return _is_matrix(given)

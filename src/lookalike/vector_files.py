@@ -81,6 +81,10 @@ class VectorSource:
             if not rows.width:
                 left_out = f"; all {self.skipped:,} rows were left out" if self.skipped else ""
                 raise DataError(f"{self.parts[0].name}: no {rows.what} there{left_out}.")
+            if self.skipped and self.skipped == rows.count:
+                raise DataError(
+                    f"{self.parts[0].name}: all {self.skipped:,} rows were left out, so no {rows.what} are."
+                )
             ids = rows.ids(self.skipped > 0)
             if self.bits:
                 return Bits(rows.values(), rows.width, ids, self.skipped)

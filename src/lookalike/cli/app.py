@@ -57,6 +57,9 @@ AuditOfVectors = Annotated[int, typer.Option(metavar="N", help="Measure the reca
 VectorColumn = Annotated[
     str | None, typer.Option("--vector", help="The column, or the array of a .npz, of the vectors.")
 ]
+Probes = Annotated[
+    int | None, typer.Option(metavar="N", help="Look into N further buckets of each table; by default as many as pay.")
+]
 Against = Annotated[str | None, typer.Option(metavar="BASE", help="Match the vectors with those of this input.")]
 Top = Annotated[int | None, typer.Option(metavar="K", help="With --against: the K nearest of each.")]
 Result = Annotated[str, typer.Option(help="pairs, clusters, or dropped: what to drop so that no near ones are left.")]
@@ -138,6 +141,7 @@ ON_VECTORS: dict[str, tuple[Any, Any]] = {
     "format": (FormatOfVectors, None),
     "on_error": SHARED["on_error"],
     "method": (MethodOfVectors, "auto"),
+    "probes": (Probes, None),
     "audit": (AuditOfVectors, 0),
     **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
 }

@@ -33,7 +33,7 @@ class Job:
         self.out: str = given["out"]
         check_output(self.out)
         self.run = TerminalRun(given["threads"], given["quiet"])
-        names = ("measure", "threshold", "recall", "method", "filter", "sketch", "audit", "seed")
+        names = ("measure", "threshold", "recall", "method", "filter", "sketch", "probes", "audit", "seed")
         chosen = {name: given[name] for name in names if given.get(name) is not None}
         self.options: dict[str, Any] = {"run": self.run, **chosen}
         if "shingle" in given:

@@ -8,10 +8,11 @@ from rich.table import Table
 
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun
+from lookalike.entities.fields import KINDS
 from lookalike.entities.resolution import Resolution
-from lookalike.entities.resolving import resolve
+from lookalike.entities.resolving import as_fields, resolve
 from lookalike.entities.validation import Validation
-from lookalike.errors import UsageError
+from lookalike.errors import UsageError, choice
 from lookalike.plots import check_picture, draw_shares, picture
 from lookalike.record_files import RecordSource
 from lookalike.write import check_output, write_tables
@@ -32,6 +33,8 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
         raise UsageError("--clusters are of one table; got two.")
     if given["plot"] is not None and given["validate"] is None:
         raise UsageError("--plot shows the shares by score, which --validate tells.")
+    for field in as_fields([*given["field"], *([given["validate"]] if given["validate"] else [])]):
+        choice("kind", field.kind or "text", KINDS)  # before anything is read
     run = TerminalRun(given["threads"], given["quiet"])
     names = ("separator", "format", "on_error")
     sources = [RecordSource(one, **{name: given[name] for name in names}) for one in (left, right) if one is not None]

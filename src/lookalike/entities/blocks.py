@@ -106,7 +106,9 @@ def find_candidates(
             tick(1)
     run = run.quietly()
     found.add(f"{threshold:g} alike", *alike(columns, split, threshold, seed, run))
-    if nearest and found.possible <= SMALL:
+    if nearest and found.possible > SMALL:
+        found.add("nearest", [], f"left out, for there are more than {SMALL:,} pairs of records")
+    elif nearest:
         for column in columns:
             if column.wordy:
                 found.add(f"{nearest} nearest by {column.name}", near_values(column, split, nearest, run))

@@ -101,7 +101,8 @@ class Resolution:
         """What was done and found, for people to read."""
         found = self.candidates
         lines = [
-            f"candidates: {counted(len(found.numbers), 'pair')} of {found.possible:,}, {found.reduction:.4%} ruled out",
+            f"candidates: {counted(len(found.numbers), 'pair')} of {found.possible:,}"
+            + (f", {found.reduction:.4%} ruled out" if found.possible else ""),
             *(f"  {stage}" for stage in found.stages),
             f"matches: {counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; "
             f"{self.probability.sum():,.0f} of them expected to be true, by {self.basis}",

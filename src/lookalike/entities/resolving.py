@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,13 @@ from lookalike.entities.validation import validate as tell
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, fraction, positive, whole
 from lookalike.kernels.buckets import ONE
 from lookalike.read import plain
+from lookalike.record_files import RecordSource
 from lookalike.run import Run
 from lookalike.wording import counted
 
 LEVELS = (40.0, 75.0, 99.0)  # points from which on a field agrees somewhat, nearly, wholly
 RANDOM = 200_000  # pairs of random records
+TELLING = 3  # fields that the mixture takes to tell matches from others
 LIKELY = 0.5  # the least probability of a match, unless a precision is asked for
 
 
@@ -70,11 +73,11 @@ class Job:
 
     def __init__(self, left: Any, right: Any, fields: list[Field], id: str | None, run: Run):
         self.run = run
-        self.tables = [as_table(side) for side in (left, right) if side is not None]
+        self.tables = [as_table(side, run) for side in (left, right) if side is not None]
         self.split = len(self.tables[0]) if len(self.tables) > 1 else ONE
         self.records = sum(len(table) for table in self.tables)
         self.fields = fields
-        self.ids = [ids_of(table, id) for table in self.tables]
+        self.ids = [ids_of(table, id, where) for table, where in zip(self.tables, self.named(), strict=True)]
         self.notes: list[str] = []
 
     def check(self, chosen: Field | None, max_lag: float | None) -> None:
@@ -92,9 +95,12 @@ class Job:
 
     def raw(self, field: Field) -> list[pa.ChunkedArray]:
         """A field's column of each table."""
-        which = ["table"] if len(self.tables) == 1 else ["first table", "second table"]
-        sides = zip(self.tables, which, (field.left, field.right), strict=False)
+        sides = zip(self.tables, self.named(), (field.left, field.right), strict=False)
         return [column_of(table, name, f"field {field.name!r}", where) for table, where, name in sides]
+
+    def named(self) -> list[str]:
+        """What the tables are called in messages."""
+        return ["table"] if len(self.tables) == 1 else ["first table", "second table"]
 
     def column(self, field: Field) -> Column:
         """A field of all records, normalised."""
@@ -190,9 +196,10 @@ class Job:
     ) -> tuple[Mixture, np.ndarray]:
         """The mixture of matches and others, and how likely each pair is a match by it.
 
-        It is fitted to pairs without a rival: those with the best score of both their records. A pair with a rival is
-        taken for none, since members of a family share nearly all, and only that each has a better match tells them
-        apart; but within one table, where an entity may have many records, it may have a rival on one side.
+        It is fitted to pairs without a rival: those with the best score of both their records. A pair with a rival that
+        differs in some field is taken for none, since members of a family share nearly all, and only that each has a
+        better match tells them apart; but within one table, where an entity may have many records, it may have a rival
+        on one side.
         """
         levels = as_levels(points)
         random = as_levels(self.points(columns, *self.random_pairs(seed)))
@@ -202,9 +209,15 @@ class Job:
         first, second = score >= best[left], score >= best[right]
         with self.run.stage("mixture"):
             mixture = fit(levels[first & second], random_levels=random)
-        likely = first | second if self.split == ONE else first & second
-        probability = np.zeros(len(left))
-        probability[likely] = mixture.probability(levels[likely])
+        alone = first | second if self.split == ONE else first & second
+        probability = mixture.probability(levels)
+        none = ~alone & (levels == 0).any(axis=1)
+        taken = int(np.count_nonzero(probability[none] >= LIKELY))
+        if taken:
+            self.notes.append(f"{counted(taken, 'pair')} alike but for some field taken for none, for a better rival")
+        probability[none] = 0
+        if np.count_nonzero((levels != MISSING).any(axis=0)) < TELLING:
+            self.notes.append(f"with fewer than {TELLING} fields the probabilities are no more than a guess")
         return mixture, probability
 
     def points(self, columns: list[Column], left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -294,22 +307,26 @@ def column_of(table: pa.Table, name: str, what: str, where: str) -> pa.ChunkedAr
     return table[name]
 
 
-def as_table(given: Any) -> pa.Table:
-    """A table as it is, or made of a data frame."""
+def as_table(given: Any, run: Run) -> pa.Table:
+    """A table as it is, read from a file, or made of a data frame or of dictionaries, one a row."""
     if isinstance(given, pa.Table):
         return given
+    if isinstance(given, str | Path):
+        return RecordSource(given).read(run)
     try:
-        return pa.table(given)
-    except (TypeError, ValueError, pa.ArrowException):
-        raise UsageError(f"records must be a table or a data frame; got {type(given).__name__}.") from None
+        return pa.Table.from_pylist(given) if isinstance(given, list) else pa.table(given)
+    except (TypeError, ValueError, AttributeError, pa.ArrowException):
+        raise UsageError(
+            f"records must be a table, a data frame, dictionaries or a path; got {type(given).__name__}."
+        ) from None
 
 
-def ids_of(table: pa.Table, name: str | None) -> pa.Array:
+def ids_of(table: pa.Table, name: str | None, where: str) -> pa.Array:
     """The ids of a table: the column, by default `id`; or the rows' numbers."""
     wanted = name or ("id" if "id" in table.schema.names else "-")
     if wanted == "-":
         return pa.array(np.arange(len(table)))
-    column = column_of(table, wanted, "the id", "table")
+    column = column_of(table, wanted, "the id", where)
     if pa.types.is_nested(column.type):
         raise DataError(f"column {wanted!r} holds {column.type}, which is no id.")
     if column.null_count:

@@ -96,11 +96,12 @@ def validate(name: str, scores: np.ndarray, differences: np.ndarray, random: np.
 
 
 def _groups(ordered: np.ndarray) -> np.ndarray:
-    """Where groups of equal or neighbouring scores begin, of GROUP pairs or more; scores are from the highest down."""
+    """Where groups of equal or neighbouring scores begin, of GROUP pairs or more, or fewer if there are few."""
+    least = min(GROUP, max(LEAST, len(ordered) // 8))
     changes = np.concatenate(([0], 1 + np.flatnonzero(np.diff(ordered) != 0), [len(ordered)]))
     bounds = [0]
     for change in changes[1:].tolist():
-        if change - bounds[-1] >= GROUP:
+        if change - bounds[-1] >= least:
             bounds.append(change)
     if bounds[-1] != len(ordered):
         bounds = [*bounds[:-1], len(ordered)] if len(bounds) > 1 else [0, len(ordered)]

@@ -345,7 +345,8 @@ def test_a_town_of_very_many(count, split):
     assert decoded(found.numbers, count) >= twins
     assert len(found.numbers) < 2 * count
     assert found.stages[0] == Stage("same town", 1000, 1000, "1 frequent value only together with another field")
-    assert Counter(stage.name for stage in found.stages) == Counter(["same town", "same name", "0.5 alike"])
+    assert Counter(stage.name for stage in found.stages) == Counter(["same town", "same name", "0.5 alike", "nearest"])
+    assert found.stages[-1].left_out == "left out, for there are more than 300,000,000 pairs of records"
 
 
 def test_a_long_value_that_all_have_does_not_make_all_alike():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.errors import UsageError
+from lookalike.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from lookalike.entities.validation import Validation
@@ -21,7 +21,7 @@ def check_picture(path: Path) -> None:
     if path.suffix not in SUFFIXES:
         raise UsageError(f"plot must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {str(path)!r}.")
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"plot: there is no folder {str(path.parent)!r}.")
+        raise DataError(f"{path}: cannot be written: No such file or directory")
 
 
 @contextmanager

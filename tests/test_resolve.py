@@ -628,3 +628,12 @@ def test_records_of_files_and_dictionaries(tmp_path):
     rows = resolve(companies.left.to_pylist(), companies.right.to_pylist(), fields=FIELDS)
     assert tables.to_arrow().equals(files.to_arrow())
     assert tables.to_arrow().equals(rows.to_arrow())
+
+
+def test_ids_of_other_names():
+    companies = two_companies(100)
+    left = companies.left.rename_columns(["key", *companies.left.column_names[1:]])
+    found = resolve(left, companies.right, fields=FIELDS, id="key:id")
+    assert pairs_of(found) == pairs_of(resolve(companies.left, companies.right, fields=FIELDS))
+    with pytest.raises(DataError, match=r"^the second table has no column 'no' for the id; it has id, "):
+        resolve(left, companies.right, fields=FIELDS, id="key:no")

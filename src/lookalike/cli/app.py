@@ -272,7 +272,7 @@ def resolve(
         typer.Option("--field", "-f", help="What is compared: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; several of them."),
     ] = None,
     out: Out = "-",
-    id: Annotated[str | None, typer.Option("--id", help="The column of the id; - numbers the rows.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="The column of the id, COLUMN[:B'S]; - counts rows.")] = None,
     validate: Annotated[
         str | None,
         typer.Option(help="A column of dates or numbers, not scored, that tells matches: COLUMN[:B'S]."),

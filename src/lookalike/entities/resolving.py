@@ -52,7 +52,8 @@ def resolve(
     among them, from which the share of true matches is told for each score; with `max_lag` a value of the second table
     is at least that of the first, and at most so much more. Without it the probabilities are those of a mixture of
     matches and others. `precision` is the share of true matches wanted, on average; by default a pair is a match if
-    that is more likely than not. `threshold` and `nearest` say which pairs are looked at (`blocks`).
+    that is more likely than not. `threshold` and `nearest` say which pairs are looked at (`blocks`). `id` names the
+    column of ids, "key:number" if the tables call it otherwise; by default it is `id`, or else rows are counted.
     """
     job = Job(left, right, as_fields(fields), id, Run(threads) if run is None else run)
     chosen = None if validate is None else as_fields([validate])[0]
@@ -77,7 +78,10 @@ class Job:
         self.split = len(self.tables[0]) if len(self.tables) > 1 else ONE
         self.records = sum(len(table) for table in self.tables)
         self.fields = fields
-        self.ids = [ids_of(table, id, where) for table, where in zip(self.tables, self.named(), strict=True)]
+        first, _, second = (id or "").partition(":")
+        names = [first or None, second or first or None]
+        sides = zip(self.tables, names, self.named(), strict=False)
+        self.ids = [ids_of(table, name, where) for table, name, where in sides]
         self.notes: list[str] = []
 
     def check(self, chosen: Field | None, max_lag: float | None) -> None:

@@ -159,7 +159,7 @@ def test_one_table(companies, truth, single):
     pairs = {tuple(sorted(pair)) for pair in pairs_of(found)}
     assert (found.left < found.right).all()
     assert len(pairs & truth) / len(truth) > 0.9
-    assert len(pairs & truth) / len(pairs) > (0.9 if single else 0.6)
+    assert len(pairs & truth) / len(pairs) > (0.9 if single else 0.7)
     if single:
         used = found.left.tolist() + found.right.tolist()
         assert len(set(used)) == len(used)

@@ -190,27 +190,29 @@ def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, pr
     work = look_at(space, rows, split)
     plan = replace(plan, items=len(rows))
     brute = replace(plan, method="brute", candidates=work.pairs)
-    more = FOUND * work.probers * plan.nearest  # those that are found to be of the nearest
-    choices = [(work.pairs * work.pair + more, brute)] if plan.method != "lsh" else []
-    if plan.method != "brute":
-        if isinstance(space, BitSpace) and plan.method != "lsh":
-            choices.extend(_splits(plan, space, work))
-        if plan.wanted < 1:
-            banded = list(_banded(plan, space, work))
-            choices.extend(banded if not probes else [])
-            if banded and probes != 0 and plan.measure != "hamming":
-                choices.extend(_probed(plan, space, work, min(banded, key=cheap), probes))
-    if not choices:
-        raise UsageError(
-            f"threshold {float(plan.threshold):g} is too far for method 'lsh': at recall {plan.wanted:g} it takes more "
-            f"than {MOST_FUNCTIONS} functions. Use method 'brute'."
-        )
-    if plan.nearest:  # tables list all within the threshold, most of them not of the nearest, and miss some that are
-        listed = FOUND * work.pairs * work.mean(work.distances <= space.distance)
-        choices = [(cost if one.method == "brute" else 2 * cost + listed, one) for cost, one in choices]
-    cost, best = min(choices, key=cheap)
+    all_pairs = work.pairs * work.pair + FOUND * work.probers * plan.nearest
+    tables = _tables(plan, space, work, probes) if plan.method != "brute" else []
+    if not tables:
+        if plan.method == "lsh":
+            raise UsageError(
+                f"threshold {float(plan.threshold):g} is too far for method 'lsh': at recall {plan.wanted:g} it takes "
+                f"more than {MOST_FUNCTIONS} functions. Use method 'brute'."
+            )
+        best, reason = brute, f"{all_pairs / 1e9:.2g} core-seconds are estimated"
+    else:
+        cost, best = min(tables, key=cheap)
+        worth = 1.0
+        if plan.nearest:  # tables list all within the threshold and miss some of the nearest, so they must be cheaper
+            cost += FOUND * work.pairs * work.mean(work.distances <= space.distance)
+            worth = 2.0
+        reason = f"{cost / 1e9:.2g} core-seconds are estimated, {all_pairs / 1e9:.2g} for brute force"
+        if plan.method != "lsh" and all_pairs <= worth * cost:
+            best, reason = (
+                brute,
+                f"{all_pairs / 1e9:.2g} core-seconds are estimated, {cost / 1e9:.2g} for the best tables",
+            )
     if plan.method == "auto":
-        best = replace(best, reason=_why(work, cost, best, choices))
+        best = replace(best, reason=reason)
     if plan.measure == "cosine" and 0 < plan.threshold <= 1:
         note = "the threshold is an angle in degrees; a cosine takes measure 'cosine_similarity'"
         best = replace(best, reason=f"{best.reason}; {note}" if best.reason else note)
@@ -222,13 +224,17 @@ def cheap(choice: tuple[float, VectorPlan]) -> float:
     return choice[0]
 
 
-def _why(work: Work, cost: float, best: VectorPlan, choices: list[tuple[float, VectorPlan]]) -> str:
-    brute = work.pairs * work.pair
-    if best.method == "brute":
-        others = [cost for cost, plan in choices if plan.method != "brute"]
-        rest = f", {min(others) / 1e9:.2g} for the best tables" if others else ""
-        return f"{brute / 1e9:.2g} core-seconds are estimated{rest}"
-    return f"{cost / 1e9:.2g} core-seconds are estimated, {brute / 1e9:.2g} for brute force"
+def _tables(plan: VectorPlan, space: Space, work: Work, probes: int | None) -> list[tuple[float, VectorPlan]]:
+    """All tables that method and recall allow, and what they cost."""
+    found: list[tuple[float, VectorPlan]] = []
+    if isinstance(space, BitSpace) and plan.method != "lsh":
+        found.extend(_splits(plan, space, work))
+    banded = list(_banded(plan, space, work)) if plan.wanted < 1 else []
+    if not probes:
+        found.extend(banded)
+    if banded and probes != 0 and plan.measure != "hamming":
+        found.extend(_probed(plan, space, work, min(banded, key=cheap), probes))
+    return found
 
 
 def _banded(plan: VectorPlan, space: Space, work: Work) -> Iterator[tuple[float, VectorPlan]]:

@@ -202,18 +202,16 @@ class Job:
 
         It is fitted to pairs without a rival: those with the best score of both their records. A pair with a rival that
         differs in some field is taken for none, since members of a family share nearly all, and only that each has a
-        better match tells them apart; but within one table, where an entity may have many records, it may have a rival
-        on one side.
+        better match tells them apart. One that differs in none may be a third record of the same entity.
         """
         levels = as_levels(points)
         random = as_levels(self.points(columns, *self.random_pairs(seed)))
         best = np.full(self.records, -np.inf)
         np.maximum.at(best, left, score)
         np.maximum.at(best, right, score)
-        first, second = score >= best[left], score >= best[right]
+        alone = (score >= best[left]) & (score >= best[right])
         with self.run.stage("mixture"):
-            mixture = fit(levels[first & second], random_levels=random)
-        alone = first | second if self.split == ONE else first & second
+            mixture = fit(levels[alone], random_levels=random)
         probability = mixture.probability(levels)
         none = ~alone & (levels == 0).any(axis=1)
         taken = int(np.count_nonzero(probability[none] >= LIKELY))

@@ -8,7 +8,7 @@ BIN := .venv/bin
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /	/'
 
-demo: .venv/installed ## find the similar documents in examples/
+demo: .venv/installed ## find the similar documents in examples/documents
 	$(BIN)/lookalike demo
 
 test: .venv/installed-dev lint ## run the linter, the type checker and all tests

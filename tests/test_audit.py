@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import reference as ref
 
-from lookalike import Run, Sets
+from lookalike import Sets
 from lookalike.audit import Audit, audit
 from lookalike.collection import take_in_sets
 from lookalike.errors import UsageError
 from lookalike.plan import fit, make_plan
+from lookalike.run import Run
 from lookalike.statistics import wilson
 
 

@@ -17,10 +17,11 @@ import lookalike as la
 from lookalike import plan as plan_module
 from lookalike.candidates.identical import group_identical
 from lookalike.errors import DataError, TooManyPairs, UsageError
+from lookalike.run import Run
 
 THRESHOLDS = [0.5, 2 / 3, 0.8, 0.85, 0.9, 1.0]
 MATES = ["the cat sat on the mat", "the cat sat on the mat.", "nothing like them", "the cat sat on a mat", ""]
-ONE = la.Run(1)
+ONE = Run(1)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -158,7 +159,7 @@ def test_exact_pairs_of_a_larger_collection():
     rng = random.Random(4)
     sets = [set(rng.sample(range(40), rng.choice([4, 5]))) for _ in range(900)]
     expected = brute_force(sets, 0.6)
-    assert positions(la.find_pairs(sets, threshold=0.6, recall=1.0, run=la.Run(2))) == expected
+    assert positions(la.find_pairs(sets, threshold=0.6, recall=1.0, run=Run(2))) == expected
     assert len(expected) > 100
 
 
@@ -529,7 +530,7 @@ def test_results_do_not_depend_on_threads(recall):
     sets = la.Shingles(k=5).sets(texts)
     for items in (texts, sets):
         one, two = (
-            results(items, threshold=0.7, recall=recall, shingles="char:5", audit=50, run=la.Run(threads))
+            results(items, threshold=0.7, recall=recall, shingles="char:5", audit=50, run=Run(threads))
             for threads in (1, 2)
         )
         assert one == two
@@ -540,7 +541,7 @@ def test_results_do_not_depend_on_threads(recall):
 @pytest.mark.parametrize("batch_bytes", [1, 1000, 30_000])
 def test_results_do_not_depend_on_batches(recall, batch_bytes):
     table = pa.table({"text": many_texts()})
-    options = {"threshold": 0.7, "recall": recall, "shingles": "char:5", "audit": 50, "run": la.Run(2)}
+    options = {"threshold": 0.7, "recall": recall, "shingles": "char:5", "audit": 50, "run": Run(2)}
     expected = results(la.Source([table]), **options)
     assert results(la.Source([table], batch_bytes=batch_bytes), **options) == expected
 
@@ -552,7 +553,7 @@ def test_results_do_not_depend_on_batches_of_files(tmp_path):
     plans, found = [], []
     for batch_bytes in (3000, 40_000, 2 << 20):
         source = la.Source([path], batch_bytes=batch_bytes)
-        pairs = la.find_pairs(source, threshold=0.7, recall=0.8, run=la.Run(2))
+        pairs = la.find_pairs(source, threshold=0.7, recall=0.8, run=Run(2))
         plans.append(pairs.plan)
         found.append(list(pairs))
     assert plans[0] == plans[1] == plans[2]
@@ -562,7 +563,7 @@ def test_results_do_not_depend_on_batches_of_files(tmp_path):
 # --- too many pairs ---
 
 
-class Watched(la.Run):
+class Watched(Run):
     """A run that notes the stages it comes to."""
 
     def __init__(self):
@@ -814,7 +815,7 @@ def test_recall_over_one():
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
 def test_errors_of_threads(threads):
     with pytest.raises(UsageError, match=r"^threads must be an integer of at least 1; got "):
-        la.Run(threads)
+        Run(threads)
 
 
 @pytest.mark.parametrize("max_pairs", [0, -1, 2.5])

@@ -23,7 +23,8 @@ MODULES_IN_ORDER = """
     candidates.strings verify audit cluster search items set_search vector_search find entities.nicknames
     entities.values entities.fields entities.mixture entities.company_words entities.companies entities.scores
     entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities write plots
-    cli.progress cli.job cli.records cli.curves cli.demo cli.app cli __main__
+    cli.progress cli.job cli.records cli.curves cli.demo cli.options cli.app cli.documents cli.domains
+    cli.tools cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

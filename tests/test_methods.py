@@ -18,8 +18,9 @@ from lookalike.data import Sets, text_bounds
 from lookalike.errors import DataError, TooManyPairs, UsageError
 from lookalike.kernels.text import hash_contents
 from lookalike.measures import MEASURES
+from lookalike.run import Run
 
-ONE = la.Run(1)
+ONE = Run(1)
 NAMES = {"jaccard": "jaccard", "containment": "containment", "cosine": "set_cosine", "overlap": "overlap"}
 THRESHOLDS = {"overlap": [1, 2, 3, 5]}
 

@@ -17,8 +17,9 @@ import lookalike as la
 from lookalike.data import Bits, Vectors
 from lookalike.errors import DataError, TooManyPairs, UsageError
 from lookalike.measures import MEASURES
+from lookalike.run import Run
 
-ONE = la.Run(1)
+ONE = Run(1)
 THRESHOLDS = {"cosine": 25.0, "cosine_similarity": 0.9, "euclidean": 1.2, "hamming": 3}
 EXACT = [{"method": "exact"}, {"method": "brute"}, {"recall": 1.0}, {"method": "auto", "recall": 1.0}]
 FORMS = {

@@ -27,7 +27,6 @@ _HOMES = {
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
     "entities": "lookalike",
-    "Run": "lookalike.run",
     "LookalikeError": "lookalike.errors",
 }
 __all__ = list(_HOMES)
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from lookalike.errors import LookalikeError
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs
     from lookalike.read import Source
-    from lookalike.run import Run
     from lookalike.shingles import Shingles
 
 

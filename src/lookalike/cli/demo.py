@@ -14,9 +14,9 @@ THRESHOLD = 0.7
 
 
 def examples() -> Path:
-    """The folder of examples: inside an installed package, or beside the sources."""
+    """The folder of example documents: inside an installed package, or beside the sources."""
     package = Path(lookalike.__file__).parent
-    for folder in (package / "examples", package.parents[1] / "examples"):
+    for folder in (package / "examples" / "documents", package.parents[1] / "examples" / "documents"):
         if folder.is_dir():
             return folder
     raise DataError("the example documents are not there; reinstall lookalike.")
@@ -26,7 +26,7 @@ def show_demo(threads: int | None) -> None:
     """Pairs and clusters of the examples, for people to read."""
     console = Console(highlight=False)
     run = TerminalRun(threads, quiet=False)
-    console.print(f"\n[bold]lookalike pairs examples --threshold {THRESHOLD} --audit 40[/bold]\n")
+    console.print(f"\n[bold]lookalike pairs examples/documents --threshold {THRESHOLD} --audit 40[/bold]\n")
     found = find_pairs(examples(), threshold=THRESHOLD, audit=40, run=run)
     table = Table("similarity", "left", "right", box=None)
     for left, right, similarity in sorted(found, key=lambda pair: -pair[2]):

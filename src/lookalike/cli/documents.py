@@ -1,0 +1,93 @@
+"""The commands on documents, sets and vectors."""
+
+from typing import TYPE_CHECKING
+
+from lookalike.cli.app import on_documents
+from lookalike.cli.options import (
+    ON_SETS,
+    ON_VECTORS,
+    Against,
+    Inputs,
+    Keep,
+    Left,
+    MaxPairs,
+    Removed,
+    Result,
+    Right,
+    Top,
+)
+
+if TYPE_CHECKING:
+    from lookalike.cli.job import Job
+
+
+@on_documents(
+    "lookalike pairs corpus.parquet -t 0.8 -s word:5 -o pairs.parquet",
+    "lookalike pairs 'essays/*.txt' -t 0.5 --audit 1000 -o pairs.csv",
+    "zcat crawl.jsonl.gz | lookalike pairs - --text body -o pairs.jsonl",
+    "lookalike pairs names.csv --measure edit -t 2 -o pairs.csv",
+)
+def pairs(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None:
+    """List all pairs of similar documents, each one verified."""
+    from lookalike.find import find_pairs
+
+    job.finish(find_pairs(job.source(inputs), max_pairs=max_pairs, **job.options))
+
+
+@on_documents("lookalike match new.jsonl archive.parquet -t 0.8 -o matches.parquet")
+def match(job: "Job", left: Left, right: Right, max_pairs: MaxPairs = 100_000_000) -> None:
+    """List similar pairs of a document of LEFT and a document of RIGHT."""
+    from lookalike.find import find_matches
+
+    job.finish(find_matches(job.source([left]), job.source([right]), max_pairs=max_pairs, **job.options))
+
+
+@on_documents(
+    "lookalike sets baskets.txt -t 0.8 -o pairs.csv",
+    "lookalike sets orders.parquet --rows order,product --measure containment -t 0.9",
+    "lookalike sets orders.csv --rows order,product,quantity --measure bag",
+    "lookalike sets baskets.txt -t 0.9 --filter prefix",
+    options=ON_SETS,
+)
+def sets(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None:
+    """List all pairs of similar sets: one set a line, or rows of a set and an element of it."""
+    from lookalike.find import find_pairs
+
+    job.finish(find_pairs(job.sets(inputs), max_pairs=max_pairs, **job.options))
+
+
+@on_documents(
+    "lookalike vectors embeddings.npy -t 20 -o pairs.parquet",
+    "lookalike vectors embeddings.parquet --measure cosine_similarity -t 0.9 --audit 1000 -o pairs.csv",
+    "lookalike vectors queries.npy --against base.npy --top 10 --measure euclidean",
+    "lookalike vectors codes.npy --measure hamming -t 3 --result clusters",
+    "lookalike vectors photos/ --measure hamming -t 6",
+    options=ON_VECTORS,
+)
+def vectors(
+    job: "Job",
+    inputs: Inputs,
+    against: Against = None,
+    top: Top = None,
+    result: Result = "pairs",
+    max_pairs: MaxPairs = 100_000_000,
+) -> None:
+    """List all pairs of near vectors: embeddings, rows of numbers, bit codes, pictures."""
+    job.vectors(inputs, against, top, result, max_pairs)
+
+
+@on_documents(
+    "lookalike dedup corpus.parquet -o clean.parquet --removed removed.parquet",
+    "lookalike dedup crawl.jsonl.zst -t 0.7 -s word:5 --keep longest -o clean.jsonl",
+)
+def dedup(job: "Job", inputs: Inputs, removed: Removed = None, keep: Keep = "first") -> None:
+    """Drop documents that are similar to one that is kept, and write the rest with all their columns."""
+    job.dedup(inputs, keep, removed)
+
+
+@on_documents("lookalike clusters news/ -t 0.6 -o clusters.csv")
+def clusters(job: "Job", inputs: Inputs) -> None:
+    """Group documents that are connected by similar pairs, without listing the pairs."""
+    from lookalike.find import find_clusters
+
+    job.finish(find_clusters(job.source(inputs), **job.options))

@@ -1,0 +1,138 @@
+"""The options of the commands: their types, their help and their defaults."""
+
+from typing import Annotated, Any
+
+import typer
+
+Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders, globs, or - for standard input.")]
+Left = Annotated[str, typer.Argument(metavar="LEFT", help="One collection.")]
+Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The other.")]
+Threshold = Annotated[
+    str | None,
+    typer.Option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the most edits."),
+]
+LeastOfSets = Annotated[
+    str | None,
+    typer.Option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the least overlap."),
+]
+FormatOfSets = Annotated[str | None, typer.Option(help="parquet, arrow, jsonl, csv, tsv, or text (a set a line).")]
+AuditOfSets = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N sets.")]
+Measure = Annotated[
+    str, typer.Option("--measure", "-m", help="jaccard, bag, containment, cosine, overlap, edit, levenshtein.")
+]
+OfSets = Annotated[str, typer.Option("--measure", "-m", help="jaccard, bag, containment, cosine or overlap.")]
+Filter = Annotated[
+    str | None,
+    typer.Option(
+        help="Join exactly with these filters: length, prefix, position or suffix, each with those before it."
+    ),
+]
+OfVectors = Annotated[
+    str,
+    typer.Option("--measure", "-m", help="cosine (an angle), cosine_similarity, euclidean, or hamming of bit codes."),
+]
+Farthest = Annotated[
+    str | None,
+    typer.Option("--threshold", "-t", help="Greatest distance (of cosine in degrees), or least cosine_similarity."),
+]
+FormatOfVectors = Annotated[
+    str | None, typer.Option(help="npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv or pictures.")
+]
+MethodOfVectors = Annotated[str, typer.Option(help="auto, lsh, exact or brute.")]
+AuditOfVectors = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N vectors.")]
+VectorColumn = Annotated[
+    str | None, typer.Option("--vector", help="The column, or the array of a .npz, of the vectors.")
+]
+Probes = Annotated[
+    int | None, typer.Option(metavar="N", help="Look into N further buckets of each table; by default as many as pay.")
+]
+Against = Annotated[str | None, typer.Option(metavar="BASE", help="Match the vectors with those of this input.")]
+Top = Annotated[int | None, typer.Option(metavar="K", help="With --against: the K nearest of each.")]
+Result = Annotated[str, typer.Option(help="pairs, clusters, or dropped: what to drop so that no near ones are left.")]
+Rows = Annotated[str | None, typer.Option(help="The columns of a table: SET,ELEMENT or SET,ELEMENT,COUNT.")]
+Separator = Annotated[
+    str | None, typer.Option(help="What stands between elements: by default white space, commas or semicolons.")
+]
+Shingle = Annotated[str, typer.Option("--shingle", "-s", help="What is compared: char:9, word:5, stop:3.")]
+Recall = Annotated[float, typer.Option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
+Method = Annotated[str, typer.Option(help="auto, lsh or exact.")]
+Sketch = Annotated[str, typer.Option(help="What is banded: minhash or simhash.")]
+Out = Annotated[
+    str,
+    typer.Option("--out", "-o", help="A .parquet, .arrow, .jsonl or .csv file; - prints JSON lines."),
+]
+Text = Annotated[str | None, typer.Option(help="The column of the text.")]
+Id = Annotated[str | None, typer.Option("--id", help="The column of the id; - numbers the rows.")]
+Format = Annotated[
+    str | None,
+    typer.Option(help="parquet, arrow, jsonl, csv, tsv, text (a document a line) or files."),
+]
+OnError = Annotated[str, typer.Option(help="What to do with bad rows: fail, or skip and count them.")]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
+Space = Annotated[str, typer.Option(help="White space between characters: collapse, keep or remove.")]
+Form = Annotated[str, typer.Option(help="Unicode normal form: nfc, nfkc or none.")]
+Audit = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N documents.")]
+Seed = Annotated[int, typer.Option(help="Other seeds give other hash functions.")]
+Threads = Annotated[int | None, typer.Option(help="How many threads to use; all cores by default.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+MaxPairs = Annotated[int, typer.Option(help="Fail rather than list more pairs than this.")]
+Removed = Annotated[str | None, typer.Option(help="Write what was dropped, and for which kept document, to this file.")]
+Keep = Annotated[str, typer.Option(help="Which of similar ones to keep: first, longest, or greatest of a COLUMN.")]
+
+# The options of all commands on documents, with their defaults.
+SHARED: dict[str, tuple[Any, Any]] = {
+    "measure": (Measure, "jaccard"),
+    "threshold": (Threshold, None),
+    "shingle": (Shingle, "char:9"),
+    "recall": (Recall, 0.99),
+    "out": (Out, "-"),
+    "text": (Text, None),
+    "id": (Id, None),
+    "format": (Format, None),
+    "on_error": (OnError, "fail"),
+    "method": (Method, "auto"),
+    "sketch": (Sketch, "minhash"),
+    "lowercase": (Lowercase, False),
+    "space": (Space, "collapse"),
+    "form": (Form, "nfc"),
+    "audit": (Audit, 0),
+    "seed": (Seed, 1),
+    "threads": (Threads, None),
+    "quiet": (Quiet, False),
+}
+
+
+# Those of the command on sets.
+ON_SETS: dict[str, tuple[Any, Any]] = {
+    "measure": (OfSets, "jaccard"),
+    "threshold": (LeastOfSets, None),
+    **{name: SHARED[name] for name in ("recall", "out")},
+    "rows": (Rows, None),
+    "separator": (Separator, None),
+    "format": (FormatOfSets, None),
+    **{name: SHARED[name] for name in ("on_error", "method", "sketch")},
+    "filter": (Filter, None),
+    "audit": (AuditOfSets, 0),
+    **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
+}
+
+
+# And of the command on vectors.
+ON_VECTORS: dict[str, tuple[Any, Any]] = {
+    "measure": (OfVectors, "cosine"),
+    "threshold": (Farthest, None),
+    **{name: SHARED[name] for name in ("recall", "out")},
+    "vector": (VectorColumn, None),
+    "id": SHARED["id"],
+    "format": (FormatOfVectors, None),
+    "on_error": SHARED["on_error"],
+    "method": (MethodOfVectors, "auto"),
+    "probes": (Probes, None),
+    "audit": (AuditOfVectors, 0),
+    **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
+}
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n\n".join(["[bold]Examples[/bold]", *lines])

@@ -83,11 +83,20 @@ def hash_text(text, unit, k, space="collapse", keep=ALL):
     return [hash_window(window) & keep for window in windows(units, k)]
 
 
-def hash_stops(text, stop_words, k, keep=ALL):
-    """The hashes of each stop word with the k - 1 words after it, where they are there."""
-    found = words(text)
-    units = [hash_word(w) for w in found]
-    return [hash_window(units[i : i + k]) & keep for i in range(len(units) - k + 1) if found[i] in stop_words]
+def spots(words, antecedents, skipped, k, distance):
+    """Each antecedent with the k - 1 words at every distance-th place after it, those skipped not counted."""
+    found = []
+    for at, word in enumerate(words):
+        chain = [other for other in words[at + 1 :] if other not in skipped][distance - 1 :: distance][: k - 1]
+        if word in antecedents and len(chain) == k - 1:
+            found.append([word, *chain])
+    return found
+
+
+def hash_spots(text, antecedents, skipped, k, distance, keep=ALL):
+    """The hashes of these."""
+    found = spots(words(text), antecedents, skipped, k, distance)
+    return [hash_window([hash_word(word) for word in spot]) & keep for spot in found]
 
 
 def needs_normal_form(text):

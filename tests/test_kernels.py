@@ -150,12 +150,21 @@ def test_windows_wrap_at_64_bits(units, k):
     assert out[:n].tolist() == [ref.hash_window(window) for window in ref.windows(units, k)]
 
 
-@given(texts, st.integers(1, 4), st.sets(st.sampled_from(["a", "b", "x", "\u4e00", "\u00e9", "bc", "i"])))
-def test_hashes_of_stop_words(given, k, stops):
-    given = [*given, "A b Xa \u00c9 \u4e00\u4e00 bc", "x"]
-    hashes = np.array(sorted(ref.hash_word(word) for word in stops), dtype=np.uint64)
-    found = text.hash_stops(*bounds(given), hashes, k, np.uint64(ref.ALL))
-    assert as_lists(*found) == [ref.hash_stops(one, stops, k) for one in given]
+few_words = st.sets(st.sampled_from(["a", "b", "x", "\u4e00", "\u00e9", "bc", "i"]))
+
+
+@given(texts, few_words, few_words, st.integers(1, 4), st.integers(1, 3))
+def test_hashes_of_spots(given, antecedents, skipped, k, distance):
+    given = [*given, "A b Xa \u00c9 \u4e00\u4e00 bc", "x", "a b c a x \u4e00 i b a a bc b \u00e9 x i a b b a"]
+    lists = [np.array(sorted(map(ref.hash_word, some)), dtype=np.uint64) for some in (antecedents, skipped)]
+    found = text.hash_spots(*bounds(given), *lists, k, distance, np.uint64(ref.ALL))
+    assert as_lists(*found) == [ref.hash_spots(one, antecedents, skipped, k, distance) for one in given]
+
+
+@given(st.lists(numbers.filter(bool), unique=True, max_size=300), st.lists(numbers.filter(bool), max_size=9))
+def test_values_in_a_table(values, others):
+    table = text.hash_table(np.array(values, np.uint64))
+    assert [text.is_in(table, np.uint64(x)) for x in [*values, *others]] == [x in values for x in [*values, *others]]
 
 
 @given(texts)

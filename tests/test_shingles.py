@@ -16,6 +16,7 @@ from lookalike.errors import DataError, UsageError
 from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES, SEPARATOR, SPACE, UNSTABLE
 from lookalike.measures import bag_jaccard, jaccard
 from lookalike.shingles import split_words
+from lookalike.stop_words import LANGUAGES, words_of
 
 SPACES = [*b"\t\n\v\f\r ", 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 KIND_COUNTS = [912861, 25, 39055, 159761, 2410]  # separators, white space, letters, lone letters, marks
@@ -25,15 +26,22 @@ FLAT = PAGES[INDEX].reshape(-1)  # what the table says of every code point
 texts = st.text(
     st.sampled_from("abAB \n.\u00e9\u0301e\u0130\u4e00\u3000\u0e01\u0e31\u1100\u1161\U0001f600"), max_size=25
 )
-settings = st.builds(
+common = {
+    "k": st.integers(1, 4),
+    "space": st.sampled_from(["collapse", "keep", "remove"]),
+    "lowercase": st.booleans(),
+    "form": st.sampled_from(["nfc", "nfkc", "none"]),
+}
+spots = st.builds(
     Shingles,
-    k=st.integers(1, 4),
-    unit=st.sampled_from(["char", "word", "stop"]),
-    space=st.sampled_from(["collapse", "keep", "remove"]),
-    lowercase=st.booleans(),
-    form=st.sampled_from(["nfc", "nfkc", "none"]),
-    stop_words=st.sampled_from([None, frozenset({"a", "b"})]),
+    unit=st.just("stop"),
+    stop_words=st.sampled_from([None, "de,en", frozenset({"a", "b"})]),
+    distance=st.integers(1, 3),
+    skip_stops=st.booleans(),
+    antecedents=st.sampled_from([None, frozenset({"b", "\u4e00"})]),
+    **common,
 )
+settings = st.one_of(st.builds(Shingles, unit=st.sampled_from(["char", "word"]), **common), spots)
 
 
 def hashed(shingles, *given):
@@ -91,6 +99,17 @@ def test_sets_of_lists_arrays_slices_and_chunks_are_the_same(shingles, given):
     assert shingles.sets(array.cast(pa.large_string()).slice(1, len(given))).to_arrow() == expected
     if given:
         assert shingles.sets(chunked).to_arrow() == expected
+
+
+@given(spots, texts)
+def test_spots_are_their_plain_twin(shingles, text):
+    """Lists of words in lower case find those words in all upper and lower case, and as names are written."""
+    given = shingles.prepare(pa.array([text], pa.large_string()))[0].as_py()
+    listed = {None: words_of("en"), "de,en": words_of("de,en")}.get(shingles.stop_words, shingles.stop_words)
+    stops = {form for word in listed for form in (word, word.capitalize(), word.upper())}
+    first = stops if shingles.antecedents is None else {"b", "B", "\u4e00"}
+    expected = ref.spots(ref.words(given), first, stops if shingles.skip_stops else (), shingles.k, shingles.distance)
+    assert shingles.in_order(text) == [" ".join(spot) for spot in expected]
 
 
 def test_rows_of_prepared_texts_can_be_picked():
@@ -183,6 +202,83 @@ def test_stop_words_after_letters_that_the_table_does_not_know(text):
     assert shingles.of(text) == {"b"}
     assert shingles.sets(["x b b b", text]).sizes.tolist() == [1, 1]
     assert shingles.sets(["b x x x", text]).sizes.tolist() == [1, 1]
+
+
+# --- spots ---
+
+REPORT = "The keeper of the old lamp said that it is a very slow boat to the island and back again"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (
+            {"antecedents": {"the", "a"}},
+            ["The keeper of", "the old lamp", "a very slow", "the island and"],
+        ),
+        (
+            {"antecedents": {"the", "a"}, "skip_stops": True},
+            ["The keeper old", "the old lamp", "a slow boat", "the island back"],
+        ),
+        (
+            {"antecedents": {"the", "a"}, "distance": 2},
+            ["The of old", "the lamp that", "a slow to", "the and again"],
+        ),
+        (
+            {"antecedents": {"the", "a"}, "distance": 2, "skip_stops": True},
+            ["The old said", "the lamp slow", "a boat back"],
+        ),
+        ({"stop_words": {"said", "to"}}, ["said that it", "to the island"]),
+        ({"stop_words": {"said", "to", "that", "the"}, "skip_stops": True, "antecedents": ["SAID"]}, ["said it is"]),
+        ({"k": 1, "stop_words": {"that"}, "distance": 9, "skip_stops": True}, ["that"]),
+        ({"k": 1 << 31, "distance": 1 << 31}, []),
+    ],
+)
+def test_spots(options, found):
+    shingles = Shingles(**{"unit": "stop", "k": 3} | options)
+    assert shingles.in_order(REPORT) == found
+    assert shingles.sets([REPORT]).sizes.tolist() == [len(found)]
+
+
+def test_chains_of_words_next_to_each_other_are_what_stop_shingles_are():
+    assert Shingles(unit="stop", k=3, distance=1, skip_stops=False) == Shingles.parse("stop:3")
+    assert Shingles.parse("stop:2", distance=2).of("the old lamp") == {"the lamp"}
+
+
+# --- stop lists ---
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_stop_words_are_single_words_in_lower_case(language):
+    words = LANGUAGES[language]
+    assert len(words) >= 200
+    assert all(split_words(word) == [word] == [word.lower()] for word in words)
+    assert all(unicodedata.is_normalized("NFC", word) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "stops"),
+    [
+        ("de", "Die F\u00e4hre f\u00e4hrt ab Montag wieder zu den Inseln", "Die ab wieder zu den"),
+        ("en", "They don't think the ferry will sail to it", "They don t the will to it"),
+        ("es", "El barco no sale hasta que la niebla se va", "El no hasta que la se va"),
+        ("fr", "L'\u00eele n'est pas loin de la c\u00f4te", "L n est pas loin de la"),
+        ("it", "L'isola non \u00e8 lontana dalla costa", "L non \u00e8 dalla"),
+        ("nl", "De boot vaart niet naar het eiland", "De niet naar het"),
+        ("pt", "O barco n\u00e3o vai \u00e0 ilha", "O n\u00e3o vai \u00e0"),
+        ("sv", "B\u00e5ten g\u00e5r inte till \u00f6n", "g\u00e5r inte till"),
+    ],
+)
+def test_stop_words_of_languages(language, sentence, stops):
+    assert Shingles(unit="stop", k=1, stop_words=language).in_order(sentence) == stops.split()
+
+
+def test_stop_words_of_several_languages():
+    both = Shingles(unit="stop", k=1, stop_words="en, DE,en")
+    assert both == Shingles(unit="stop", k=1, stop_words="de,en")
+    assert both.of("the der Hut") == {"the", "der"}
+    assert Shingles(unit="stop", stop_words="en") == Shingles(unit="stop")
+    assert Shingles(unit="stop", stop_words=["A", "b"]) == Shingles(unit="stop", stop_words=iter({"a", "B"}))
 
 
 # --- Unicode ---
@@ -316,6 +412,17 @@ def test_parse_errors(spec, message):
         ({"space": "drop"}, "space must be one of collapse, keep, remove; got 'drop'."),
         ({"form": "nfd"}, "form must be one of nfc, nfkc, none; got 'nfd'. Did you mean 'nfc'?"),
         ({"bits": 16}, "bits must be 64 or 32; got 16."),
+        ({"unit": "stop", "distance": 0}, "distance must be an integer of at least 1; got 0."),
+        (
+            {"unit": "stop", "stop_words": "en,xx"},
+            "stop_words must be codes of languages (de, en, es, fr, it, nl, pt, sv) or words (--stop-words: a "
+            "file of them); got 'en,xx'.",
+        ),
+        ({"unit": "stop", "stop_words": [5]}, "stop_words must be a collection of words; got [5]."),
+        ({"unit": "stop", "antecedents": "the"}, "antecedents must be a collection of words; got 'the'."),
+        ({"stop_words": "de"}, "stop_words is for stop-word shingles, such as stop:3; got char:9."),
+        ({"unit": "word", "distance": 2}, "distance is for stop-word shingles, such as stop:3; got word:9."),
+        ({"skip_stops": True}, "skip_stops is for stop-word shingles, such as stop:3; got char:9."),
     ],
 )
 def test_errors_of_settings(options, message):
@@ -358,6 +465,15 @@ def test_settings_read_as_they_are_written():
     assert str(Shingles()) == "char:9"
     shown = str(Shingles(k=5, unit="word", bag=True, lowercase=True, space="keep", form="none", bits=32))
     assert shown == "word:5 bag lowercase space=keep form=none bits=32"
+    shown = str(Shingles(k=4, unit="stop", stop_words="fr,en", distance=2, skip_stops=True))
+    assert shown == "stop:4 skip_stops stop_words=en,fr distance=2"
+
+
+def test_lists_of_words_are_shown_by_their_number_and_a_hash():
+    one, other = (str(Shingles(k=3, unit="stop", antecedents=words)) for words in (["the", "a"], ["the", "an"]))
+    assert one == "stop:3 antecedents=2:11a3ae8f"
+    assert other.startswith("stop:3 antecedents=2:")
+    assert other != one
 
 
 # --- the frozen table ---

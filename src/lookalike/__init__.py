@@ -27,12 +27,14 @@ _HOMES = {
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
     "entities": "lookalike",
+    "news": "lookalike",
+    "fingerprints": "lookalike",
     "LookalikeError": "lookalike.errors",
 }
 __all__ = list(_HOMES)
 
 if TYPE_CHECKING:
-    from lookalike import entities, exact, families, measures
+    from lookalike import entities, exact, families, fingerprints, measures, news
     from lookalike.amplify import And, Or, choose_bands
     from lookalike.data import Bits, Sets, Vectors
     from lookalike.errors import LookalikeError

@@ -21,11 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import DataError, UsageError
+from lookalike.news import decode_page
 
 SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "text",
 }  # fmt: skip
+PAGE_SUFFIXES = {".html": "files", ".htm": "files", ".xhtml": "files"}
 VECTOR_SUFFIXES = {".npy": "npy", ".npz": "npz", ".fvecs": "fvecs", ".bvecs": "bvecs", ".ivecs": "ivecs"}
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl"}
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
@@ -53,6 +55,7 @@ class Part:
     base: Path | None = None  # ids of documents that are files are relative to it
     names: tuple[str, ...] = ()  # of the columns of CSV that has no header line
     separator: str = ""  # of its cells, if not the usual one
+    html: bool = False  # its files are web pages, in whatever encoding
 
     def open(self) -> pa.NativeFile:
         """A stream of the part's bytes, decompressed."""
@@ -74,7 +77,7 @@ class Part:
     def row_count(self) -> int | None:
         """How many rows the part has, where that can be told without reading it."""
         if self.format == "files":
-            return len(self.paths)
+            return len(self.paths) if self.content is None else 1
         if self.format == "table":
             return len(self.content)
         if self.format == "parquet":
@@ -97,8 +100,13 @@ def format_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
     return suffixes.get(endings[-1]) if endings else None
 
 
-def find_parts(inputs: list[Any], format: str | None, suffixes: Mapping[str, str] = SUFFIXES) -> list[Part]:
-    """What the inputs name. One text file is a document a line; several, a folder or a glob a document a file."""
+def find_parts(
+    inputs: list[Any], format: str | None, suffixes: Mapping[str, str] = SUFFIXES, html: bool = False
+) -> list[Part]:
+    """What the inputs name. One text file is a document a line; several, a folder or a glob a document a file.
+
+    Of web pages a single one is a document too, and those of a folder are the files that are named like pages.
+    """
     parts: list[Part] = []
     loose: list[Path] = []  # files named one by one that are not tables
     for given in inputs:
@@ -107,9 +115,9 @@ def find_parts(inputs: list[Any], format: str | None, suffixes: Mapping[str, str
         elif not str(given):
             raise UsageError("an input must name a file or folder; got ''.")
         elif str(given) == "-":
-            parts.append(_standard_input(format))
+            parts.append(_standard_input(format, html))
         elif Path(given).is_dir() or (glob.has_magic(str(given)) and not Path(given).exists()):
-            parts.extend(_expand(Path(given), format, suffixes))
+            parts.extend(_expand(Path(given), format, suffixes, html))
         elif not Path(given).exists():
             raise DataError(f"{given}: no such file or folder.")
         else:
@@ -120,14 +128,15 @@ def find_parts(inputs: list[Any], format: str | None, suffixes: Mapping[str, str
                 loose.append(Path(given))
             else:
                 parts.append(Part(str(given), kind, (Path(given),)))
-    if format == "text" or (len(loose) == 1 and format != "files"):
+    page = html and len(loose) == 1 and format_of(loose[0], suffixes) is None
+    if format == "text" or (len(loose) == 1 and format != "files" and not page):
         parts.extend(Part(str(path), "text", (path,)) for path in loose)
     elif loose:
-        parts.append(Part("the files", "files", tuple(loose)))
+        parts.append(Part("the files", "files", tuple(loose), html=html))
     return parts
 
 
-def _expand(given: Path, format: str | None, suffixes: Mapping[str, str]) -> list[Part]:
+def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: bool) -> list[Part]:
     """The files of a folder or glob: tables if all of them are, else a document each."""
     if given.is_dir():
         base, found = given, sorted(given.rglob("*"))
@@ -139,21 +148,23 @@ def _expand(given: Path, format: str | None, suffixes: Mapping[str, str]) -> lis
     files = [p for p in found if p.is_file() and not any(s.startswith(".") for s in p.relative_to(base).parts)]
     if not files:
         raise DataError(f"{given}: no files there.")
+    if html and format is None and given.is_dir():
+        files = [path for path in files if format_of(path, PAGE_SUFFIXES)] or files
     kinds = {format or format_of(path, suffixes) or "files" for path in files}
     if not kinds & {"files", "text"} or format == "text":
         return [Part(str(path), format or format_of(path, suffixes) or "", (path,)) for path in files]
-    return [Part(str(given), "files", tuple(files), base=base)]
+    return [Part(str(given), "files", tuple(files), base=base, html=html)]
 
 
-def _standard_input(format: str | None) -> Part:
+def _standard_input(format: str | None, html: bool) -> Part:
     content = sys.stdin.buffer.read()
     try:
         with Part("-", "", content=content).open() as stream:
             head = stream.read(64).removeprefix(BOM).lstrip()
     except (OSError, EOFError) as error:
         raise DataError(f"standard input: cannot be decompressed: {error}") from error
-    kind = next((name for magic, name in MAGIC.items() if head.startswith(magic)), "text")
-    return Part("standard input", format or kind, content=content)
+    kind = next((name for magic, name in MAGIC.items() if head.startswith(magic)), "files" if html else "text")
+    return Part("standard input", format or kind, content=content, html=html)
 
 
 # --- tables ---
@@ -280,23 +291,31 @@ def read_lines(part: Part, columns: list[str] | None, size: int) -> Iterator[Blo
 
 def read_files(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
     """A document a file; its id is the path, relative to the folder or glob it was found by."""
-    schema = pa.schema([("id", pa.string()), ("text", pa.large_binary())])
+    schema = pa.schema([("id", pa.string()), ("text", pa.large_string() if part.html else pa.large_binary())])
     rows: list[dict[str, Any]] = []
     faults: dict[int, str] = {}
     held = 0
-    for path in part.paths:
-        with open_path(path) as stream:
-            content = stream.read().removeprefix(BOM)
-        if b"\0" in content[:8192]:
+    for name, content in _contents(part):
+        text: Any = decode_page(content) if part.html else content.removeprefix(BOM)
+        if ("\0" if part.html else b"\0") in text[:8192]:
             faults[len(rows) + len(faults)] = "holds null bytes, so it is no text"
         else:
-            name = path.relative_to(part.base) if part.base else path
-            rows.append({"id": name.as_posix(), "text": content})
+            rows.append({"id": name, "text": text})
             held += len(content)
         if held >= size:
             yield Block(pa.Table.from_pylist(rows, schema), faults)
             rows, faults, held = [], {}, 0
     yield Block(pa.Table.from_pylist(rows, schema), faults)
+
+
+def _contents(part: Part) -> Iterator[tuple[str, bytes]]:
+    """The files of a part, or standard input, by name."""
+    if part.content is not None:
+        with part.open() as stream:
+            yield "-", stream.read()
+    for path in part.paths:
+        with open_path(path) as stream:
+            yield (path.relative_to(part.base) if part.base else path).as_posix(), stream.read()
 
 
 # --- what columns there are ---

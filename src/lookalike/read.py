@@ -3,6 +3,7 @@
 A `Source` yields the documents of its inputs as Arrow tables, all columns or just the id and the text, and
 can be read twice: first to compare the texts, then to write out the rows that are kept. Bad rows
 (a null text, invalid UTF-8, a broken line) are an error with file and row, or are left out and counted.
+Web pages may be in any encoding; what is compared is the text in them, what is written out the pages.
 """
 
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ import pyarrow as pa
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
 from lookalike.formats import FORMATS, READERS, Block, Part, find_parts, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
+from lookalike.news import article_text, decode_page, need_selectolax, visible_text
 
 BATCH_BYTES = 4 << 20
 TEXT_NAMES = ("text", "content", "body", "document")
+MARKUP = 10  # bytes of a page for one of its text, about
 
 
 class Good(NamedTuple):
@@ -37,7 +40,8 @@ class Source:
 
     `text` and `id` name columns; without them the text is the column `text`, `content`, `body` or
     `document`, or the only column of strings, and the id is the column `id`, or else the row's number from 0
-    (also with id="-"). `on_error` is "fail" or "skip".
+    (also with id="-"). `on_error` is "fail" or "skip". With `html` the texts are web pages, of which what a reader
+    sees is compared (the column may be called `html` too); with `article` the article alone.
     """
 
     inputs: Any  # one of them or several
@@ -46,6 +50,8 @@ class Source:
     format: str | None = None
     on_error: str = "fail"
     batch_bytes: int = BATCH_BYTES
+    html: bool = False
+    article: bool = False  # so html as well
     documents: int = field(default=0, init=False)  # read so far
     skipped: int = field(default=0, init=False)
 
@@ -53,8 +59,11 @@ class Source:
         choice("on_error", self.on_error, ("fail", "skip"))
         if self.format is not None:
             choice("format", self.format, FORMATS)
+        self.html = self.html or self.article
+        if self.html:
+            need_selectolax()
         given = [self.inputs] if isinstance(self.inputs, str | Path | pa.Table) else list(self.inputs)
-        self.parts = find_parts(given, self.format)
+        self.parts = find_parts(given, self.format, html=self.html)
         if not self.parts:
             raise UsageError("nothing to read: the input names no file.")
         self._schemas: dict[tuple[int, bool], pa.Schema] = {}
@@ -65,7 +74,7 @@ class Source:
             text, identity = self._columns(part)
             if len(table):
                 ids = pa.array(numbers) if identity is None else table[identity]
-                yield pa.table({"id": ids, "text": as_text(table[text])})
+                yield pa.table({"id": ids, "text": self._texts(table[text])})
 
     def tables(self) -> Iterator[pa.Table]:
         """The same documents in the same order with all their columns; first an empty table that shows them."""
@@ -98,7 +107,15 @@ class Source:
                 counts.append(part.row_count())
         if None not in counts:
             return sum(count for count in counts if count is not None)
-        return max(len(texts), self.byte_size() * len(texts) // max(1, int(texts.nbytes)))
+        size = self.byte_size() // (MARKUP if self.html else 1)
+        return max(len(texts), size * len(texts) // max(1, int(texts.nbytes)))
+
+    def _texts(self, column: pa.ChunkedArray) -> pa.LargeStringArray:
+        """What is compared."""
+        if not self.html:
+            return as_text(column)
+        shown = article_text if self.article else visible_text
+        return pa.array([shown(page) for page in column.to_pylist()], pa.large_string())
 
     def _documents(self, whole: bool) -> Iterator[Good]:
         """The rows of all parts without the bad ones."""
@@ -107,9 +124,10 @@ class Source:
         for part in self.parts:
             start = first
             for block in self._blocks(part, whole):
-                table = plain(block.table)
+                text, identity = self._columns(part)
+                table = self._decode(part, plain(block.table), whole)
                 rows = np.delete(np.arange(len(table) + len(block.faults)), sorted(block.faults))
-                found = find_faults(table, *self._columns(part))
+                found = find_faults(table, text, identity, self.html)
                 faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
                 for at in sorted(faults):
                     self._bad_row(part, first - start + at, faults[at])
@@ -118,6 +136,13 @@ class Source:
                 self.documents += len(good)
                 yield Good(part, table.take(good) if found else table, first + rows[good], lines)
                 first += len(table) + len(block.faults)
+
+    def _decode(self, part: Part, table: pa.Table, whole: bool) -> pa.Table:
+        """The table with its web pages as strings; of whole rows a column of bytes is left as it is."""
+        text, _ = self._columns(part)
+        if not self.html or (whole and is_binary(plain_type(self._schema(part).field(text).type))):
+            return table
+        return table.set_column(table.schema.get_field_index(text), text, decode_pages(table[text]))
 
     def _blocks(self, part: Part, whole: bool) -> Iterator[Block]:
         """The rows of a part with all columns, or with the text and id alone."""
@@ -132,7 +157,7 @@ class Source:
 
     def _bad_row(self, part: Part, row: int, why: str) -> None:
         if self.on_error == "fail":
-            where = part.paths[row] if part.format == "files" else f"{part.name}, row {row + 1}"
+            where = part.paths[row] if part.format == "files" and part.paths else f"{part.name}, row {row + 1}"
             raise DataError(f"{where}: {why}; {SKIP_HINT}.")
         self.skipped += 1
 
@@ -190,8 +215,9 @@ class Source:
         if self.text is not None:
             name = self.text
         else:
-            likely = [n for n in TEXT_NAMES if n in schema.names] or [f.name for f in schema if is_text(f.type)]
-            if not likely or (len(likely) > 1 and likely[0] not in TEXT_NAMES):
+            usual = ("html", *TEXT_NAMES) if self.html else TEXT_NAMES
+            likely = [n for n in usual if n in schema.names] or [f.name for f in schema if is_text(f.type)]
+            if not likely or (len(likely) > 1 and likely[0] not in usual):
                 have = ", ".join(schema.names) or "none"
                 raise DataError(f"{part.name}: which column is the text? Name it with --text; it has {have}.")
             name = likely[0]
@@ -223,6 +249,25 @@ def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
     return column.cast(pa.large_string()).combine_chunks()
 
 
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether a column of texts holds bytes, not strings."""
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def decode_pages(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Web pages as strings; in a column of strings they are that already, but for such as are not UTF-8."""
+    decode = decode_page if is_binary(column.type) else _decode_string
+    pages = column.cast(pa.large_binary()).to_pylist()
+    return pa.chunked_array([[None if page is None else decode(page) for page in pages]], pa.large_string())
+
+
+def _decode_string(page: bytes) -> str:
+    try:
+        return page.decode()
+    except UnicodeDecodeError:
+        return decode_page(page)
+
+
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type without dictionaries and views, which lack many of Arrow's functions."""
     if pa.types.is_dictionary(kind):
@@ -250,8 +295,8 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.table([(table[f.name] if f.name in have else missing).cast(f.type) for f in schema], schema=schema)
 
 
-def find_faults(table: pa.Table, text: str, identity: str | None) -> dict[int, str]:
-    """The bad rows of a table and what is wrong with each."""
+def find_faults(table: pa.Table, text: str, identity: str | None, html: bool = False) -> dict[int, str]:
+    """The bad rows of a table and what is wrong with each; web pages may be bytes in any encoding."""
     faults: dict[int, str] = {}
     for name in (text, identity):
         if name is None:
@@ -259,7 +304,7 @@ def find_faults(table: pa.Table, text: str, identity: str | None) -> dict[int, s
         column = table[name]
         if column.null_count:
             faults |= {int(at): f"{name} is null" for at in np.flatnonzero(column.is_null())}
-        if is_text(column.type):
+        if is_text(column.type) and not (html and is_binary(column.type) and name == text):
             try:
                 as_text(column).validate(full=True)
             except pa.ArrowInvalid:

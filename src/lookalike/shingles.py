@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from lookalike.data import Sets, text_bounds
 from lookalike.errors import DataError, UsageError, choice, whole
 from lookalike.kernels import characters, text
-from lookalike.stop_words import ENGLISH
+from lookalike.stop_words import parse_codes, words_of
 
 Rows = tuple[np.ndarray, np.ndarray]  # (indptr, elements)
 
@@ -31,7 +32,7 @@ DEFAULT_K = {"char": 9, "word": 5, "stop": 3}
 class Shingles:
     """How texts become sets: every `k` consecutive units, where a unit is a character or a word.
 
-    unit: "char", "word", or "stop" for a stop word with the k - 1 words after it, which finds the articles in
+    unit: "char", "word", or "stop" for a stop word with k - 1 words after it, which finds the articles in
         news pages. Words are runs of Unicode letters, digits and marks; in scripts that put no spaces
         between words each letter is a word.
     bag: keep how often each shingle occurs.
@@ -40,7 +41,10 @@ class Shingles:
     lowercase: ignore case.
     form: Unicode normal form, "nfc" (the same text in different encodings is equal), "nfkc" or "none".
     bits: 64, or 32 to see what collisions do: among n shingles n**2 / 2**33 pairs then collide.
-    stop_words: the stop list, in lower case; common English words by default.
+    stop_words: the stop list: codes of languages such as "de" or "en,de", or words; English by default.
+    distance: of the words after a stop word take every `distance`-th.
+    skip_stops: pass over the stop words among them.
+    antecedents: the words that shingles begin with, if not all stop words.
 
     A text of fewer than k units is one shingle, itself (but a stop word with too few words after it makes none);
     an empty text has none and is similar to nothing.
@@ -60,7 +64,10 @@ class Shingles:
     lowercase: bool = False
     form: str = "nfc"
     bits: int = 64
-    stop_words: frozenset[str] | None = None
+    stop_words: str | Iterable[str] | None = None
+    distance: int = 1
+    skip_stops: bool = False
+    antecedents: Iterable[str] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, most=1 << 31))
@@ -69,10 +76,17 @@ class Shingles:
         choice("form", self.form, FORMS)
         if self.bits not in (32, 64):
             raise UsageError(f"bits must be 64 or 32; got {self.bits!r}.")
+        object.__setattr__(self, "distance", whole("distance", self.distance, most=1 << 31))
         if isinstance(self.stop_words, str):
-            raise UsageError(f"stop_words must be a collection of words; got {self.stop_words!r}.")
-        if self.stop_words is not None:
-            object.__setattr__(self, "stop_words", frozenset(word.lower() for word in self.stop_words))
+            codes = parse_codes(self.stop_words)
+            object.__setattr__(self, "stop_words", None if codes == "en" else codes)
+        elif self.stop_words is not None:
+            object.__setattr__(self, "stop_words", word_list("stop_words", self.stop_words))
+        if self.antecedents is not None:
+            object.__setattr__(self, "antecedents", word_list("antecedents", self.antecedents))
+        for name in ("stop_words", "distance", "skip_stops", "antecedents"):
+            if self.unit != "stop" and getattr(self, name) != DEFAULTS[name]:
+                raise UsageError(f"{name} is for stop-word shingles, such as stop:3; got {self.unit}:{self.k}.")
 
     @classmethod
     def parse(cls, spec: str, **options: Any) -> "Shingles":
@@ -84,11 +98,11 @@ class Shingles:
         return cls(k=int(k) if k else DEFAULT_K[unit], unit=unit, **options)
 
     def __str__(self) -> str:
-        changed = [f"{n}={getattr(self, n)}" for n in ("space", "form", "bits") if getattr(self, n) != DEFAULTS[n]]
-        flags = [name for name in ("bag", "lowercase") if getattr(self, name)]
-        if self.stop_words is not None:
-            flags.append(f"stop_words={','.join(sorted(self.stop_words))}")
-        return " ".join([f"{self.unit}:{self.k}", *flags, *changed])
+        flags = [name for name in ("bag", "lowercase", "skip_stops") if getattr(self, name)]
+        names = ("stop_words", "antecedents", "distance", "space", "form", "bits")
+        changed = {name: getattr(self, name) for name in names if getattr(self, name) != DEFAULTS[name]}
+        shown = [f"{n}={word_list_name(v) if isinstance(v, frozenset) else v}" for n, v in changed.items()]
+        return " ".join([f"{self.unit}:{self.k}", *flags, *shown])
 
     # --- readable ---
 
@@ -111,9 +125,7 @@ class Shingles:
 
     def _windows(self, clean: str) -> list[str]:
         if self.unit == "stop":
-            words = split_words(clean)
-            starts = [i for i in range(len(words) - self.k + 1) if words[i] in self._stops]
-            return [" ".join(words[i : i + self.k]) for i in starts]
+            return self._spots(split_words(clean))
         units: Sequence[str]
         if self.unit == "word":
             units = split_words(clean)
@@ -123,6 +135,18 @@ class Shingles:
             units = (" " if self.space == "collapse" else "").join(_chunks(clean))
         glue = " " if self.unit == "word" else ""
         return [glue.join(units[i : i + self.k]) for i in range(max(1, len(units) - self.k + 1)) if units]
+
+    def _spots(self, words: list[str]) -> list[str]:
+        """Each antecedent with the words after it that make a shingle with it."""
+        chain = [word for word in words if word not in self._skipped]
+        found = []
+        after = 0  # where in the chain the words after this one begin
+        for word in words:
+            after += word not in self._skipped
+            last = after + (self.k - 1) * self.distance
+            if word in self._antecedents and last <= len(chain):
+                found.append(" ".join([word, *chain[after + self.distance - 1 : last : self.distance]]))
+        return found
 
     # --- hashed ---
 
@@ -154,31 +178,59 @@ class Shingles:
         keep = np.uint64(0xFFFFFFFF_FFFFFFFF if self.bits == 64 else 0xFFFFFFFF_00000000)
         made: Rows
         if self.unit == "stop":
-            made = text.hash_stops(data, starts, stops, self._stop_hashes, self.k, keep)
+            made = text.hash_spots(data, starts, stops, *self._spot_hashes, self.k, self.distance, keep)
         else:
             unit = text.CHAR if self.unit == "char" else text.WORD
             made = text.hash_texts(data, starts, stops, unit, self.k, SPACES.index(self.space), keep)
         return made
 
     @cached_property
+    def _antecedents(self) -> frozenset[str]:
+        return self._stops if self.antecedents is None else self._forms(self.antecedents)
+
+    @cached_property
+    def _skipped(self) -> frozenset[str]:
+        return self._stops if self.skip_stops else frozenset()
+
+    @cached_property
     def _stops(self) -> frozenset[str]:
-        """The words of the stop list as they may stand in a text: the, The, THE."""
-        listed = ENGLISH if self.stop_words is None else self.stop_words
+        codes = "en" if self.stop_words is None else self.stop_words
+        return self._forms(words_of(codes) if isinstance(codes, str) else codes)
+
+    def _forms(self, listed: Iterable[str]) -> frozenset[str]:
+        """The words of a list as they may stand in a text: the, The, THE."""
         forms = (form for word in listed for form in (word, word.capitalize(), word.upper()))
         prepared = self.prepare(pa.array(sorted(forms), pa.large_string())).to_pylist()
         return frozenset(word for form in prepared for word in split_words(form))
 
     @cached_property
-    def _stop_hashes(self) -> np.ndarray:
-        data, starts, stops = text_bounds(pa.array(sorted(self._stops), pa.large_string()))
-        hashes = np.empty(len(data), np.uint64)
-        filled = 0
-        for start, stop in zip(starts, stops, strict=True):
-            filled += text.words(data, start, stop, hashes[filled:])
-        return np.sort(hashes[:filled])
+    def _spot_hashes(self) -> tuple[np.ndarray, np.ndarray]:
+        return _hash_words(self._antecedents), _hash_words(self._skipped)
 
 
 DEFAULTS = {name: f.default for name, f in Shingles.__dataclass_fields__.items()}
+
+
+def word_list(name: str, words: Iterable[str]) -> frozenset[str]:
+    """The words in lower case; an error if they are none."""
+    listed = [] if isinstance(words, str) else list(words)
+    if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
+        raise UsageError(f"{name} must be a collection of words; got {words!r}.")
+    return frozenset(word.lower() for word in listed)
+
+
+def word_list_name(words: frozenset[str]) -> str:
+    """How many they are and a short hash of them, which other words do not share."""
+    return f"{len(words)}:{sha256(chr(10).join(sorted(words)).encode()).hexdigest()[:8]}"
+
+
+def _hash_words(words: frozenset[str]) -> np.ndarray:
+    data, starts, stops = text_bounds(pa.array(sorted(words), pa.large_string()))
+    hashes = np.empty(len(data), np.uint64)
+    filled = 0
+    for start, stop in zip(starts, stops, strict=True):
+        filled += text.words(data, start, stop, hashes[filled:])
+    return np.sort(hashes[:filled])
 
 
 def as_array(texts: Iterable[str] | pa.Array) -> pa.LargeStringArray:

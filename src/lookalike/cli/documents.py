@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     "lookalike pairs 'essays/*.txt' -t 0.5 --audit 1000 -o pairs.csv",
     "zcat crawl.jsonl.gz | lookalike pairs - --text body -o pairs.jsonl",
     "lookalike pairs names.csv --measure edit -t 2 -o pairs.csv",
+    "lookalike pairs pages/ --html -s stop:3 -t 0.5 -o pairs.csv",
 )
 def pairs(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None:
     """List all pairs of similar documents, each one verified."""
@@ -79,6 +80,7 @@ def vectors(
 @on_documents(
     "lookalike dedup corpus.parquet -o clean.parquet --removed removed.parquet",
     "lookalike dedup crawl.jsonl.zst -t 0.7 -s word:5 --keep longest -o clean.jsonl",
+    "lookalike dedup pages.parquet --article -s stop:3 --stop-words de -o clean.parquet",
 )
 def dedup(job: "Job", inputs: Inputs, removed: Removed = None, keep: Keep = "first") -> None:
     """Drop documents that are similar to one that is kept, and write the rest with all their columns."""

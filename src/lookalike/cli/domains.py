@@ -55,3 +55,88 @@ def resolve(
         raise UsageError("name at least one --field to compare, such as --field name.")
     given["all"] = given.pop("every")
     show_matches(left, right, given)
+
+
+prints = typer.Typer(
+    help="Enroll fingerprints, and find whom others are of.", no_args_is_help=True, rich_markup_mode="rich"
+)
+app.add_typer(prints, name="fingerprints")
+
+Enrolled = Annotated[str, typer.Argument(metavar="DATABASE", help="The .parquet file of the enrolled prints.")]
+PrintFiles = Annotated[
+    list[str], typer.Argument(metavar="PRINTS", help="Templates (.iso, .fmr, .xyt), tables, folders or globs.")
+]
+PrintFormat = Annotated[str | None, typer.Option("--format", help="iso, xyt, csv, tsv, jsonl, parquet or arrow.")]
+Resolution = Annotated[float, typer.Option(help="Pixels to the inch of .xyt files and tables, which do not tell.")]
+LeastOfPrints = Annotated[float, typer.Option("--threshold", "-t", help="The least similarity of a match.")]
+MethodOfPrints = Annotated[str, typer.Option("--method", help="Which prints are compared: by corners or grid, or all.")]
+GroupsOfSquares = Annotated[int, typer.Option("--groups", help="By grid: groups of 1024 functions to agree.")]
+NewSeed = Annotated[int | None, typer.Option("--seed", help="Of a new database: other seeds, other hash functions.")]
+
+
+@prints.command(epilog=examples("lookalike fingerprints enroll people.parquet scans/*_1.iso"))
+def enroll(
+    database: Enrolled,
+    inputs: PrintFiles,
+    format: PrintFormat = None,
+    dpi: Resolution = 500.0,
+    on_error: OnError = "fail",
+    seed: NewSeed = None,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Add fingerprints to a database, which is made if there is none."""
+    from lookalike.cli import fingerprints
+
+    fingerprints.enroll(database, inputs, dict(locals()))
+
+
+@prints.command(
+    epilog=examples(
+        "lookalike fingerprints identify people.parquet from-the-gun.iso",
+        "lookalike fingerprints identify people.parquet scans/ --top 3 --threshold 0.25 -o whose.csv",
+    )
+)
+def identify(
+    database: Enrolled,
+    inputs: PrintFiles,
+    out: Out = "-",
+    threshold: LeastOfPrints = 0.35,
+    top: Annotated[int | None, typer.Option(metavar="K", help="The K most similar of each.")] = None,
+    method: MethodOfPrints = "corners",
+    groups: GroupsOfSquares = 1,
+    format: PrintFormat = None,
+    dpi: Resolution = 500.0,
+    on_error: OnError = "fail",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find whom fingerprints are of, among the enrolled."""
+    from lookalike.cli import fingerprints
+
+    fingerprints.identify(database, inputs, dict(locals()))
+
+
+@prints.command(
+    "pairs",
+    epilog=examples(
+        "lookalike fingerprints pairs people.parquet -o twice.csv",
+        "lookalike fingerprints pairs scans/",
+    ),
+)
+def same_finger(
+    inputs: PrintFiles,
+    out: Out = "-",
+    threshold: LeastOfPrints = 0.35,
+    method: MethodOfPrints = "corners",
+    groups: GroupsOfSquares = 1,
+    format: PrintFormat = None,
+    dpi: Resolution = 500.0,
+    on_error: OnError = "fail",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find the prints of a database, or of files, that are of one finger."""
+    from lookalike.cli import fingerprints
+
+    fingerprints.pairs(inputs, dict(locals()))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from os.path import isfile  # which takes any string, Path.is_file just those that are short enough for a name
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from lookalike.cli.progress import TerminalRun, summary
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError, UsageError, choice
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
+from lookalike.formats import PAGE_SUFFIXES, format_of
 from lookalike.kernels import is_compiled
 from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
@@ -37,16 +39,21 @@ class Job:
         chosen = {name: given[name] for name in names if given.get(name) is not None}
         self.options: dict[str, Any] = {"run": self.run, **chosen}
         if "shingle" in given:
-            text = {name: given[name] for name in ("lowercase", "space", "form")}
-            self.options["shingles"] = Shingles.parse(given["shingle"], **text)
+            text = {name: given[name] for name in ("lowercase", "space", "form", "skip_stops")}
+            lists = {"stop_words": _stop_words(given["stop_words"]), "antecedents": _antecedents(given["antecedents"])}
+            distance = given["spot_distance"]
+            self.options["shingles"] = Shingles.parse(given["shingle"], **text, **lists, distance=distance)
         self.skipped = 0  # rows of sets; documents are counted by their source
         if not is_compiled():
             self.run.say("first run: compiling, which takes some seconds and is done once")
 
     def source(self, inputs: list[str]) -> Source:
         """The documents of the inputs."""
-        given = self.given
-        return Source(inputs, given["text"], given["id"], given["format"], given["on_error"])
+        names = ("text", "id", "format", "on_error", "html", "article")
+        source = Source(inputs, **{name: self.given[name] for name in names})
+        if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
+            self.run.say("note: the pages are compared with their markup; --html compares the text in them")
+        return source
 
     def sets(self, inputs: list[str]) -> Sets:
         """The sets of the inputs, bags if they are to be compared as such."""
@@ -87,7 +94,7 @@ class Job:
     def finish(self, result: Pairs | Clusters | Dedup) -> None:
         """Write a result's table and say what was found."""
         with self.run.stage("write"):
-            write_tables([result.to_arrow()], self.out, _settings(result))
+            write_tables([result.to_arrow()], self.out, self._settings(result))
         self._report(result)
 
     def dedup(self, inputs: list[str], keep: str, removed: str | None) -> None:
@@ -98,13 +105,18 @@ class Job:
                 raise UsageError(f"--out and --removed must be two files; got {self.out!r} twice.")
         source = self.source(inputs)
         result = dedup(source, keep=keep if keep in ("first", "longest") else _column(source, keep), **self.options)
-        dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, _settings(result))
+        dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, self._settings(result))
         with self.run.stage("write", len(result.ids)) as tick, dropped:
             if source.is_jsonl() and (self.out == "-" or self.out.endswith(".jsonl")):
                 write_lines(_kept_lines(source, result, tick), self.out)  # as they stood
             else:
-                write_tables(_kept_rows(source, result, tick), self.out, _settings(result))
+                write_tables(_kept_rows(source, result, tick), self.out, self._settings(result))
         self._report(result)
+
+    def _settings(self, result: Pairs | Clusters | Dedup) -> dict[str, str]:
+        pages = "article" if self.given.get("article") else "visible text" if self.given.get("html") else None
+        shown = {"pages": pages} if pages else {}
+        return {"version": __version__, **shown, **(result.plan.settings() if result.plan else {})}
 
     def _report(self, result: Pairs | Clusters | Dedup) -> None:
         kinds = {"rows": "set", "vector": "code" if self.given["measure"] == "hamming" else "vector"}
@@ -113,8 +125,24 @@ class Job:
             self.run.say(line)
 
 
-def _settings(result: Pairs | Clusters | Dedup) -> dict[str, str]:
-    return {"version": __version__, **(result.plan.settings() if result.plan else {})}
+def _stop_words(given: str | None) -> str | list[str] | None:
+    """Codes of languages, or the words of a file."""
+    return _read_words(Path(given)) if given is not None and isfile(given) else given
+
+
+def _antecedents(given: str | None) -> list[str] | None:
+    """Words with commas between them, or those of a file."""
+    if given is None:
+        return None
+    return _read_words(Path(given)) if isfile(given) else [word.strip() for word in given.split(",")]
+
+
+def _read_words(path: Path) -> list[str]:
+    """The words of a file, one a line."""
+    try:
+        return [word for line in path.read_text("utf-8-sig").splitlines() if (word := line.strip())]
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not valid UTF-8 (byte {error.start}).") from error
 
 
 def _kept_rows(source: Source, result: Dedup, tick: Tick) -> Iterator[pa.Table]:

@@ -54,6 +54,19 @@ Separator = Annotated[
     str | None, typer.Option(help="What stands between elements: by default white space, commas or semicolons.")
 ]
 Shingle = Annotated[str, typer.Option("--shingle", "-s", help="What is compared: char:9, word:5, stop:3.")]
+StopWords = Annotated[
+    str | None, typer.Option(help="For stop:3: languages, such as de or en,fr, or a file of words; English by default.")
+]
+Antecedents = Annotated[
+    str | None,
+    typer.Option(help="For stop:3: the words that shingles begin with, such as the,a,is; or a file of them."),
+]
+SpotDistance = Annotated[int, typer.Option(metavar="D", help="For stop:3: take every D-th of the words after one.")]
+SkipStops = Annotated[bool, typer.Option("--skip-stops", help="For stop:3: pass over stop words after one.")]
+Html = Annotated[bool, typer.Option("--html", help="The texts are web pages: compare what a reader sees of them.")]
+Article = Annotated[
+    bool, typer.Option("--article", help="The same without menus, advertisements and footers: the article of a page.")
+]
 Recall = Annotated[float, typer.Option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
 Method = Annotated[str, typer.Option(help="auto, lsh or exact.")]
 Sketch = Annotated[str, typer.Option(help="What is banded: minhash or simhash.")]
@@ -84,6 +97,8 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "measure": (Measure, "jaccard"),
     "threshold": (Threshold, None),
     "shingle": (Shingle, "char:9"),
+    "html": (Html, False),
+    "article": (Article, False),
     "recall": (Recall, 0.99),
     "out": (Out, "-"),
     "text": (Text, None),
@@ -95,6 +110,10 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "lowercase": (Lowercase, False),
     "space": (Space, "collapse"),
     "form": (Form, "nfc"),
+    "stop_words": (StopWords, None),
+    "antecedents": (Antecedents, None),
+    "spot_distance": (SpotDistance, 1),
+    "skip_stops": (SkipStops, False),
     "audit": (Audit, 0),
     "seed": (Seed, 1),
     "threads": (Threads, None),

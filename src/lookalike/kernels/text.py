@@ -201,23 +201,60 @@ def needs_normal_form(data, starts, stops):
 
 
 @kernel
-def hash_stops(data, starts, stops, stop_words, k, keep):
-    """Hashes of each stop word with the k - 1 words after it: (indptr, hashes).
+def hash_table(values):
+    """A table to look the values up in: each at the slot its low bits name, or the next free one. Zero is free."""
+    slots = 16
+    while slots < 4 * len(values):
+        slots *= 2
+    table = np.zeros(slots, np.uint64)
+    for value in values:
+        at = np.int64(value & np.uint64(slots - 1))
+        while table[at] != 0:
+            at = (at + 1) & (slots - 1)
+        table[at] = value
+    return table
 
-    `stop_words` are the sorted word hashes of the stop list. One with too few words after it makes no shingle.
+
+@kernel
+def is_in(table, value):
+    """Whether a value other than zero is in the table."""
+    at = np.int64(value & np.uint64(len(table) - 1))
+    while table[at] != 0:
+        if table[at] == value:
+            return True
+        at = (at + 1) & (len(table) - 1)
+    return False
+
+
+@kernel
+def hash_spots(data, starts, stops, antecedents, skipped, k, distance, keep):
+    """Hashes of each antecedent with k - 1 words after it, `distance` words apart: (indptr, hashes).
+
+    `antecedents` are word hashes, and `skipped` those of words that are passed over in what follows an antecedent.
+    One with too few words after it makes no shingle. O(bytes).
     """
     texts = len(starts)
     total, longest = total_and_longest(starts, stops)
+    beginning, passed = hash_table(antecedents), hash_table(skipped)
     units = np.empty(longest, np.uint64)
+    chain = np.empty(longest, np.uint64)  # the words that are not passed over
+    after = np.empty(longest, np.int64)  # where in the chain those after each word begin
     hashes = np.empty(total, np.uint64)
     indptr = np.zeros(texts + 1, np.int64)
     for t in range(texts):
         n = words(data, starts[t], stops[t], units)
+        linked = 0
+        for i in range(n):
+            chain[linked] = units[i]
+            linked += not is_in(passed, units[i])
+            after[i] = linked
         at = indptr[t]
-        for i in range(n - k + 1):
-            found = np.searchsorted(stop_words, units[i])
-            if found < len(stop_words) and stop_words[found] == units[i]:
-                windows(units[i:], k, k, keep, hashes[at:])
+        for i in range(n):
+            if after[i] + (k - 1) * distance <= linked and is_in(beginning, units[i]):
+                rolling = units[i]
+                for j in range(1, k):
+                    rolling = rolling * BASE + chain[after[i] + j * distance - 1]
+                hashes[at] = mix(rolling) & keep
                 at += 1
         indptr[t + 1] = at
     return indptr, hashes[: indptr[texts]]

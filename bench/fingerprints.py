@@ -1,0 +1,229 @@
+"""Whose finger a print is of: how often that is found, and how many prints are looked at.
+
+    python bench/fingerprints.py DATA
+    python bench/fingerprints.py --simulate 100000
+    python bench/fingerprints.py --enrolled 100000
+
+DATA is a folder of folders of ISO 19794-2 templates named finger_impression.iso, such as those of FVC2002 DB1_B and
+DB2_B (10 fingers, 8 impressions each) that come with openafis. The first impression of each finger is enrolled, the
+others are identified; the equal error rate is of all pairs of impressions.
+
+--simulate makes grids of so many fingers with the chances of the textbook's Example 3.22 and compares what it predicts
+with what happens; --enrolled enrolls so many made-up prints and measures one look-up.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from shared import Table, machine, publish
+
+from lookalike import fingerprints as fp
+from lookalike.run import Run
+
+QUERIES = 2000  # prints that are looked up in the simulation
+ASKED = 200  # and in the database of made-up prints
+ANY = 1e-9  # a similarity that is not zero
+
+Similarity = Callable[[fp.Prints], np.ndarray]  # of all prints with all
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", nargs="?", type=Path, help="a folder of folders of templates")
+    parser.add_argument("--simulate", type=int, metavar="N", help="grids of N fingers")
+    parser.add_argument("--enrolled", type=int, metavar="N", help="N made-up prints")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file, too")
+    given = parser.parse_args()
+    blocks: list[str | Table] = [machine("lookalike", "numpy", "numba")]
+    if given.data is not None:
+        if not given.data.is_dir():
+            parser.error(f"{given.data}: no such folder; it must hold folders of templates, finger_impression.iso.")
+        for folder in sorted(path for path in given.data.iterdir() if path.is_dir()):
+            blocks += [f"{folder.name}:", measured(fp.read_prints(folder))]
+    if given.simulate:
+        blocks += [f"{given.simulate:,} fingers of the textbook:", simulated(given.simulate)]
+    if given.enrolled:
+        blocks += [f"{given.enrolled:,} made-up prints:", looked_up(given.enrolled)]
+    publish(blocks, given.markdown)
+
+
+# --- real prints ---
+
+
+def measured(prints: fp.Prints) -> Table:
+    """A row a way of comparing or of choosing what to compare."""
+    rows: Table = [["way", "rank-1", "equal error rate", "database compared", "one look-up"]]
+    for name, similarity in WAYS.items():
+        start = time.perf_counter()
+        values = similarity(prints)
+        each = (time.perf_counter() - start) / values.size
+        fingers, first = split(prints)
+        best = values[np.ix_(~first, first)].argmax(axis=1)
+        right = fingers[first][best] == fingers[~first]
+        rows.append([name, share(right), f"{error_rate(values, fingers):.3f}", "100%", ms(each * first.sum())])
+    for name, options in LOOK_UPS.items():
+        rows.append([name, *identified(prints, **options)])
+    return rows
+
+
+def identified(prints: fp.Prints, **options: object) -> list[str]:
+    """Rank-1, what was compared and how long it took, if the first impressions are enrolled."""
+    fingers, first = split(prints)
+    enrolled = fp.Database(prints.take(np.flatnonzero(first)))
+    queries = prints.take(np.flatnonzero(~first))
+    enrolled.identify(queries, **options)  # type: ignore[arg-type]  # compiled, if it was not
+    run = Run(1)
+    found = enrolled.identify(queries, threshold=ANY, top=1, run=run, **options)  # type: ignore[arg-type]
+    right = fingers[~first][found.left] == fingers[first][found.right]
+    compared = found.stats["compared"] / found.stats["pairs"]
+    rate = f"{right.sum() / len(queries):.3f} ({right.sum()} of {len(queries)})"
+    return [rate, "", f"{compared:.0%}", ms(run.seconds["look up"] / len(queries))]
+
+
+def by_minutiae(prints: fp.Prints) -> np.ndarray:
+    """All pairs, laid upon each other."""
+    found = fp.Database(prints).pairs(threshold=ANY, method="all", run=Run(1))
+    return symmetric(len(prints), found.left, found.right, found.values)
+
+
+def by_whole_grids(prints: fp.Prints) -> np.ndarray:
+    """The Jaccard similarity of the squares of a grid over each print, centred and upright."""
+    return jaccard(fp.grid_sets(prints))
+
+
+def by_aligned_grids(prints: fp.Prints) -> np.ndarray:
+    """The same, of a grid over one print and the other laid upon it as their corners say."""
+    left, right = np.triu_indices(len(prints), 1)
+    values = []
+    for one, other in zip(left, right, strict=True):
+        moved = laid(prints[one], prints[other])
+        grids = [squares(minutiae, prints[other].mean(axis=0)) for minutiae in (moved, prints[other])]
+        values.append(len(grids[0] & grids[1]) / max(1, len(grids[0] | grids[1])))
+    return symmetric(len(prints), left, right, np.array(values))
+
+
+def by_local_grids(prints: fp.Prints) -> np.ndarray:
+    """The mean of the five best Jaccard similarities of grids around the minutiae of one print and of the other."""
+    values = jaccard(fp.local_grids(prints))
+    owners = np.repeat(np.arange(len(prints)), prints.sizes)
+    best = np.array([values[:, owners == p].max(axis=1) for p in range(len(prints))])  # of each minutia with each print
+    means = np.array([np.sort(best[:, owners == p], axis=1)[:, -5:].mean(axis=1) for p in range(len(prints))])
+    return (means + means.T) / 2
+
+
+def laid(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The minutiae of one print, turned and shifted so that those that meet are closest."""
+    found = fp.compare(one, other)
+    if not len(found.minutiae):
+        return one
+    here, there = one[found.minutiae[:, 0], :2], other[found.minutiae[:, 1], :2]
+    cos, sin = np.cos(np.radians(found.turn)), np.sin(np.radians(found.turn))
+    turn = np.array([[cos, sin], [-sin, cos]])
+    return (one[:, :2] - here.mean(axis=0)) @ turn + there.mean(axis=0)
+
+
+def squares(
+    minutiae: np.ndarray, centre: np.ndarray, square: float = 20.0, margin: float = 5.0
+) -> set[tuple[int, int]]:
+    shifts = [(x, y) for x in (-margin, margin) for y in (-margin, margin)]
+    return {tuple(cell) for s in shifts for cell in np.floor((minutiae[:, :2] - centre[:2] + s) / square).astype(int)}
+
+
+WAYS: dict[str, Similarity] = {
+    "grid over the print, Jaccard": by_whole_grids,
+    "grid over prints laid on each other, Jaccard": by_aligned_grids,
+    "grid around each minutia, Jaccard": by_local_grids,
+    "minutiae of prints laid on each other": by_minutiae,
+}
+LOOK_UPS: dict[str, dict[str, object]] = {
+    "those by one group of 1024 functions of the grid": {"method": "grid", "groups": 1},
+    "those by two groups": {"method": "grid", "groups": 2},
+    "those by corners that agree": {"method": "corners"},
+}
+
+
+# --- simulations ---
+
+
+def simulated(fingers: int) -> Table:
+    """The rates of the textbook, as predicted and as measured."""
+    rows: Table = [["grid", "functions", "found", "measured", "looked at", "measured", "one look-up"]]
+    for cells in (1000, 4000):
+        one, two = fp.two_impressions(fingers, cells=cells)
+        for groups in (1, 2):
+            index = fp.SquareIndex(one, groups=groups)
+            start = time.perf_counter()
+            looks = [index.look_up(two[finger]) for finger in range(QUERIES)]
+            each = (time.perf_counter() - start) / QUERIES
+            found = sum(finger in look for finger, look in enumerate(looks))
+            looked_at = (sum(map(len, looks)) - found) / QUERIES / (fingers - 1)
+            expected = fp.expected_rates(groups=groups)
+            rates = [expected[0], found / QUERIES, expected[1], looked_at]
+            rows.append([f"{cells:,} squares", f"{groups} x 1024", *(f"{rate:.4f}" for rate in rates), ms(each)])
+    return rows
+
+
+def looked_up(fingers: int) -> Table:
+    """A database of one impression of many fingers, asked for other impressions of some."""
+    both = fp.made_up_prints(ASKED, 2)
+    others = fp.made_up_prints(fingers - ASKED, 1, seed=2)
+    known = fp.Prints.of([both[at] for at in range(0, 2 * ASKED, 2)], [f"asked {at}" for at in range(ASKED)])
+    database = fp.Database(fp.Prints.concatenate([known, others]))
+    run = Run(1)
+    found = database.identify(both.take(np.arange(1, 2 * ASKED, 2)), top=1, run=run)
+    right = (found.left == found.right).sum()
+    compared = found.stats["compared"] / found.stats["pairs"]
+    rows: Table = [["asked", "found", "taken for another", "database compared", "tables made", "one look-up"]]
+    times = [f"{run.seconds['hash']:.1f} s", ms(run.seconds["look up"] / ASKED)]
+    rows.append([f"{ASKED}", f"{right}", f"{len(found) - right}", f"{compared:.2%}", *times])
+    return rows
+
+
+# --- small things ---
+
+
+def split(prints: fp.Prints) -> tuple[np.ndarray, np.ndarray]:
+    """The finger of each print, and whether it is the first impression."""
+    names = [name.rsplit("_", 1) for name in prints.ids.to_pylist()]
+    return np.array([name[0] for name in names]), np.array([name[1] == "1" for name in names])
+
+
+def jaccard(cells: np.ndarray) -> np.ndarray:
+    ones = cells.astype(np.float32)
+    both = ones @ ones.T
+    sizes = ones.sum(axis=1)
+    values: np.ndarray = both / np.maximum(sizes[:, None] + sizes - both, 1)
+    return values
+
+
+def symmetric(size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> np.ndarray:
+    matrix = np.zeros((size, size))
+    matrix[left, right] = matrix[right, left] = values
+    return matrix
+
+
+def error_rate(values: np.ndarray, fingers: np.ndarray) -> float:
+    """The rate at which as many pairs of one finger are missed as pairs of two are taken for one."""
+    left, right = np.triu_indices(len(values), 1)
+    pairs = values[left, right]
+    same = fingers[left] == fingers[right]
+    thresholds = np.unique(pairs)
+    missed = np.searchsorted(np.sort(pairs[same]), thresholds) / same.sum()
+    taken = 1 - np.searchsorted(np.sort(pairs[~same]), thresholds) / (~same).sum()
+    at = np.argmin(np.abs(missed - taken))
+    return float(missed[at] + taken[at]) / 2
+
+
+def share(right: np.ndarray) -> str:
+    return f"{right.mean():.3f} ({right.sum()} of {len(right)})"
+
+
+def ms(seconds: float) -> str:
+    return f"{1e3 * seconds:.2f} ms"
+
+
+if __name__ == "__main__":
+    main()

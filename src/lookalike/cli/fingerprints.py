@@ -1,0 +1,81 @@
+"""`lookalike fingerprints`: enroll prints in a file, identify others by it, and find two of one finger."""
+
+from pathlib import Path
+from typing import Any
+
+from lookalike import __version__
+from lookalike.cli.progress import TerminalRun
+from lookalike.errors import DataError
+from lookalike.fingerprints.database import Database
+from lookalike.fingerprints.print_files import read_prints
+from lookalike.fingerprints.prints import Prints
+from lookalike.results import Pairs
+from lookalike.wording import counted
+from lookalike.write import check_output, write_tables
+
+
+def enroll(database: str, inputs: list[str], given: dict[str, Any]) -> None:
+    """Add the prints of the inputs to the database, which is made if there is none."""
+    run = TerminalRun(given["threads"], given["quiet"])
+    check_output(database)
+    if Path(database).exists():
+        old = Database.open(database)
+        if given["seed"] is not None and given["seed"] != old.seed:
+            raise DataError(f"{database}: was made with seed {old.seed}; got {given['seed']}.")
+    else:
+        old = Database(Prints.of([]), 1 if given["seed"] is None else given["seed"])
+    prints = _read(inputs, given, run)
+    new = old.enroll(prints)
+    with run.stage("write"):
+        new.save(database)
+    run.say(f"enrolled: {_counts(prints)}")
+    run.say(f"{database}: {counted(len(new.prints), 'print')} in all")
+
+
+def identify(database: str, inputs: list[str], given: dict[str, Any]) -> None:
+    """Write whom the prints of the inputs are of."""
+    run = TerminalRun(given["threads"], given["quiet"])
+    check_output(given["out"])
+    enrolled = Database.open(database)
+    queries = _read(inputs, given, run)
+    options = {name: given[name] for name in ("threshold", "top", "method", "groups")}
+    found = enrolled.identify(queries, run=run, **options)
+    run.say(f"read: {_counts(queries)}")
+    known = len(set(found.left.tolist()))
+    _finish(found, given, f"found: {counted(known, 'print')} identified, {len(queries) - known:,} not", run)
+
+
+def pairs(inputs: list[str], given: dict[str, Any]) -> None:
+    """Write which of the enrolled prints, or of those of the inputs, are of one finger."""
+    run = TerminalRun(given["threads"], given["quiet"])
+    check_output(given["out"])
+    if len(inputs) == 1 and inputs[0].endswith(".parquet"):
+        enrolled = Database.open(inputs[0])
+    else:
+        enrolled = Database(Prints.of([])).enroll(_read(inputs, given, run))
+    options = {name: given[name] for name in ("threshold", "method", "groups")}
+    found = enrolled.pairs(run=run, **options)
+    run.say(f"read: {_counts(enrolled.prints)}")
+    _finish(found, given, f"found: {counted(len(found), 'pair')} of one finger", run)
+
+
+def _read(inputs: list[str], given: dict[str, Any], run: TerminalRun) -> Prints:
+    options = {name: given[name] for name in ("format", "dpi", "on_error")}
+    return read_prints(inputs, run=run, **options)
+
+
+def _finish(found: Pairs, given: dict[str, Any], line: str, run: TerminalRun) -> None:
+    """Write the pairs, and say how much of all was compared."""
+    settings = {"version": __version__, "threshold": f"{given['threshold']:g}", "method": given["method"]}
+    with run.stage("write"):
+        write_tables([found.to_arrow()], given["out"], settings)
+    compared, of = found.stats["compared"], found.stats["pairs"]
+    run.say(line)
+    run.say(f"compared: {compared:,} of {counted(of, 'pair')}, {compared / max(1, of):.1%}")
+    times = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in run.seconds.items() if seconds >= 0.005)
+    run.say(f"time: {times or 'next to none'}")
+
+
+def _counts(prints: Prints) -> str:
+    skipped = f" ({prints.skipped:,} skipped)" if prints.skipped else ""
+    return f"{counted(len(prints), 'print')}, {counted(len(prints.minutiae), 'minutia', 'e')}{skipped}"

@@ -1,0 +1,14 @@
+"""Fingerprints: enrol them, identify others among them, and find two of the same finger."""
+
+from lookalike.fingerprints.corners import CornerTables
+from lookalike.fingerprints.database import Comparison, Database, compare
+from lookalike.fingerprints.grids import grid_sets, local_grids
+from lookalike.fingerprints.made_up import made_up_prints
+from lookalike.fingerprints.print_files import read_prints
+from lookalike.fingerprints.prints import Prints
+from lookalike.fingerprints.squares import SquareIndex, expected_rates, two_impressions
+
+__all__ = [
+    "Comparison", "CornerTables", "Database", "Prints", "SquareIndex", "compare", "expected_rates", "grid_sets",
+    "local_grids", "made_up_prints", "read_prints", "two_impressions",
+]  # fmt: skip

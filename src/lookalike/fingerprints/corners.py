@@ -1,0 +1,62 @@
+"""Local structures that neither a shift nor a turn changes, hashed so that alike ones share a bucket.
+
+A corner is a minutia with two of its nearest: their distances, bearings and directions as seen from it are six
+numbers. A table cuts each of the six into pieces from a random offset on, as `RandomLines` cuts a line, and a bucket
+holds the corners that agree in all six. Corners that differ by d in a number that is cut at width w agree in it with
+probability 1 - d/w. Corners that share a bucket say how one print lies on another; where many say the same, the prints
+may be of one finger.
+"""
+
+import numpy as np
+
+from lookalike.errors import LARGEST_SEED, whole
+from lookalike.families.draws import uniforms
+from lookalike.fingerprints.prints import Prints
+from lookalike.kernels.minutiae import LOW, consensus, corner_codes, corners, meetings
+
+NEIGHBOURS = 6  # of a minutia that corners are made with: the nearest
+NEAREST, FARTHEST = 12.0, 120.0  # pixels that these may be away
+WIDTH, PARTS = 16.0, 14  # pixels of a piece of a distance, and pieces of a turn
+SLACK, REACH = 0.04, 25.0  # by which two that agree may differ, in turns and pixels
+
+
+class CornerTables:
+    """The corners of prints in tables of buckets."""
+
+    def __init__(self, prints: Prints, *, tables: int = 4, seed: int = 1) -> None:
+        self.points, self.starts = prints.points, prints.starts
+        self.offsets = uniforms(whole("seed", seed, least=0, most=LARGEST_SEED), whole("tables", tables), 6)
+        bounds, features, self.minutiae = _corners(prints)
+        self.sizes = np.diff(bounds)
+        self.owners = np.repeat(np.arange(len(prints)), self.sizes)
+        self.keys = self._keys(features)
+
+    def _keys(self, features: np.ndarray) -> np.ndarray:
+        """In each table the corners in order of their buckets: bucket * 2**32 + number."""
+        codes = corner_codes(features, self.offsets, WIDTH, PARTS)
+        keys: np.ndarray = np.sort(codes << np.uint64(32) | np.arange(len(features), dtype=np.uint64), axis=1)
+        return keys
+
+    def vote(self, asking: Prints, least: float) -> tuple[np.ndarray, np.ndarray]:
+        """How many corners of each print agree with those of the one that asks, and how it then lies on that print.
+
+        Votes count only if they are at least a share `least` of the geometric mean of the numbers of corners of the two
+        prints, a table. A place is a turn, and the x and y where the centre of the asking print comes to lie.
+        """
+        _, features, minutiae = _corners(asking)
+        asked = self._keys(np.concatenate([features, features[:, [3, 4, 5, 0, 1, 2]]]))  # either neighbour may be first
+        buckets = asked & ~LOW
+        first = np.array([np.searchsorted(*pair) for pair in zip(self.keys, buckets, strict=True)])
+        last = np.array([np.searchsorted(*pair) for pair in zip(self.keys, buckets + LOW, strict=True)])
+        who = np.tile(minutiae, 2)[(asked & LOW).astype(np.int64)]
+        found = meetings(self.keys, first, last, who, self.owners, self.minutiae, len(self.starts) - 1)
+        needed = np.maximum(1, np.ceil(least * len(self.offsets) * np.sqrt(self.sizes * len(features))))
+        votes, places = consensus(self.points, asking.points, *found, needed, SLACK, REACH)
+        return np.where(votes >= needed, votes, 0), places
+
+
+def _corners(prints: Prints) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    found: tuple[np.ndarray, np.ndarray, np.ndarray] = corners(
+        prints.points, prints.starts, NEIGHBOURS, NEAREST, FARTHEST
+    )
+    return found

@@ -1,0 +1,200 @@
+"""Enrolled prints: whom a print is of, and which two are of one finger. Every match is compared minutia by minutia."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import DataError, UsageError, choice, fraction, whole
+from lookalike.fingerprints.corners import CornerTables
+from lookalike.fingerprints.grids import grid_sets
+from lookalike.fingerprints.prints import COLUMNS, Prints
+from lookalike.fingerprints.squares import SquareIndex
+from lookalike.kernels.minutiae import lay_upon, lay_upon_each
+from lookalike.nearest import first_k
+from lookalike.results import Pairs
+from lookalike.run import Run
+from lookalike.write import write_tables
+
+FORMAT = "1"  # of the file
+METHODS = ("corners", "grid", "all")
+THRESHOLD = 0.35  # the least similarity of a match
+LEAST = 0.006  # votes, as a share of the corners, for a print to be compared
+DOUBT = 8  # minutiae that are taken to meet no other, so that a few that do say little
+REACH, SLACK, ROUNDS = (
+    15.0,
+    0.065,
+    3,
+)  # within which minutiae meet, in pixels and turns; how often the place is improved
+
+
+Found = tuple[np.ndarray, np.ndarray, np.ndarray]  # left, right and similarity of pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How one print lies on another."""
+
+    similarity: float
+    turn: float  # degrees by which the first is turned
+    minutiae: np.ndarray  # rows of two: of the first print and of the other, those that meet
+
+    def __repr__(self) -> str:
+        return (
+            f"<similarity {self.similarity:.3f}: {len(self.minutiae)} minutiae meet, turned by {self.turn:.0f} degrees>"
+        )
+
+
+def compare(one: Any, other: Any, *, seed: int = 1) -> Comparison:
+    """Lay one print on another as the most of their corners say, and see which minutiae meet.
+
+    The similarity is the share of the minutiae that meet one, of those where the prints overlap and eight more.
+    """
+    asking, there = Prints.of([one]), Prints.of([other])
+    votes, places = CornerTables(there, seed=seed).vote(asking, 0.0)
+    if not votes[0]:
+        return Comparison(0.0, 0.0, np.zeros((0, 2), np.int64))
+    met = np.empty(len(asking.minutiae), np.int64)
+    counts = lay_upon(there.points, asking.points, places[0], REACH, SLACK, ROUNDS, met)
+    pairs = np.column_stack([np.flatnonzero(met >= 0), met[met >= 0]])
+    return Comparison(float(_similarity(np.array([counts]))[0]), float(places[0, 0] * 360), pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """Prints to be identified by; `seed` chooses the functions they are hashed with.
+
+    >>> from lookalike.fingerprints import Prints
+    >>> draw = np.random.default_rng(1)
+    >>> fingers = [draw.uniform((0, 0, 0), (300, 400, 360), (40, 3)) for _ in range(3)]
+    >>> enrolled = Database(Prints.of(fingers, ids=["ada", "ben", "cleo"]))
+    >>> shifted = Prints.of([fingers[1] + (20, -10, 0)], ids=["on the glass"])
+    >>> [(left, right, round(similarity, 2)) for left, right, similarity in enrolled.identify(shifted)]
+    [('on the glass', 'ben', 0.83)]
+    """
+
+    prints: Prints
+    seed: int = 1
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Database":
+        """From a file that `save` has written."""
+        import pyarrow.parquet as pq
+
+        try:
+            table = pq.read_table(path)
+        except FileNotFoundError:
+            raise DataError(f"{path}: no such file; enroll prints to make it.") from None
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{path}: cannot be read as enrolled prints: {' '.join(str(error).split())}") from error
+        written = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        if table.schema.names != ["id", *COLUMNS] or "lookalike.prints" not in written:
+            raise DataError(f"{path}: holds no enrolled prints.")
+        if written["lookalike.prints"] != FORMAT:
+            got = written["lookalike.prints"]
+            raise DataError(f"{path}: enrolled prints of format {got}, where {FORMAT} is read; enroll them again.")
+        return cls(Prints.of_arrow(table), int(written["lookalike.seed"]))
+
+    def save(self, path: str | Path) -> None:
+        """Write the prints to a Parquet file; it appears whole or not at all."""
+        if Path(path).suffix != ".parquet":
+            raise UsageError(f"enrolled prints are kept in a .parquet file; got {str(path)!r}.")
+        write_tables([self.prints.to_arrow()], str(path), {"prints": FORMAT, "seed": str(self.seed)})
+
+    def enroll(self, prints: Prints) -> "Database":
+        """A database with these prints, too; their ids must be new."""
+        ids = pa.concat_arrays([self.prints.ids, prints.ids])
+        repeated = pc.value_counts(ids)
+        twice = [row["values"] for row in repeated.to_pylist() if row["counts"] > 1]
+        if twice:
+            raise DataError(f"ids must be new; {twice[0]!r} is there already.")
+        return replace(self, prints=Prints.concatenate([self.prints, prints]))
+
+    def identify(
+        self,
+        queries: Prints,
+        *,
+        threshold: float = THRESHOLD,
+        top: int | None = None,
+        method: str = "corners",
+        groups: int = 1,
+        run: Run | None = None,
+    ) -> Pairs:
+        """Who each print is of: the enrolled ones that are as similar as `threshold`, most similar first.
+
+        `method` says which are compared: by "corners" those on which many corners agree; by "grid" those that share a
+        bucket of squares of a grid laid over the print, in each of `groups` of 1024 functions; or "all".
+        """
+        (left, right, values), stats = self._look_up(queries, threshold, method, groups, run)
+        best = first_k(left, right, values, len(self.prints) if top is None else whole("top", top), alike=True)
+        return Pairs(left[best], right[best], values[best], queries.ids, right_ids=self.prints.ids, stats=stats)
+
+    def pairs(
+        self, *, threshold: float = THRESHOLD, method: str = "corners", groups: int = 1, run: Run | None = None
+    ) -> Pairs:
+        """The enrolled prints that are of the same finger, two by two."""
+        (left, right, values), stats = self._look_up(self.prints, threshold, method, groups, run, within=True)
+        return Pairs(left, right, values, self.prints.ids, stats=stats)
+
+    def _look_up(
+        self, queries: Prints, threshold: float, method: str, groups: int, run: Run | None, within: bool = False
+    ) -> tuple[Found, dict[str, Any]]:
+        """All matches, and how many prints were compared; within the database, with those that come later."""
+        choice("method", method, METHODS)
+        least = fraction("threshold", threshold)
+        run = run or Run()
+        with run.stage("hash"):
+            compared = self._comparer(queries, method, groups)
+        found: list[Found] = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        looked_at = 0
+        with run.stage("look up", len(queries)) as tick:
+            for number, (rows, similarity) in enumerate(run.map(compared, range(len(queries)))):
+                first = np.searchsorted(rows, number, "right") if within else 0
+                looked_at += len(rows) - int(first)
+                match = first + np.flatnonzero(similarity[first:] >= least)
+                found.append((np.full(len(match), number), rows[match], similarity[match]))
+                tick(1)
+        possible = len(queries) * (len(queries) - 1) // 2 if within else len(queries) * len(self.prints)
+        stats = {"queries": len(queries), "enrolled": len(self.prints), "compared": looked_at, "pairs": possible}
+        left, right, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return (left, right, values), stats
+
+    def _comparer(self, queries: Prints, method: str, groups: int) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+        """What gives the prints that a query is compared with, ascending, and their similarities to it."""
+        every = np.arange(len(self.prints))
+        if method == "grid":
+            index = SquareIndex(grid_sets(self.prints), groups=groups, seed=self.seed)
+            grids = grid_sets(queries)
+        else:
+            tables = CornerTables(self.prints, seed=self.seed)
+
+        def compared(number: int) -> tuple[np.ndarray, np.ndarray]:
+            asking = queries.take(np.array([number]))
+            if method == "corners":
+                return _laid_upon(tables, asking, LEAST)
+            rows = index.look_up(grids[number]) if method == "grid" else every
+            chosen = CornerTables(self.prints.take(rows), seed=self.seed) if method == "grid" else tables
+            some, values = _laid_upon(chosen, asking, 0.0)
+            similarity = np.zeros(len(rows))  # of those that no corner agrees with
+            similarity[some] = values
+            return rows, similarity
+
+        return compared
+
+
+def _laid_upon(tables: CornerTables, asking: Prints, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """The prints with enough votes, ascending, and their similarities to the one that asks."""
+    votes, places = tables.vote(asking, least)
+    rows = np.flatnonzero(votes)
+    counts = lay_upon_each(tables.points, tables.starts, rows, asking.points, places[rows], REACH, SLACK, ROUNDS)
+    return rows, _similarity(counts)
+
+
+def _similarity(counts: np.ndarray) -> np.ndarray:
+    """Of rows of the minutiae that meet, and of those of each print where the two overlap."""
+    similarity: np.ndarray = counts[:, 0] / (np.sqrt(counts[:, 1] * counts[:, 2]) + DOUBT)
+    return similarity

@@ -1,0 +1,163 @@
+"""Prints from files: ISO 19794-2 templates, NIST's .xyt, and tables of x, y and angle."""
+
+import struct
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.errors import SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
+from lookalike.fingerprints.prints import Prints
+from lookalike.formats import SUFFIXES as TABLE_SUFFIXES
+from lookalike.formats import find_parts, format_of
+from lookalike.record_files import RecordSource
+from lookalike.run import Run
+
+SUFFIXES = {".iso": "iso", ".fmr": "iso", ".fmd": "iso", ".xyt": "xyt"} | {
+    suffix: kind for suffix, kind in TABLE_SUFFIXES.items() if kind != "text"
+}
+FORMATS = ("iso", "xyt", "csv", "tsv", "jsonl", "parquet", "arrow")
+MAGIC = b"FMR\0"
+DPI = 500.0  # that all prints are brought to
+NAMES = {"id": ("id", "print", "finger"), "x": ("x",), "y": ("y",), "angle": ("angle", "theta", "direction")}
+
+Found = tuple[str, np.ndarray]  # an id, and minutiae
+
+
+def read_prints(
+    inputs: Any, *, format: str | None = None, dpi: float = DPI, on_error: str = "fail", run: Run | None = None
+) -> Prints:
+    """The prints of files, folders and globs; a print's id is its file's name without the suffix.
+
+    A template of several prints gives them the names "name", "name#2" and so on. In a table a minutia is a row, with
+    the columns x, y (downwards, as in a picture) and angle (degrees, counter-clockwise); where there is a column id,
+    print or finger, rows of one value are a print. `dpi` is the resolution of .xyt files and tables, which do not tell
+    it. A file that cannot be read is an error, or is left out and counted if `on_error` is "skip".
+    """
+    choice("on_error", on_error, ("fail", "skip"))
+    if format is not None:
+        choice("format", format, FORMATS)
+    scale = DPI / positive("dpi", dpi)
+    files = list(_files(inputs, format))
+    found: list[Found] = []
+    skipped = 0
+    run = run or Run()
+    with run.stage("read", len(files)) as tick:
+        for path, name, kind in files:
+            try:
+                found.extend(_prints_of(path, name, kind, scale, run.quietly()))
+            except (LookalikeError, OSError) as error:
+                if on_error == "fail":
+                    why = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
+                    raise DataError(f"{why.rstrip('.')}; {SKIP_HINT}.") from error
+                skipped += 1
+            tick(1)
+    prints = Prints.of([minutiae for _, minutiae in found], [name for name, _ in found])
+    return Prints(prints.minutiae, prints.starts, prints.ids, skipped)
+
+
+def _files(inputs: Any, format: str | None) -> Iterator[tuple[Path, str, str]]:
+    """Each file with its name and kind; in folders and globs those that are no prints are passed over."""
+    given = [inputs] if isinstance(inputs, str | Path) else list(inputs)
+    if not given:
+        raise UsageError("nothing to read: the input names no file.")
+    for one in given:
+        if str(one) == "-":
+            raise UsageError("prints are read from files, not from standard input.")
+        named = Path(one).is_file()
+        files = [(path, part.base) for part in find_parts([one], "files") for path in part.paths]
+        known = [(path, base, format or _kind(path)) for path, base in files]
+        known = [(path, base, kind) for path, base, kind in known if kind is not None or named]
+        if not known:
+            raise DataError(f"{one}: no fingerprints there, neither templates (.iso, .fmr, .xyt) nor tables.")
+        for path, base, kind in known:
+            if kind is None:
+                raise DataError(f"{path}: no fingerprint template; its suffix is none of {', '.join(SUFFIXES)}.")
+            name = path.relative_to(base) if base else Path(path.name)
+            yield path, name.with_suffix("").as_posix(), kind
+
+
+def _kind(path: Path) -> str | None:
+    with path.open("rb") as file:
+        return "iso" if file.read(4) == MAGIC else format_of(path, SUFFIXES)
+
+
+def _prints_of(path: Path, name: str, kind: str, scale: float, run: Run) -> Iterable[Found]:
+    if kind == "iso":
+        views = iso_minutiae(path.read_bytes())
+        return [(name if number == 1 else f"{name}#{number}", view) for number, view in enumerate(views, start=1)]
+    if kind == "xyt":
+        return [(name, xyt_minutiae(path.read_text("ascii", "replace")) * (scale, scale, 1.0))]
+    return _table_prints(RecordSource(str(path), format=kind).read(run), name, scale)
+
+
+def iso_minutiae(content: bytes) -> list[np.ndarray]:
+    """The minutiae of each finger view of an ISO 19794-2 record of 2005, its angles in degrees."""
+    if content[:4] != MAGIC:
+        raise DataError("is no ISO 19794-2 template: it does not begin with FMR")
+    if content[4:8] != b" 20\0":
+        version = content[4:7].decode("ascii", "replace").strip()
+        raise DataError(f"is a template of version {version!r}; version '20', of 2005, is read")
+    if len(content) < 24 or struct.unpack(">I", content[8:12])[0] != len(content):
+        raise DataError(f"is cut short, or no ISO template: {len(content)} bytes are not what its head says")
+    across, down, views = struct.unpack(">HHB", content[18:23])
+    if not across or not down:
+        raise DataError("does not tell its resolution")
+    scale = np.array([DPI / (2.54 * across), -DPI / (2.54 * down), 360 / 256])
+    found, at = [], 24
+    for _ in range(views):
+        if at + 4 > len(content):
+            raise DataError("is cut short within a finger view")
+        size = content[at + 3]
+        rows = np.frombuffer(content[at + 4 : at + 4 + 6 * size].ljust(6 * size, b"\0"), ">u2").reshape(size, 3)
+        at += 4 + 6 * size
+        if at + 2 > len(content):
+            raise DataError("is cut short within its minutiae")
+        at += 2 + struct.unpack(">H", content[at : at + 2])[0]  # data of other kinds
+        found.append(np.column_stack([rows[:, 0] & 0x3FFF, rows[:, 1] & 0x3FFF, rows[:, 2] >> 8]) * scale)
+    return found
+
+
+def xyt_minutiae(text: str) -> np.ndarray:
+    """The minutiae of NIST's .xyt: lines of x, y (upwards), degrees and maybe a quality."""
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        cells = line.split()
+        if cells:
+            try:
+                rows.append([float(cell) for cell in cells[:3]])
+            except ValueError:
+                raise DataError(f"line {number}: x, y and angle must be numbers; got {line!r}") from None
+            if len(rows[-1]) < 3 or not np.isfinite(rows[-1]).all():
+                raise DataError(f"line {number}: x, y and angle must be numbers; got {line!r}")
+    return np.array(rows).reshape(-1, 3)
+
+
+def _table_prints(table: pa.Table, name: str, scale: float) -> list[Found]:
+    columns = {column.strip().lower(): column for column in table.schema.names}
+    chosen = {role: next((columns[n] for n in names if n in columns), None) for role, names in NAMES.items()}
+    for role in ("x", "y", "angle"):
+        if chosen[role] is None:
+            raise DataError(f"no column {role!r} of minutiae; it has {', '.join(table.schema.names)}")
+    minutiae = np.column_stack([_numbers(table, chosen[role]) for role in ("x", "y", "angle")])
+    minutiae *= (scale, -scale, 1.0)
+    if chosen["id"] is None:
+        return [(name, minutiae)]
+    ids = table[chosen["id"]].cast(pa.string()).combine_chunks().dictionary_encode()
+    if ids.null_count:
+        raise DataError(f"column {chosen['id']!r} has an empty id")
+    codes = np.asarray(ids.indices)
+    return [(str(one), minutiae[codes == code]) for code, one in enumerate(ids.dictionary.to_pylist())]
+
+
+def _numbers(table: pa.Table, name: str | None) -> np.ndarray:
+    try:
+        numbers = np.asarray(table[name].cast(pa.float64()), np.float64)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"column {name!r} must hold numbers: {' '.join(str(error).split())}") from None
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        raise DataError(f"row {bad[0] + 1}: column {name!r} must hold numbers")
+    return numbers

@@ -1,0 +1,96 @@
+"""Fingerprints as what matching goes by: their minutiae, the places where a ridge ends or splits."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.errors import DataError
+
+COLUMNS = ("x", "y", "angle")
+
+
+@dataclass(frozen=True, eq=False)
+class Prints:
+    """Prints, each the rows starts[i] to starts[i + 1] of `minutiae`: x, y and angle.
+
+    x and y are in pixels of 500 to the inch, y upwards; angles are in degrees from the x axis, counter-clockwise.
+
+    >>> prints = Prints.of([[(10, 20, 90), (30, 25, 45)], [(12, 21, 85)]], ids=["left", "right"])
+    >>> len(prints), prints.sizes.tolist(), prints[1].tolist()
+    (2, [2, 1], [[12.0, 21.0, 85.0]])
+    """
+
+    minutiae: np.ndarray
+    starts: np.ndarray
+    ids: pa.Array
+    skipped: int = 0  # bad files or rows left out
+
+    @classmethod
+    def of(cls, prints: Iterable[Any], ids: Any = None) -> "Prints":
+        """From a collection of minutiae a print, each (x, y, angle); the ids are strings, by default "0", "1"..."""
+        rows = [_as_minutiae(number, one) for number, one in enumerate(prints)]
+        starts = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
+        names = pa.array([str(name) for name in (range(len(rows)) if ids is None else ids)], pa.string())
+        if len(names) != len(rows):
+            raise DataError(f"ids must name each of the {len(rows):,} prints; there are {len(names):,}.")
+        return cls(np.concatenate([np.zeros((0, 3)), *rows]), starts, names)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, number: int) -> np.ndarray:
+        number = range(len(self))[number]
+        return self.minutiae[self.starts[number] : self.starts[number + 1]]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many minutiae each has."""
+        return np.diff(self.starts)
+
+    @property
+    def points(self) -> np.ndarray:
+        """The minutiae as kernels take them: with the angles in turns."""
+        return self.minutiae / (1.0, 1.0, 360.0)
+
+    def take(self, rows: np.ndarray) -> "Prints":
+        """The given prints, in that order."""
+        chosen = [self[row] for row in rows]
+        return Prints.of(chosen, self.ids.take(pa.array(rows, pa.int64())).to_pylist())
+
+    @staticmethod
+    def concatenate(parts: "list[Prints]") -> "Prints":
+        """The prints of all parts, one after another."""
+        minutiae = np.concatenate([np.zeros((0, 3)), *(part.minutiae for part in parts)])
+        starts = np.concatenate(([0], np.cumsum(np.concatenate([part.sizes for part in parts]))))
+        ids = pa.concat_arrays([part.ids for part in parts])
+        return Prints(minutiae, starts.astype(np.int64), ids, sum(part.skipped for part in parts))
+
+    def to_arrow(self) -> pa.Table:
+        """A print a row: its id, and lists of the x, y and angle of its minutiae."""
+        lists = [pa.LargeListArray.from_arrays(self.starts, np.ascontiguousarray(one)) for one in self.minutiae.T]
+        return pa.table([self.ids, *lists], names=["id", *COLUMNS])
+
+    @classmethod
+    def of_arrow(cls, table: pa.Table) -> "Prints":
+        """The prints of such a table."""
+        table = table.combine_chunks()
+        lists = [table[name].combine_chunks() for name in COLUMNS]
+        minutiae = np.stack([np.asarray(one.flatten(), np.float64) for one in lists], axis=1)
+        sizes = np.asarray(lists[0].value_lengths(), np.int64)
+        return cls(minutiae, np.concatenate(([0], np.cumsum(sizes))), table["id"].combine_chunks())
+
+
+def _as_minutiae(number: int, given: Any) -> np.ndarray:
+    """One print as an array of rows x, y, angle."""
+    try:
+        minutiae = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"print {number}: minutiae must be rows of three numbers: x, y and angle.") from None
+    if not minutiae.size:
+        return np.zeros((0, 3))
+    if minutiae.ndim != 2 or minutiae.shape[1] != 3 or not np.isfinite(minutiae).all():
+        raise DataError(f"print {number}: minutiae must be rows of three numbers: x, y and angle.")
+    return minutiae

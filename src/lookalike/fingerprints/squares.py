@@ -1,0 +1,76 @@
+"""The textbook's way to look up a print: buckets of random squares, one group of functions or several.
+
+A print is the set of the grid squares that hold a minutia. A function of the family `GridSquares` has one bucket, of
+the prints with minutiae in all its squares. To look a print up is to take the union of the buckets that it is in, and
+with several groups of functions the prints that are in the union of every group.
+"""
+
+import numpy as np
+
+from lookalike.amplify import And, Or
+from lookalike.data import BLOCK
+from lookalike.errors import DataError, fraction, whole
+from lookalike.families.draws import uniforms
+from lookalike.families.squares import GridSquares
+from lookalike.run import slices
+
+
+class SquareIndex:
+    """Prints by the functions whose buckets they are in; `groups` of so many functions of so many squares.
+
+    >>> grids = np.array([[1, 1, 1, 0], [1, 1, 0, 1], [0, 0, 1, 1]], bool)
+    >>> SquareIndex(grids, squares=2, functions=50).look_up(np.array([1, 1, 0, 0], bool)).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self, grids: np.ndarray, *, squares: int = 3, functions: int = 1024, groups: int = 1, seed: int = 1
+    ) -> None:
+        self.size, cells = grids.shape
+        family = GridSquares(squares, whole("functions", functions) * whole("groups", groups), cells, seed=seed)
+        self.chosen = family.chosen.reshape(groups, functions, squares)
+        held = np.packbits(grids.T.astype(np.bool_), axis=1)  # of each square, a bit a print
+        self.buckets = held[self.chosen[..., 0]]  # of each function
+        for square in range(1, squares):
+            self.buckets &= held[self.chosen[..., square]]
+
+    def look_up(self, grid: np.ndarray) -> np.ndarray:
+        """The numbers of the prints to compare with one that has minutiae in these squares."""
+        inside = np.asarray(grid, np.bool_)[self.chosen].all(axis=2)
+        unions = [np.bitwise_or.reduce(group[mine]) for group, mine in zip(self.buckets, inside, strict=True)]
+        return np.flatnonzero(np.unpackbits(np.bitwise_and.reduce(unions), count=self.size))
+
+
+def expected_rates(
+    squares: int = 3, functions: int = 1024, groups: int = 1, *, density: float = 0.2, repeat: float = 0.8
+) -> tuple[float, float]:
+    """How likely a print of the same finger is found, and one of another finger looked at.
+
+    A share `density` of all squares holds a minutia; where one impression of a finger has one, another has it with
+    probability `repeat`.
+
+    >>> [round(rate, 3) for rate in expected_rates()]
+    [0.985, 0.063]
+    >>> [round(rate, 4) for rate in expected_rates(groups=2)]
+    [0.9703, 0.004]
+    """
+    family = GridSquares(squares, density=density)
+    curve = Or(whole("functions", functions)) >> And(whole("groups", groups))
+    same, other = (float(curve(family.collision(1 - share))) for share in (fraction("repeat", repeat), density))
+    return same, other
+
+
+def two_impressions(
+    prints: int, *, cells: int = 1000, density: float = 0.2, repeat: float = 0.8, seed: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Made-up grids of so many fingers, two impressions of each, with the chances that `expected_rates` takes."""
+    fraction("density", density), fraction("repeat", repeat)
+    again = density * (1 - repeat) / max(1 - density, 1e-9)  # where the first has none, so that the density is the same
+    if again > 1:
+        raise DataError(f"repeat must be at least {2 - 1 / density:g} for a density of {density:g}; got {repeat:g}.")
+    one, two = np.empty((prints, cells), np.bool_), np.empty((prints, cells), np.bool_)
+    for part in slices(prints, max(1, BLOCK // cells)):
+        chances = [uniforms(seed, part.stop - part.start, cells, stream, part.start) for stream in (0, 1)]
+        one[part] = chances[0] <= density
+        two[part] = chances[1] <= np.where(one[part], repeat, again)
+    return one, two

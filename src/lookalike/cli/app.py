@@ -9,7 +9,7 @@ import typer
 from lookalike.cli.options import SHARED, examples
 
 app = typer.Typer(
-    help="Find similar documents, sets or vectors in collections too large to compare pair by pair.",
+    help="Find similar things in collections too large to compare pair by pair.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -13,29 +13,36 @@ from lookalike.errors import LARGEST_SEED, whole
 from lookalike.families.draws import uniforms
 from lookalike.fingerprints.prints import Prints
 from lookalike.kernels.minutiae import LOW, consensus, corner_codes, corners, meetings
+from lookalike.run import Run, slices
 
 NEIGHBOURS = 6  # of a minutia that corners are made with: the nearest
 NEAREST, FARTHEST = 12.0, 120.0  # pixels that these may be away
 WIDTH, PARTS = 16.0, 14  # pixels of a piece of a distance, and pieces of a turn
+BLOCK = 2048  # prints that corners are made of at a time
 SLACK, REACH = 0.04, 25.0  # by which two that agree may differ, in turns and pixels
 
 
 class CornerTables:
     """The corners of prints in tables of buckets."""
 
-    def __init__(self, prints: Prints, *, tables: int = 4, seed: int = 1) -> None:
+    def __init__(self, prints: Prints, *, tables: int = 4, seed: int = 1, run: Run | None = None) -> None:
+        run = run or Run(1)
         self.points, self.starts = prints.points, prints.starts
+        self.owners = np.repeat(np.arange(len(prints), dtype=np.int32), prints.sizes)  # of the minutiae
         self.offsets = uniforms(whole("seed", seed, least=0, most=LARGEST_SEED), whole("tables", tables), 6)
-        bounds, features, self.minutiae = _corners(prints)
-        self.sizes = np.diff(bounds)
-        self.owners = np.repeat(np.arange(len(prints)), self.sizes)
-        self.keys = self._keys(features)
+        blocks = list(run.map(self._block, slices(len(prints), BLOCK)))
+        self.sizes = np.concatenate([np.zeros(0, np.int64), *(sizes for sizes, _, _ in blocks)])  # of the prints
+        self.minutiae = np.concatenate([np.zeros(0, np.int32), *(minutiae for _, minutiae, _ in blocks)])
+        codes = np.concatenate([np.zeros((tables, 0), np.uint64), *(codes for _, _, codes in blocks)], axis=1)
+        self.keys = np.stack(list(run.map(_sorted, codes)))
 
-    def _keys(self, features: np.ndarray) -> np.ndarray:
-        """In each table the corners in order of their buckets: bucket * 2**32 + number."""
+    def _block(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of some prints: how many corners each has, their minutiae, and their buckets in each table."""
+        first, last = self.starts[part.start], self.starts[part.stop]
+        starts = self.starts[part.start : part.stop + 1] - first
+        bounds, features, minutiae = corners(self.points[first:last], starts, NEIGHBOURS, NEAREST, FARTHEST)
         codes = corner_codes(features, self.offsets, WIDTH, PARTS)
-        keys: np.ndarray = np.sort(codes << np.uint64(32) | np.arange(len(features), dtype=np.uint64), axis=1)
-        return keys
+        return np.diff(bounds), (minutiae + first).astype(np.int32), codes
 
     def vote(self, asking: Prints, least: float) -> tuple[np.ndarray, np.ndarray]:
         """How many corners of each print agree with those of the one that asks, and how it then lies on that print.
@@ -43,8 +50,9 @@ class CornerTables:
         Votes count only if they are at least a share `least` of the geometric mean of the numbers of corners of the two
         prints, a table. A place is a turn, and the x and y where the centre of the asking print comes to lie.
         """
-        _, features, minutiae = _corners(asking)
-        asked = self._keys(np.concatenate([features, features[:, [3, 4, 5, 0, 1, 2]]]))  # either neighbour may be first
+        _, features, minutiae = corners(asking.points, asking.starts, NEIGHBOURS, NEAREST, FARTHEST)
+        either = np.concatenate([features, features[:, [3, 4, 5, 0, 1, 2]]])  # whichever neighbour comes first
+        asked = np.array([_sorted(codes) for codes in corner_codes(either, self.offsets, WIDTH, PARTS)])
         buckets = asked & ~LOW
         first = np.array([np.searchsorted(*pair) for pair in zip(self.keys, buckets, strict=True)])
         last = np.array([np.searchsorted(*pair) for pair in zip(self.keys, buckets + LOW, strict=True)])
@@ -55,8 +63,7 @@ class CornerTables:
         return np.where(votes >= needed, votes, 0), places
 
 
-def _corners(prints: Prints) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    found: tuple[np.ndarray, np.ndarray, np.ndarray] = corners(
-        prints.points, prints.starts, NEIGHBOURS, NEAREST, FARTHEST
-    )
-    return found
+def _sorted(codes: np.ndarray) -> np.ndarray:
+    """The corners of a table in order of their buckets: bucket * 2**32 + number."""
+    keys: np.ndarray = np.sort(codes << np.uint64(32) | np.arange(len(codes), dtype=np.uint64))
+    return keys

@@ -1,7 +1,7 @@
 """Enrolled prints: whom a print is of, and which two are of one finger. Every match is compared minutia by minutia."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import DataError, UsageError, choice, fraction, whole
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, fraction, whole
 from lookalike.fingerprints.corners import CornerTables
 from lookalike.fingerprints.grids import grid_sets
 from lookalike.fingerprints.prints import COLUMNS, Prints
@@ -64,7 +64,6 @@ def compare(one: Any, other: Any, *, seed: int = 1) -> Comparison:
     return Comparison(float(_similarity(np.array([counts]))[0]), float(places[0, 0] * 360), pairs)
 
 
-@dataclass(frozen=True, eq=False)
 class Database:
     """Prints to be identified by; `seed` chooses the functions they are hashed with.
 
@@ -77,8 +76,10 @@ class Database:
     [('on the glass', 'ben', 0.83)]
     """
 
-    prints: Prints
-    seed: int = 1
+    def __init__(self, prints: Prints, seed: int = 1) -> None:
+        self.prints = prints
+        self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
+        self._made: CornerTables | None = None  # when first asked for
 
     @classmethod
     def open(cls, path: str | Path) -> "Database":
@@ -112,7 +113,7 @@ class Database:
         twice = [row["values"] for row in repeated.to_pylist() if row["counts"] > 1]
         if twice:
             raise DataError(f"ids must be new; {twice[0]!r} is there already.")
-        return replace(self, prints=Prints.concatenate([self.prints, prints]))
+        return Database(Prints.concatenate([self.prints, prints]), self.seed)
 
     def identify(
         self,
@@ -148,7 +149,7 @@ class Database:
         least = fraction("threshold", threshold)
         run = run or Run()
         with run.stage("hash"):
-            compared = self._comparer(queries, method, groups)
+            compared = self._comparer(queries, method, groups, run)
         found: list[Found] = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
         looked_at = 0
         with run.stage("look up", len(queries)) as tick:
@@ -163,14 +164,22 @@ class Database:
         left, right, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return (left, right, values), stats
 
-    def _comparer(self, queries: Prints, method: str, groups: int) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+    def _tables(self, run: Run) -> CornerTables:
+        """The corners of all prints."""
+        if self._made is None:
+            self._made = CornerTables(self.prints, seed=self.seed, run=run)
+        return self._made
+
+    def _comparer(
+        self, queries: Prints, method: str, groups: int, run: Run
+    ) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
         """What gives the prints that a query is compared with, ascending, and their similarities to it."""
         every = np.arange(len(self.prints))
         if method == "grid":
             index = SquareIndex(grid_sets(self.prints), groups=groups, seed=self.seed)
             grids = grid_sets(queries)
         else:
-            tables = CornerTables(self.prints, seed=self.seed)
+            tables = self._tables(run)
 
         def compared(number: int) -> tuple[np.ndarray, np.ndarray]:
             asking = queries.take(np.array([number]))

@@ -93,13 +93,13 @@ def meetings(keys, first, last, asking, owners, minutiae, prints):
     """Which minutiae share a bucket, print by print: (where each print's begin, theirs, those that ask).
 
     In table t the corners with the numbers keys[t, first[t, c] : last[t, c]] % 2**32 share the bucket of the corner of
-    minutia asking[t, c].
+    minutia asking[t, c]. Corner n is of minutia minutiae[n], and that of the print owners[minutiae[n]].
     """
     starts = np.zeros(prints + 1, np.int64)
     for t in range(len(keys)):
         for c in range(asking.shape[1]):
             for key in keys[t, first[t, c] : last[t, c]]:
-                starts[owners[key & LOW] + 1] += 1
+                starts[owners[minutiae[key & LOW]] + 1] += 1
     for p in range(prints):
         starts[p + 1] += starts[p]
     theirs, ours = np.empty(starts[prints], np.int64), np.empty(starts[prints], np.int64)
@@ -107,9 +107,10 @@ def meetings(keys, first, last, asking, owners, minutiae, prints):
     for t in range(len(keys)):
         for c in range(asking.shape[1]):
             for key in keys[t, first[t, c] : last[t, c]]:
-                owner = owners[key & LOW]
-                theirs[filled[owner]], ours[filled[owner]] = minutiae[key & LOW], asking[t, c]
-                filled[owner] += 1
+                minutia = minutiae[key & LOW]
+                at = filled[owners[minutia]]
+                theirs[at], ours[at] = minutia, asking[t, c]
+                filled[owners[minutia]] += 1
     return starts, theirs, ours
 
 

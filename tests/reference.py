@@ -3,13 +3,14 @@
 Nothing here is fast and nothing wraps by itself, so each function can be checked by reading it.
 """
 
+import cmath
 import math
 import re
 from bisect import bisect_left
 from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, product
 from operator import mul
 from statistics import NormalDist
 
@@ -619,3 +620,188 @@ def near_codes(codes, order, rectangles, bounds):
 def first_k(values, k, farthest):
     """[(place, value)] of the k least values that are at most `farthest`; of equal ones those that come first."""
     return sorted(((at, v) for at, v in enumerate(values) if v <= farthest), key=lambda one: (one[1], one[0]))[:k]
+
+
+# --- fingerprints ---
+# Minutiae are (x, y, direction), directions in turns; how a print lies is (turn, place of its centre as x + iy).
+
+
+def wrapped(turn):
+    """The same turn from -1/2 to 1/2."""
+    return turn - math.floor(turn + 0.5)
+
+
+def rotation(turn):
+    return cmath.rect(1, turn * math.tau)
+
+
+def place_of(minutia):
+    return complex(minutia[0], minutia[1])
+
+
+def centre_of(minutiae):
+    return sum(map(place_of, minutiae)) / len(minutiae)
+
+
+def seen_from(minutia, other):
+    """The distance, the bearing and the direction of another minutia as seen from one."""
+    way = place_of(other) - place_of(minutia)
+    bearing = math.atan2(way.imag, way.real) / math.tau - minutia[2]
+    return math.hypot(way.real, way.imag), wrapped(bearing), wrapped(other[2] - minutia[2])
+
+
+def corners(minutiae, neighbours, nearest, farthest):
+    """[(number of a minutia, two of its nearest as seen from it)], that with the lesser bearing first."""
+    found = []
+    for number, minutia in enumerate(minutiae):
+        seen = [seen_from(minutia, other) for other in minutiae]
+        around = sorted((one for one in seen if nearest <= one[0] <= farthest), key=lambda one: one[0])[:neighbours]
+        for one in range(len(around)):
+            for two in range(one):
+                first, second = sorted((around[two], around[one]), key=lambda one: one[1])
+                found.append((number, [*first, *second]))
+    return found
+
+
+def corner_code(features, offsets, width, parts):
+    """One number of six: distances in pieces of `width` and angles in `parts` of a turn, each from an offset on."""
+    code = 0
+    for at, (value, offset) in enumerate(zip(features, offsets, strict=True)):
+        if at % 3 == 0:
+            code = code * 64 + math.floor(value / width + offset)
+        else:
+            code = code * parts + math.floor((value + 0.5) * parts + offset) % parts
+    return code
+
+
+def meetings(held, asked, owners, prints):
+    """Of each print [(its minutia, the one that asks)] of corners with one code, table by table and code by code.
+
+    `held` and `asked` are [(minutia, codes)] with a code a table, `owners` the prints of the minutiae.
+    """
+    found = [[] for _ in range(prints)]
+    for table in range(len(asked[0][1]) if asked else 0):
+        for ours, codes in sorted(asked, key=lambda one: one[1][table]):
+            for theirs, others in held:
+                if others[table] == codes[table]:
+                    found[owners[theirs]].append((theirs, ours))
+    return found
+
+
+def laid_by(there, here, centre):
+    """How a print lies if its minutia `here` is the minutia `there` of another."""
+    turn = wrapped(there[2] - here[2])
+    return turn, place_of(there) + rotation(turn) * (centre - place_of(here))
+
+
+def agree(one, other, slack, reach):
+    return abs(one[1] - other[1]) < reach and abs(wrapped(one[0] - other[0])) < slack
+
+
+def agreed(said, slack, reach, asked=64):
+    """(the most that agree with one of those asked, the mean turn and place of these); about `asked` are asked."""
+    best = []
+    for one in said[:: max(1, len(said) // asked)]:
+        some = [other for other in said if agree(one, other, slack, reach)]
+        if len(some) > len(best):
+            best, chosen = some, one
+    turn = chosen[0] + sum(wrapped(other[0] - chosen[0]) for other in best) / len(best)
+    return len(best), turn, sum(other[1] for other in best) / len(best)
+
+
+def laid(asking, lies):
+    """The minutiae that ask as they then lie."""
+    turn, place = lies
+    centre = centre_of(asking) if asking else 0
+    places = [place + rotation(turn) * (place_of(minutia) - centre) for minutia in asking]
+    return [(at.real, at.imag, minutia[2] + turn) for at, minutia in zip(places, asking, strict=True)]
+
+
+def apart(one, other):
+    """The square of the distance of two minutiae."""
+    dx, dy = other[0] - one[0], other[1] - one[1]
+    return dx * dx + dy * dy
+
+
+def partners(points, moved, reach, slack):
+    """The number of the point that each moved minutia meets, or -1: each the other's nearest, the first of several."""
+
+    def nearest(one, others):
+        close = [
+            (apart(one, other), number)
+            for number, other in enumerate(others)
+            if apart(one, other) < reach * reach and abs(wrapped(other[2] - one[2])) < slack
+        ]
+        return min(close)[1] if close else -1
+
+    ours, theirs = [nearest(one, points) for one in moved], [nearest(one, moved) for one in points]
+    return [point if point >= 0 and theirs[point] == number else -1 for number, point in enumerate(ours)]
+
+
+def refit(points, asking, met):
+    """How a print lies so that the sum of the squared distances of partners is least: (turn, place)."""
+    pairs = [(place_of(points[point]), place_of(one)) for point, one in zip(met, asking, strict=True) if point >= 0]
+    there, here = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
+    turn = cmath.phase(sum((b - here).conjugate() * (a - there) for a, b in pairs)) / math.tau
+    return turn, there + rotation(turn) * (centre_of(asking) - here)
+
+
+def near_any(points, others, reach):
+    """How many points have one of the others within reach."""
+    return sum(any(apart(one, other) < reach * reach for other in others) for one in points)
+
+
+def lay_upon(points, asking, lies, reach, slack, rounds):
+    """(the partners, how many of each print lie where both do, how the print lies)."""
+    met = partners(points, laid(asking, lies), reach, slack)
+    for _ in range(rounds):
+        if sum(point >= 0 for point in met) < 3:
+            break
+        lies = refit(points, asking, met)
+        met = partners(points, laid(asking, lies), reach, slack)
+    moved = laid(asking, lies)
+    return met, near_any(points, moved, 4 * reach), near_any(moved, points, 4 * reach), lies
+
+
+def covered(place, shape, margin, around=False):
+    """The cells of a grid that a place lies in or within the margin of; with `around` the last axis is a circle."""
+    sides = []
+    for axis, (at, size) in enumerate(zip(place, shape, strict=True)):
+        turns = (-size, 0, size) if around and axis == len(shape) - 1 else (0,)
+        sides.append([i for i in range(size) if any(i - margin <= at + turn < i + 1 + margin for turn in turns)])
+    return set(product(*sides))
+
+
+def grid_cells(minutiae, square, margin, columns, rows):
+    """The cells of a grid over a whole print, centred and upright, that hold a minutia; angles in degrees."""
+    if not minutiae:
+        return set()
+    centre = centre_of(minutiae)
+    lines = cmath.phase(sum(rotation(2 * angle / 360) for *_, angle in minutiae)) / math.tau / 2
+    tilt = lines % 0.5 - 0.25
+    places = [rotation(-tilt) * (place_of(minutia) - centre) / square for minutia in minutiae]
+    shifted = [(at.real + columns / 2, at.imag + rows / 2) for at in places]
+    return {cell for place in shifted for cell in covered(place, (columns, rows), margin / square)}
+
+
+def local_cells(minutiae, number, square, margin, radius, directions):
+    """The cells of a grid around a minutia, turned to its direction, that hold another; angles in degrees."""
+    half = math.ceil(radius / square)
+    x, y, angle = minutiae[number]
+    found = set()
+    for other, minutia in enumerate(minutiae):
+        way = place_of(minutia) - complex(x, y)
+        if other != number and abs(way) < radius:
+            way *= rotation(-angle / 360) / square
+            place = (way.real + half, way.imag + half, (minutia[2] - angle) % 360 / 360 * directions)
+            found |= covered(place, (2 * half, 2 * half, directions), margin / square, around=True)
+    return found
+
+
+def look_up(grids, groups, asking):
+    """The prints that share a bucket with the one that asks in every group; a function's bucket is of a few squares."""
+    shared = []
+    for functions in groups:
+        mine = [function for function in functions if set(function) <= asking]
+        shared.append({at for at, grid in enumerate(grids) for function in mine if set(function) <= grid})
+    return set.intersection(*shared)

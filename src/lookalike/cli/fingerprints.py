@@ -6,7 +6,7 @@ from typing import Any
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun
 from lookalike.errors import DataError
-from lookalike.fingerprints.database import Database
+from lookalike.fingerprints.database import Database, check_place, is_database
 from lookalike.fingerprints.print_files import read_prints
 from lookalike.fingerprints.prints import Prints
 from lookalike.results import Pairs
@@ -17,7 +17,7 @@ from lookalike.write import check_output, write_tables
 def enroll(database: str, inputs: list[str], given: dict[str, Any]) -> None:
     """Add the prints of the inputs to the database, which is made if there is none."""
     run = TerminalRun(given["threads"], given["quiet"])
-    check_output(database)
+    check_place(database)
     if Path(database).exists():
         old = Database.open(database)
         if given["seed"] is not None and given["seed"] != old.seed:
@@ -49,7 +49,7 @@ def pairs(inputs: list[str], given: dict[str, Any]) -> None:
     """Write which of the enrolled prints, or of those of the inputs, are of one finger."""
     run = TerminalRun(given["threads"], given["quiet"])
     check_output(given["out"])
-    if len(inputs) == 1 and inputs[0].endswith(".parquet"):
+    if len(inputs) == 1 and is_database(inputs[0]):
         enrolled = Database.open(inputs[0])
     else:
         enrolled = Database(Prints.of([])).enroll(_read(inputs, given, run))

@@ -18,9 +18,9 @@ from lookalike.kernels.minutiae import lay_upon, lay_upon_each
 from lookalike.nearest import first_k
 from lookalike.results import Pairs
 from lookalike.run import Run
-from lookalike.write import write_tables
+from lookalike.write import check_output, write_tables
 
-FORMAT = "1"  # of the file
+FORMAT, MARK = "1", b"lookalike.prints"  # of the file, and where it says so
 METHODS = ("corners", "grid", "all")
 THRESHOLD = 0.35  # the least similarity of a match
 LEAST = 0.006  # votes, as a share of the corners, for a print to be compared
@@ -47,6 +47,23 @@ class Comparison:
         return (
             f"<similarity {self.similarity:.3f}: {len(self.minutiae)} minutiae meet, turned by {self.turn:.0f} degrees>"
         )
+
+
+def check_place(path: str | Path) -> None:
+    """An error if enrolled prints cannot be kept there."""
+    if Path(path).suffix != ".parquet":
+        raise UsageError(f"enrolled prints are kept in a .parquet file; got {str(path)!r}.")
+    check_output(str(path))
+
+
+def is_database(path: str | Path) -> bool:
+    """Whether a file is one of enrolled prints, or is none that can be read: then it is to be told why."""
+    import pyarrow.parquet as pq
+
+    try:
+        return Path(path).suffix == ".parquet" and MARK in (pq.read_schema(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return True
 
 
 def compare(one: Any, other: Any, *, seed: int = 1) -> Comparison:
@@ -92,18 +109,17 @@ class Database:
             raise DataError(f"{path}: no such file; enroll prints to make it.") from None
         except (pa.ArrowException, OSError) as error:
             raise DataError(f"{path}: cannot be read as enrolled prints: {' '.join(str(error).split())}") from error
-        written = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        if table.schema.names != ["id", *COLUMNS] or "lookalike.prints" not in written:
+        written = table.schema.metadata or {}
+        if table.schema.names != ["id", *COLUMNS] or MARK not in written:
             raise DataError(f"{path}: holds no enrolled prints.")
-        if written["lookalike.prints"] != FORMAT:
-            got = written["lookalike.prints"]
+        got = written[MARK].decode()
+        if got != FORMAT:
             raise DataError(f"{path}: enrolled prints of format {got}, where {FORMAT} is read; enroll them again.")
-        return cls(Prints.of_arrow(table), int(written["lookalike.seed"]))
+        return cls(Prints.of_arrow(table), int(written[b"lookalike.seed"]))
 
     def save(self, path: str | Path) -> None:
         """Write the prints to a Parquet file; it appears whole or not at all."""
-        if Path(path).suffix != ".parquet":
-            raise UsageError(f"enrolled prints are kept in a .parquet file; got {str(path)!r}.")
+        check_place(path)
         write_tables([self.prints.to_arrow()], str(path), {"prints": FORMAT, "seed": str(self.seed)})
 
     def enroll(self, prints: Prints) -> "Database":
@@ -112,7 +128,7 @@ class Database:
         repeated = pc.value_counts(ids)
         twice = [row["values"] for row in repeated.to_pylist() if row["counts"] > 1]
         if twice:
-            raise DataError(f"ids must be new; {twice[0]!r} is there already.")
+            raise DataError(f"ids must be new and unique; {twice[0]!r} is there already.")
         return Database(Prints.concatenate([self.prints, prints]), self.seed)
 
     def identify(
@@ -130,8 +146,9 @@ class Database:
         `method` says which are compared: by "corners" those on which many corners agree; by "grid" those that share a
         bucket of squares of a grid laid over the print, in each of `groups` of 1024 functions; or "all".
         """
+        most = max(1, len(self.prints)) if top is None else whole("top", top)
         (left, right, values), stats = self._look_up(queries, threshold, method, groups, run)
-        best = first_k(left, right, values, len(self.prints) if top is None else whole("top", top), alike=True)
+        best = first_k(left, right, values, most, alike=True)
         return Pairs(left[best], right[best], values[best], queries.ids, right_ids=self.prints.ids, stats=stats)
 
     def pairs(

@@ -11,6 +11,8 @@ import numpy as np
 from lookalike.errors import positive, whole
 from lookalike.fingerprints.prints import Prints
 
+FAR = 2.0**40  # squares away, where no grid reaches
+
 
 def grid_sets(
     prints: Prints, *, square: float = 20.0, margin: float = 5.0, columns: int = 16, rows: int = 20
@@ -21,7 +23,8 @@ def grid_sets(
     along which they run are vertical on average. What lies beyond the grid is left out.
     """
     positive("square", square)
-    cells = np.zeros((len(prints), whole("columns", columns) * whole("rows", rows)), np.bool_)
+    columns, rows = whole("columns", columns), whole("rows", rows)
+    cells = np.zeros((len(prints), columns * rows), np.bool_)
     for number in range(len(prints)):
         minutiae = prints[number]
         if len(minutiae):
@@ -39,7 +42,8 @@ def local_grids(
     so many directions that the other minutia may have as seen from this one.
     """
     half = int(np.ceil(positive("radius", radius) / positive("square", square)))
-    shape = (2 * half, 2 * half, whole("directions", directions))
+    directions = whole("directions", directions)
+    shape = (2 * half, 2 * half, directions)
     cells = np.zeros((len(prints.minutiae), int(np.prod(shape))), np.bool_)
     for number in range(len(prints)):
         minutiae = prints[number]
@@ -68,8 +72,8 @@ def _turned(places: np.ndarray, degrees: float) -> np.ndarray:
 
 def _mark(grid: np.ndarray, places: np.ndarray, margin: float, around: bool = False) -> None:
     """Set the squares that the places lie in or within the margin of; with `around` the last axis is a circle."""
-    for shift in product((-margin, margin), repeat=grid.ndim):
-        squares = np.floor(places + shift).astype(np.int64)
+    for shift in product(np.append(np.arange(-margin, margin), margin), repeat=grid.ndim):
+        squares = np.clip(np.floor(places + shift), -FAR, FAR).astype(np.int64)
         if around:
             squares[:, -1] %= grid.shape[-1]
         inside = ((squares >= 0) & (squares < grid.shape)).all(axis=1)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.errors import SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
 from lookalike.fingerprints.prints import Prints
+from lookalike.formats import CODECS, find_parts, format_of, open_path
 from lookalike.formats import SUFFIXES as TABLE_SUFFIXES
-from lookalike.formats import find_parts, format_of
+from lookalike.read import as_text, is_text
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
 
@@ -50,8 +52,10 @@ def read_prints(
                 found.extend(_prints_of(path, name, kind, scale, run.quietly()))
             except (LookalikeError, OSError) as error:
                 if on_error == "fail":
-                    why = str(error) if str(error).startswith(str(path)) else f"{path}: {error}"
-                    raise DataError(f"{why.rstrip('.')}; {SKIP_HINT}.") from error
+                    why = str(error).rstrip(".").removesuffix(f"; {SKIP_HINT}").removeprefix(f"{path}: ")
+                    raise DataError(
+                        f"{path}: {why}; on_error='skip' (--on-error skip) leaves such files out."
+                    ) from error
                 skipped += 1
             tick(1)
     prints = Prints.of([minutiae for _, minutiae in found], [name for name, _ in found])
@@ -76,21 +80,25 @@ def _files(inputs: Any, format: str | None) -> Iterator[tuple[Path, str, str]]:
             if kind is None:
                 raise DataError(f"{path}: no fingerprint template; its suffix is none of {', '.join(SUFFIXES)}.")
             name = path.relative_to(base) if base else Path(path.name)
-            yield path, name.with_suffix("").as_posix(), kind
+            for endings in (CODECS, SUFFIXES):
+                name = name.with_suffix("") if name.suffix.lower() in endings else name
+            yield path, name.as_posix(), kind
 
 
 def _kind(path: Path) -> str | None:
-    with path.open("rb") as file:
-        return "iso" if file.read(4) == MAGIC else format_of(path, SUFFIXES)
+    with open_path(path) as stream:
+        return "iso" if stream.read(4) == MAGIC else format_of(path, SUFFIXES)
 
 
 def _prints_of(path: Path, name: str, kind: str, scale: float, run: Run) -> Iterable[Found]:
-    if kind == "iso":
-        views = iso_minutiae(path.read_bytes())
-        return [(name if number == 1 else f"{name}#{number}", view) for number, view in enumerate(views, start=1)]
+    if kind not in ("iso", "xyt"):
+        return _table_prints(RecordSource(str(path), format=kind).read(run), name, scale)
+    with open_path(path) as stream:
+        content = stream.read()
     if kind == "xyt":
-        return [(name, xyt_minutiae(path.read_text("ascii", "replace")) * (scale, scale, 1.0))]
-    return _table_prints(RecordSource(str(path), format=kind).read(run), name, scale)
+        return [(name, xyt_minutiae(content.decode("ascii", "replace")) * (scale, scale, 1.0))]
+    views = iso_minutiae(content)
+    return [(name if number == 1 else f"{name}#{number}", view) for number, view in enumerate(views, start=1)]
 
 
 def iso_minutiae(content: bytes) -> list[np.ndarray]:
@@ -116,12 +124,17 @@ def iso_minutiae(content: bytes) -> list[np.ndarray]:
         if at + 2 > len(content):
             raise DataError("is cut short within its minutiae")
         at += 2 + struct.unpack(">H", content[at : at + 2])[0]  # data of other kinds
+        if at > len(content):
+            raise DataError("is cut short within data of other kinds")
         found.append(np.column_stack([rows[:, 0] & 0x3FFF, rows[:, 1] & 0x3FFF, rows[:, 2] >> 8]) * scale)
     return found
 
 
 def xyt_minutiae(text: str) -> np.ndarray:
-    """The minutiae of NIST's .xyt: lines of x, y (upwards), degrees and maybe a quality."""
+    """The minutiae of NIST's .xyt: lines of x, y (upwards), degrees and maybe a quality.
+
+    Its directions point away from the ridge, where those of ISO templates point along it: half a turn apart.
+    """
     rows = []
     for number, line in enumerate(text.splitlines(), start=1):
         cells = line.split()
@@ -132,7 +145,7 @@ def xyt_minutiae(text: str) -> np.ndarray:
                 raise DataError(f"line {number}: x, y and angle must be numbers; got {line!r}") from None
             if len(rows[-1]) < 3 or not np.isfinite(rows[-1]).all():
                 raise DataError(f"line {number}: x, y and angle must be numbers; got {line!r}")
-    return np.array(rows).reshape(-1, 3)
+    return np.array(rows).reshape(-1, 3) + np.array([0, 0, 180])
 
 
 def _table_prints(table: pa.Table, name: str, scale: float) -> list[Found]:
@@ -145,16 +158,25 @@ def _table_prints(table: pa.Table, name: str, scale: float) -> list[Found]:
     minutiae *= (scale, -scale, 1.0)
     if chosen["id"] is None:
         return [(name, minutiae)]
-    ids = table[chosen["id"]].cast(pa.string()).combine_chunks().dictionary_encode()
-    if ids.null_count:
+    try:
+        ids = table[chosen["id"]].cast(pa.string()).combine_chunks().dictionary_encode()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"column {chosen['id']!r} must hold ids: {' '.join(str(error).split())}") from None
+    names = ids.dictionary.to_pylist()
+    if ids.null_count or "" in names:
         raise DataError(f"column {chosen['id']!r} has an empty id")
     codes = np.asarray(ids.indices)
-    return [(str(one), minutiae[codes == code]) for code, one in enumerate(ids.dictionary.to_pylist())]
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(len(names) + 1))
+    return [(one, minutiae[order[starts[n] : starts[n + 1]]]) for n, one in enumerate(names)]
 
 
 def _numbers(table: pa.Table, name: str | None) -> np.ndarray:
+    column = table[name]
+    if is_text(column.type):
+        column = pc.utf8_trim_whitespace(as_text(column))
     try:
-        numbers = np.asarray(table[name].cast(pa.float64()), np.float64)
+        numbers = np.asarray(column.cast(pa.float64()), np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(f"column {name!r} must hold numbers: {' '.join(str(error).split())}") from None
     bad = np.flatnonzero(~np.isfinite(numbers))

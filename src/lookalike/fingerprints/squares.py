@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.amplify import And, Or
 from lookalike.data import BLOCK
-from lookalike.errors import DataError, fraction, whole
+from lookalike.errors import DataError, UsageError, fraction, whole
 from lookalike.families.draws import uniforms
 from lookalike.families.squares import GridSquares
 from lookalike.run import slices
@@ -26,8 +26,9 @@ class SquareIndex:
     def __init__(
         self, grids: np.ndarray, *, squares: int = 3, functions: int = 1024, groups: int = 1, seed: int = 1
     ) -> None:
-        self.size, cells = grids.shape
-        family = GridSquares(squares, whole("functions", functions) * whole("groups", groups), cells, seed=seed)
+        self.size, self.cells = grids.shape
+        functions, groups = whole("functions", functions), whole("groups", groups)
+        family = GridSquares(squares, functions * groups, self.cells, seed=seed)
         self.chosen = family.chosen.reshape(groups, functions, squares)
         held = np.packbits(grids.T.astype(np.bool_), axis=1)  # of each square, a bit a print
         self.buckets = held[self.chosen[..., 0]]  # of each function
@@ -36,6 +37,8 @@ class SquareIndex:
 
     def look_up(self, grid: np.ndarray) -> np.ndarray:
         """The numbers of the prints to compare with one that has minutiae in these squares."""
+        if np.shape(grid) != (self.cells,):
+            raise DataError(f"a grid must have {self.cells} truth values; got shape {np.shape(grid)}.")
         inside = np.asarray(grid, np.bool_)[self.chosen].all(axis=2)
         unions = [np.bitwise_or.reduce(group[mine]) for group, mine in zip(self.buckets, inside, strict=True)]
         return np.flatnonzero(np.unpackbits(np.bitwise_and.reduce(unions), count=self.size))
@@ -47,7 +50,8 @@ def expected_rates(
     """How likely a print of the same finger is found, and one of another finger looked at.
 
     A share `density` of all squares holds a minutia; where one impression of a finger has one, another has it with
-    probability `repeat`.
+    probability `repeat`. Squares, functions and groups are taken to be independent, as the textbook does. Functions
+    that share squares are not quite, and prints with many minutiae are looked at by one group as well as by another.
 
     >>> [round(rate, 3) for rate in expected_rates()]
     [0.985, 0.063]
@@ -64,13 +68,14 @@ def two_impressions(
     prints: int, *, cells: int = 1000, density: float = 0.2, repeat: float = 0.8, seed: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """Made-up grids of so many fingers, two impressions of each, with the chances that `expected_rates` takes."""
+    prints, cells = whole("prints", prints, least=0), whole("cells", cells)
     fraction("density", density), fraction("repeat", repeat)
     again = density * (1 - repeat) / max(1 - density, 1e-9)  # where the first has none, so that the density is the same
     if again > 1:
-        raise DataError(f"repeat must be at least {2 - 1 / density:g} for a density of {density:g}; got {repeat:g}.")
+        raise UsageError(f"repeat must be at least {2 - 1 / density:g} for a density of {density:g}; got {repeat:g}.")
     one, two = np.empty((prints, cells), np.bool_), np.empty((prints, cells), np.bool_)
-    for part in slices(prints, max(1, BLOCK // cells)):
-        chances = [uniforms(seed, part.stop - part.start, cells, stream, part.start) for stream in (0, 1)]
+    for part in slices(prints, max(1, BLOCK // cells)):  # streams that no functions are drawn from
+        chances = [uniforms(seed, part.stop - part.start, cells, stream, part.start) for stream in (2, 3)]
         one[part] = chances[0] <= density
         two[part] = chances[1] <= np.where(one[part], repeat, again)
     return one, two

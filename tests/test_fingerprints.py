@@ -594,7 +594,7 @@ def test_xyt(inputs):
     prints = read_prints(inputs / "a.xyt")
     assert prints.ids.to_pylist() == ["a"]
     assert prints[0][:, :2].tolist() == [[10, 20], [30, 40], [50, 60]]
-    assert np.diff(prints[0][:, 2]).tolist() == [-90, 359]
+    assert prints[0][:, 2].tolist() == [270, 180, 179]  # of .xyt they point the other way
     assert read_prints(inputs / "a.xyt", dpi=1000)[0][:, :2].tolist() == [[5, 10], [15, 20], [25, 30]]
     (inputs / "none.xyt").write_text("\n \n")
     assert read_prints(inputs / "none.xyt").sizes.tolist() == [0]

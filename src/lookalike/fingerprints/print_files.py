@@ -145,7 +145,9 @@ def xyt_minutiae(text: str) -> np.ndarray:
                 raise DataError(f"line {number}: x, y and angle must be numbers; got {line!r}") from None
             if len(rows[-1]) < 3 or not np.isfinite(rows[-1]).all():
                 raise DataError(f"line {number}: x, y and angle must be numbers; got {line!r}")
-    return np.array(rows).reshape(-1, 3) + np.array([0, 0, 180])
+    minutiae = np.array(rows).reshape(-1, 3)
+    minutiae[:, 2] = (minutiae[:, 2] + 180) % 360
+    return minutiae
 
 
 def _table_prints(table: pa.Table, name: str, scale: float) -> list[Found]:

@@ -664,14 +664,17 @@ def corners(minutiae, neighbours, nearest, farthest):
 
 
 def corner_code(features, offsets, width, parts):
-    """One number of six: distances in pieces of `width` and angles in `parts` of a turn, each from an offset on."""
+    """One number of six: distances in pieces of `width` and angles in `parts` of a turn, each from an offset on.
+
+    An odd factor spreads it over 32 bits.
+    """
     code = 0
     for at, (value, offset) in enumerate(zip(features, offsets, strict=True)):
         if at % 3 == 0:
             code = code * 64 + math.floor(value / width + offset)
         else:
             code = code * parts + math.floor((value + 0.5) * parts + offset) % parts
-    return code
+    return code * 0x9E3779B1 % 2**32
 
 
 def meetings(held, asked, owners, prints):

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike import __version__
-from lookalike.cli.progress import TerminalRun
+from lookalike.cli.progress import TerminalRun, time_line
 from lookalike.errors import DataError
 from lookalike.fingerprints.database import Database, check_place, is_database
 from lookalike.fingerprints.print_files import read_prints
@@ -72,8 +72,7 @@ def _finish(found: Pairs, given: dict[str, Any], line: str, run: TerminalRun) ->
     compared, of = found.stats["compared"], found.stats["pairs"]
     run.say(line)
     run.say(f"compared: {compared:,} of {counted(of, 'pair')}, {compared / max(1, of):.1%}")
-    times = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in run.seconds.items() if seconds >= 0.005)
-    run.say(f"time: {times or 'next to none'}")
+    run.say(time_line(run.seconds))
 
 
 def _counts(prints: Prints) -> str:

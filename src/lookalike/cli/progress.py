@@ -73,7 +73,12 @@ def summary(result: Pairs | Clusters | Dedup, item: str = "document", skipped: i
         )
     if result.audit is not None:
         lines.append(result.audit.line())
-    times = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in stats["seconds"].items() if seconds >= 0.005)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
-    lines.append(f"time: {times or 'next to none'}; peak memory {memory:,.0f} MB")
+    lines.append(f"{time_line(stats['seconds'])}; peak memory {memory:,.0f} MB")
     return lines
+
+
+def time_line(seconds: dict[str, float]) -> str:
+    """What each stage took, but for those that took next to nothing."""
+    times = [f"{name} {taken:.2f} s" for name, taken in seconds.items() if taken >= 0.005]
+    return f"time: {', '.join(times) or 'next to none'}"

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lookalike import __version__
-from lookalike.cli.progress import TerminalRun
+from lookalike.cli.progress import TerminalRun, time_line
 from lookalike.entities.fields import KINDS
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.resolving import as_fields, resolve
@@ -59,8 +59,7 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
         run.say(line)
     if not given["quiet"] and found.validation is not None:
         Console(stderr=True).print(scores_table(found.validation))
-    times = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in run.seconds.items() if seconds >= 0.005)
-    run.say(f"time: {times or 'next to none'}")
+    run.say(time_line(run.seconds))
 
 
 def basis_table(found: Resolution) -> Any:

@@ -13,6 +13,7 @@ from lookalike.errors import LARGEST_SEED, whole
 from lookalike.families.draws import uniforms
 from lookalike.fingerprints.prints import Prints
 from lookalike.kernels.minutiae import LOW, consensus, corner_codes, corners, meetings
+from lookalike.kernels.sets import sorted_hashes
 from lookalike.run import Run, slices
 
 NEIGHBOURS = 6  # of a minutia that corners are made with: the nearest
@@ -33,7 +34,7 @@ class CornerTables:
         blocks = list(run.map(self._block, slices(len(prints), BLOCK)))
         self.sizes = np.concatenate([np.zeros(0, np.int64), *(sizes for sizes, _, _ in blocks)])  # of the prints
         self.minutiae = np.concatenate([np.zeros(0, np.int32), *(minutiae for _, minutiae, _ in blocks)])
-        codes = np.concatenate([np.zeros((tables, 0), np.uint64), *(codes for _, _, codes in blocks)], axis=1)
+        codes = ([codes[table] for _, _, codes in blocks] for table in range(len(self.offsets)))
         self.keys = np.stack(list(run.map(_sorted, codes)))
 
     def _block(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,7 +53,7 @@ class CornerTables:
         """
         _, features, minutiae = corners(asking.points, asking.starts, NEIGHBOURS, NEAREST, FARTHEST)
         either = np.concatenate([features, features[:, [3, 4, 5, 0, 1, 2]]])  # whichever neighbour comes first
-        asked = np.array([_sorted(codes) for codes in corner_codes(either, self.offsets, WIDTH, PARTS)])
+        asked = np.stack([_sorted([codes]) for codes in corner_codes(either, self.offsets, WIDTH, PARTS)])
         buckets = asked & ~LOW
         first = np.array([np.searchsorted(*pair) for pair in zip(self.keys, buckets, strict=True)])
         last = np.array([np.searchsorted(*pair) for pair in zip(self.keys, buckets + LOW, strict=True)])
@@ -63,7 +64,8 @@ class CornerTables:
         return np.where(votes >= needed, votes, 0), places
 
 
-def _sorted(codes: np.ndarray) -> np.ndarray:
+def _sorted(codes: list[np.ndarray]) -> np.ndarray:
     """The corners of a table in order of their buckets: bucket * 2**32 + number."""
-    keys: np.ndarray = np.sort(codes << np.uint64(32) | np.arange(len(codes), dtype=np.uint64))
+    buckets = np.concatenate([np.zeros(0, np.uint32), *codes]).astype(np.uint64)
+    keys: np.ndarray = sorted_hashes(buckets << np.uint64(32) | np.arange(len(buckets), dtype=np.uint64))
     return keys

@@ -10,6 +10,7 @@ from lookalike.kernels.hashing import kernel
 
 TURN = 2 * np.pi
 LOW = np.uint64(0xFFFFFFFF)
+SPREAD = 0x9E3779B1  # odd, so that no two numbers of 32 bits become one
 ASKED = 64  # meetings that are asked how many agree with them
 
 
@@ -70,12 +71,12 @@ def corners(points, starts, neighbours, nearest, farthest):
 
 @kernel
 def corner_codes(features, offsets, width, parts):
-    """The bucket of each corner in each table, a number under 2**31.
+    """The bucket of each corner in each table, a number of 32 bits of which the high ones are evenly spread.
 
     Every distance is cut into pieces of `width`, every angle into `parts` of a turn, from the table's own offsets on,
     six numbers from 0 to 1.
     """
-    codes = np.empty((len(offsets), len(features)), np.uint64)
+    codes = np.empty((len(offsets), len(features)), np.uint32)
     for t in range(len(offsets)):
         for c in range(len(features)):
             code = 0
@@ -84,7 +85,7 @@ def corner_codes(features, offsets, width, parts):
                     code = code * 64 + int(features[c, f] / width + offsets[t, f])
                 else:
                     code = code * parts + int((features[c, f] + 0.5) * parts + offsets[t, f]) % parts
-            codes[t, c] = code
+            codes[t, c] = (code * SPREAD) & 0xFFFFFFFF
     return codes
 
 

@@ -49,8 +49,18 @@ def test_some_commands_are_shown() -> None:
 
 def test_links_lead_somewhere() -> None:
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        for target, heading in re.findall(r"\]\(([^)#:]+)(?:#([^)]+))?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+            if heading:
+                assert heading in headings(page.parent / target), f"{page.name}: {target}#{heading}"
+
+
+def headings(page: Path) -> list[str]:
+    """The headings of a page, as links name them."""
+    return [
+        re.sub(r"[^a-z0-9 -]", "", one.lower()).replace(" ", "-")
+        for one in re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    ]
 
 
 def test_the_readme_example_has_eight_lines() -> None:

@@ -5,6 +5,9 @@ import json
 import math
 import random
 import struct
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -305,6 +308,14 @@ def test_pairs_compare_each_two_once(ten):
     assert found.similarity == pytest.approx([size / (size + 8) for size in range(30, 40)])
 
 
+def test_pairs_do_not_depend_on_the_order():
+    prints = made_up_prints(60, 2, seed=3)
+    back = prints.take(np.arange(len(prints))[::-1])
+    one, other = (Database(given).pairs(threshold=0.2) for given in (prints, back))
+    assert {frozenset(pair[:2]): pair[2] for pair in one} == {frozenset(pair[:2]): pair[2] for pair in other}
+    assert one.stats == other.stats
+
+
 def test_order_and_top(ten):
     """The most similar first, of equally similar ones those enrolled first; queries in their order."""
     draw = np.random.default_rng(1)
@@ -428,10 +439,17 @@ def test_enrolling_more(ten):
     assert found.equals(expected)
 
 
-@pytest.mark.parametrize("ids", [["x", "b"], ["x", "x"]])
-def test_ids_are_enrolled_once(ten, ids):
-    with pytest.raises(DataError, match=rf"^ids must be new and unique; '{ids[1]}' "):
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (["x", "b"], "ids must be new; 'b' is enrolled already."),
+        (["x", "x"], "ids must be unique; 'x' occurs 2 times among the prints to be enrolled."),
+    ],
+)
+def test_ids_are_enrolled_once(ten, ids, message):
+    with pytest.raises(DataError) as error:
         Database(ten).enroll(Prints.of([[(1, 2, 3)]] * 2, ids))
+    assert str(error.value) == message
 
 
 def test_a_database_must_be_parquet(tmp_path, ten):
@@ -584,8 +602,8 @@ def test_what_is_no_iso_template(inputs, content, message):
     with pytest.raises(DataError) as error:
         read_prints(path)
     assert str(error.value) == f"{path}: {message}; {SKIP_FILES}."
-    skipped = read_prints(path, on_error="skip")
-    assert (len(skipped), skipped.skipped) == (0, 1)
+    with pytest.raises(DataError, match=r"^nothing is left: none of the 1 files could be read\.$"):
+        read_prints(path, on_error="skip")
 
 
 def test_xyt(inputs):
@@ -600,6 +618,44 @@ def test_xyt(inputs):
     assert read_prints(inputs / "none.xyt").sizes.tolist() == [0]
 
 
+def test_files_of_one_name_are_told_apart(inputs):
+    for folder in "ab":
+        (inputs / folder).mkdir()
+        (inputs / folder / "1.xyt").write_text("1 2 3\n")
+    both = [inputs / "a" / "1.xyt", inputs / "b" / "1.xyt"]
+    assert read_prints(both).ids.to_pylist() == [path.as_posix() for path in both]
+    assert read_prints(inputs).ids.to_pylist() == ["a/1", "b/1"]
+
+
+def test_a_broken_stream_names_its_file(inputs):
+    (inputs / "good.xyt").write_text("1 2 3\n")
+    (inputs / "bad.xyt.gz").write_bytes(b"no gzip")
+    with pytest.raises(DataError, match=r"bad\.xyt\.gz: .*; on_error='skip'"):
+        read_prints(inputs)
+    assert read_prints(inputs, on_error="skip").ids.to_pylist() == ["good"]
+
+
+def test_which_column_is_the_id(inputs):
+    path = inputs / "all.csv"
+    path.write_text("person,x,y,angle,quality\nann,1,2,3,9\nbob,4,5,6,9\n")
+    with pytest.raises(
+        DataError, match=r"column 'person': does it tell whose minutia it is\? Name that column with --id"
+    ):
+        read_prints(path)
+    assert read_prints(path, id="person").ids.to_pylist() == ["ann", "bob"]
+    with pytest.raises(DataError, match=r"no column 'who' of ids; it has person, x, y, angle, quality"):
+        read_prints(path, id="who")
+
+
+def test_the_examples_are_what_their_page_says():
+    """But for the order, and rounded to whole pixels and degrees."""
+    read = read_prints(Path(__file__).parents[1] / "examples" / "fingerprints")
+    made = made_up_prints(6, 3, seed=2)
+    assert len(read) == len(made)
+    assert np.abs(read.minutiae[:, :2] - made.minutiae[:, :2]).max() <= 0.5
+    assert np.abs((read.minutiae[:, 2] - made.minutiae[:, 2] + 180) % 360 - 180).max() <= 0.5
+
+
 @pytest.mark.parametrize("line", ["1 2", "1", "x y t", "1 2 nan", "1 2 inf", "1,2,3", "\x00\x01", "1 2 3e999"])
 def test_junk_in_xyt(inputs, line):
     path = inputs / "bad.xyt"
@@ -607,7 +663,8 @@ def test_junk_in_xyt(inputs, line):
     with pytest.raises(DataError) as error:
         read_prints(path)
     assert str(error.value) == f"{path}: line 2: x, y and angle must be numbers; got {line!r}; {SKIP_FILES}."
-    assert read_prints([path, path], on_error="skip").skipped == 2
+    (inputs / "good.xyt").write_text("1 2 3\n")
+    assert read_prints([path, path, inputs / "good.xyt"], on_error="skip").skipped == 2
 
 
 def nist_lines(minutiae, height=400):
@@ -694,16 +751,16 @@ def test_tables_without_rows(inputs):
     [
         ("a.csv", "", "no column 'x' of minutiae; it has "),
         ("a.csv", "x,y\n1,2\n", "no column 'angle' of minutiae; it has x, y"),
-        ("a.csv", "x,y,angle\n1,2,3\n1,,3\n", "column 'y' must hold numbers"),
-        ("a.csv", "x,y,angle\n1,two,3\n", "column 'y' must hold numbers"),
-        ("a.csv", "x,y,angle\n1,2,3\nnan,2,3\n", "row 2: column 'x' must hold numbers"),
-        ("a.csv", "x,y,angle\n1,2,-inf\n", "row 1: column 'angle' must hold numbers"),
+        ("a.csv", "x,y,angle\n1,2,3\n1,,3\n", "row 2: y must be a number; got ''"),
+        ("a.csv", "x,y,angle\n1,two,3\n", "row 1: y must be a number; got 'two'"),
+        ("a.csv", "x,y,angle\n1,2,3\nnan,2,3\n", "row 2: x must be a number; got 'nan'"),
+        ("a.csv", "x,y,angle\n1,2,-inf\n", "row 1: angle must be a number; got '-inf'"),
         ("a.csv", "id,x,y,angle\n,1,2,3\n", "column 'id' has an empty id"),
         ("a.csv", "x,y,angle\n1,2\n", "row 1: 2 fields, not 3"),
         ("a.csv", "x,y,x,angle\n1,2,3,4\n", ""),
         ("a.jsonl", "", "no column 'x' of minutiae; it has "),
         ("a.jsonl", '{"x": 1, "y": 2, "angle": [3]}\n', "column 'angle' must hold numbers"),
-        ("a.jsonl", '{"x": 1, "y": 2, "angle": null}\n', "row 1: column 'angle' must hold numbers"),
+        ("a.jsonl", '{"x": 1, "y": 2, "angle": null}\n', "row 1: angle must be a number; got None"),
         ("a.jsonl", '{"id": null, "x": 1, "y": 2, "angle": 3}\n', "column 'id' has an empty id"),
         ("a.jsonl", '{"id": [1], "x": 1, "y": 2, "angle": 3}\n', "column 'id' "),
         ("a.jsonl", '{"x": 1,\n', ""),
@@ -912,6 +969,30 @@ def test_pairs_of_a_table(run, scans):
     assert rows_of(run("fingerprints", "pairs", scans / "table.parquet").out) == expected
 
 
+def test_many_enroll_at_a_time(scans, out):
+    """None of them loses what another has added."""
+    command = [sys.executable, "-m", "lookalike", "fingerprints", "enroll", str(out / "people.parquet"), "-q"]
+    names = sorted(path for path in scans.iterdir())[:4]
+    running = [subprocess.Popen([*command, str(name)]) for name in names]
+    assert [one.wait() for one in running] == [0] * 4
+    assert sorted(Database.open(out / "people.parquet").prints.ids.to_pylist()) == [name.stem for name in names]
+
+
+def test_a_database_is_read_as_its_prints(run, people, out):
+    enrolled = Database.open(people).prints
+    assert read_prints(people).ids.equals(enrolled.ids)
+    assert (read_prints(people).minutiae == enrolled.minutiae).all()
+    found = run("fingerprints", "identify", people, people, "--top", "1")
+    assert found.code == 0
+    assert len(found.out.splitlines()) == len(enrolled)
+
+
+def test_prints_without_minutiae_are_told(run, scans, out):
+    (scans / "none.xyt").write_text("")
+    made = run("fingerprints", "enroll", out / "people.parquet", scans)
+    assert made.err.splitlines()[0].endswith("(1 without minutiae, which match nothing)")
+
+
 def test_skipping_files(run, scans, out):
     (scans / "bad.iso").write_bytes(b"FMR\0 20\0")
     failed = run("fingerprints", "enroll", out / "people.parquet", scans)
@@ -920,23 +1001,23 @@ def test_skipping_files(run, scans, out):
     assert left_in(out) == set()
     made = run("fingerprints", "enroll", out / "people.parquet", scans, "--on-error", "skip")
     assert made.code == 0
-    assert made.err.splitlines()[0] == "enrolled: 8 prints, 320 minutiae (1 skipped)"
+    assert made.err.splitlines()[0] == "enrolled: 8 prints, 320 minutiae (1 files skipped)"
     found = run("fingerprints", "pairs", scans, "--on-error", "skip")
-    assert found.err.splitlines()[0] == "read: 8 prints, 320 minutiae (1 skipped)"
+    assert found.err.splitlines()[0] == "read: 8 prints, 320 minutiae (1 files skipped)"
     found = run("fingerprints", "identify", out / "people.parquet", scans, "--on-error", "skip")
-    assert found.err.splitlines()[0] == "read: 8 prints, 320 minutiae (1 skipped)"
+    assert found.err.splitlines()[0] == "read: 8 prints, 320 minutiae (1 files skipped)"
 
 
 def test_enrolling_twice_changes_nothing(run, scans, people):
     before = people.read_bytes()
     again = run("fingerprints", "enroll", people, scans / "2_1.iso")
     assert again.code == 1
-    assert complaint(again) == "ids must be new and unique; '2_1' is there already."
+    assert complaint(again) == "ids must be new; '2_1' is enrolled already."
     assert people.read_bytes() == before
     for seed, code in ((1, 0), (2, 1)):
         other = run("fingerprints", "enroll", people, scans / "2_2.iso", "--seed", seed)
         assert other.code == code
-    assert complaint(other) == f"{people}: was made with seed 1; got 2."
+    assert complaint(other) == f"{people}: was made with seed 1; leave --seed out, or enroll in a new one."
 
 
 def test_seeds_of_the_commands(run, scans, out):
@@ -966,7 +1047,7 @@ def test_threads_of_the_commands(run, scans, people):
     ("args", "code", "message"),
     [
         (["identify", "no.parquet", "SCANS"], 1, "no.parquet: no such file; enroll prints to make it."),
-        (["pairs", "no.parquet"], 1, "no.parquet: no such file; enroll prints to make it."),
+        (["pairs", "no.parquet"], 1, "no.parquet: no such file or folder."),
         (["identify", "PEOPLE", "no.iso"], 1, "no.iso: no such file or folder."),
         (["identify", "SCANS/1_1.iso", "SCANS"], 1, "SCANS/1_1.iso: cannot be read as enrolled prints: "),
         (["identify", "PEOPLE", "SCANS", "--threshold", "0"], 2, "threshold must be in (0, 1]; got 0.0."),

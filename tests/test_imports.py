@@ -14,21 +14,21 @@ ROOT = Path(lookalike.__file__).parent
 # A module may import from those before it and from no others.
 MODULES_IN_ORDER = """
     kernels kernels.hashing kernels.characters kernels.text kernels.bounds kernels.sets kernels.sketch kernels.simhash
-    kernels.buckets kernels.joins kernels.probes kernels.vectors kernels.near kernels.minutiae errors statistics wording
-    run stop_words.dutch stop_words.english stop_words.french stop_words.german stop_words.italian stop_words.portuguese
-    stop_words.spanish stop_words.swedish stop_words news data
-    results formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes vector_columns
-    vector_tables vector_files record_files shingles pairwise measures exact mapreduce families.base
-    families.draws families.minhash families.simhash families.projections families.hyperplanes families.lines
-    families.bits families.squares families.fields families candidates candidates.banding candidates.exact amplify
-    plan collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
-    candidates.strings verify audit cluster search items set_search vector_search find entities.nicknames
-    entities.values entities.fields entities.mixture entities.company_words entities.companies entities.scores
-    entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities write
-    fingerprints.prints fingerprints.made_up fingerprints.print_files fingerprints.grids fingerprints.squares
-    fingerprints.corners fingerprints.database fingerprints plots
-    cli.progress cli.job cli.records cli.fingerprints cli.curves cli.demo cli.options cli.app cli.documents cli.domains
-    cli.tools cli __main__
+    kernels.buckets kernels.joins kernels.probes kernels.vectors kernels.near kernels.neighbours kernels.minutiae
+    errors statistics wording run stop_words.dutch stop_words.english stop_words.french stop_words.german
+    stop_words.italian stop_words.portuguese stop_words.spanish stop_words.swedish stop_words news data results
+    formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes vector_columns
+    vector_tables vector_files record_files shingles pairwise measures exact mapreduce families.base families.draws
+    families.minhash families.simhash families.projections families.hyperplanes families.lines families.bits
+    families.squares families.fields families candidates candidates.banding candidates.exact amplify plan collection
+    multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing candidates.strings
+    verify audit cluster search items set_search vector_search find entities.nicknames entities.values entities.fields
+    entities.mixture entities.company_words entities.companies entities.scores entities.blocks entities.comparing
+    entities.validation entities.resolution entities.resolving entities baskets.cells baskets.reading baskets.ratings
+    baskets.similar baskets.recommending baskets.names baskets write fingerprints.prints fingerprints.made_up
+    fingerprints.print_files fingerprints.grids fingerprints.squares fingerprints.corners fingerprints.database
+    fingerprints plots cli.progress cli.job cli.records cli.baskets cli.fingerprints cli.curves cli.demo cli.options
+    cli.app cli.documents cli.domains cli.tools cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

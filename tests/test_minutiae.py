@@ -23,7 +23,7 @@ from lookalike.fingerprints import (
     made_up_prints,
     two_impressions,
 )
-from lookalike.fingerprints.corners import FARTHEST, NEAREST, NEIGHBOURS, PARTS, REACH, SLACK, WIDTH
+from lookalike.fingerprints.corners import FARTHEST, NEAREST, NEIGHBOURS, PARTS, SHIFTED, TURNED, WIDTH
 from lookalike.kernels import minutiae as kernels
 
 SIZES = (0, 1, 2, 3, 7, 8, 20)
@@ -340,7 +340,7 @@ def test_votes(rng, least):
         held = [(number, _codes(features, tables)) for number, features in corners]
         (found,) = ref.meetings(held, asked, [0] * len(one), 1)
         said = [ref.laid_by(one[there], asking[here], ref.centre_of(asking)) for there, here in found]
-        best, turn, where = ref.agreed(said, SLACK, REACH) if said else (0, 0, 0)
+        best, turn, where = ref.agreed(said, TURNED, SHIFTED) if said else (0, 0, 0)
         assert votes[at] == (best if best >= needed else 0)
         if votes[at]:
             assert ref.wrapped(places[at, 0] - turn) == pytest.approx(0, abs=1e-9)

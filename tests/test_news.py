@@ -1,5 +1,7 @@
 """The text of web pages: what a reader sees, the article of it, and pages in any encoding from file to result."""
 
+import codecs
+import csv
 import gzip
 import json
 import sys
@@ -17,7 +19,7 @@ from samples import encode_csv, encode_jsonl
 import lookalike as la
 from lookalike import Shingles, Source
 from lookalike.errors import DataError, UsageError
-from lookalike.news import _heaviest, article_text, decode_page, visible_text
+from lookalike.news import LABELS, TAKEN_FOR, USED, _heaviest, article_text, decode_page, visible_text
 
 PAGES = Path(__file__).parents[1] / "examples" / "pages"
 NAMES = sorted(path.name for path in PAGES.glob("*.html"))
@@ -53,8 +55,10 @@ def page(paragraphs: tuple[str, ...] = STORY, before: str = "", after: str = "",
         ("<table><tr><td>1<td>2<tr><th>3</table>", "1\n2\n3"),
         ("<ul><li>one<li>two</ul>three<h2>four</h2>five", "one\ntwo\nthree\nfour\nfive"),
         ("<div>one<div>two</div>three</div>", "one\ntwo\nthree"),
-        ("<my-menu>one</my-menu><my-text>two</my-text>", "one\ntwo"),
-        ("one<img src=x>two<button>three</button>", "one\ntwo\nthree"),
+        ("o<x-link>n</x-link>e <blink>tw</blink>o", "one two"),
+        ("o<img src=x>ne<button>two</button>three<textarea>four</textarea>five", "one two three\nfour\nfive"),
+        ("one<iframe src=x></iframe>two<select><option>no</select>three<video></video>four", "one two three four"),
+        ("one<canvas></canvas>two<audio></audio>three<object>no</object>four", "one two three four"),
         ("  one \n\t two&nbsp;&nbsp;three\u2003four ", "one two three four"),
         ("<pre>one\n  two</pre>", "one two"),
     ],
@@ -86,7 +90,6 @@ def test_blocks_separate_words_and_inline_tags_do_not(html: str, text: str) -> N
     ],
 )
 def test_what_is_not_seen(html: str) -> None:
-    """Nor does it separate words."""
     assert visible_text(f"<head><title>no</title><meta name=a content=no></head>yes{html}") == "yes"
     assert visible_text(f"<p>yes {html} yes").replace("\n", " ") == "yes yes"
 
@@ -123,7 +126,7 @@ def test_entities(html: str, text: str) -> None:
         ("<b><p>one</b>two</p>", "onetwo"),
         ("<p class='a>one</p><p>two", ""),
         ("<p>one</p><p cla", "one"),
-        ("one<<<two>three", "one<<\nthree"),
+        ("one<<<two>three", "one<<three"),
         ("<script>never closed <p>one</p>", ""),
         ("</p>one</br>two", "one\ntwo"),
         ("<table>one<tr><td>two</table>", "one\ntwo"),
@@ -168,6 +171,20 @@ WORDS = "déjà vu \u2013 naïve café €"
         ("<meta charset=gb2312>", "gb18030", "灯塔镕"),
         ("<meta charset=big5>", "big5hkscs", "燈塔"),
         ("<meta charset=ks_c_5601-1987>", "cp949", "등대똠"),
+        ("<meta charset=windows-874>", "cp874", "ประภาคาร"),
+        ("<meta charset=x-sjis>", "cp932", "灯台①"),
+        ("<meta charset=Windows-31J>", "cp932", "灯台①"),
+        ("<meta charset=x-euc-jp>", "euc_jp", "灯台"),
+        ("<meta charset=x-gbk>", "gb18030", "灯塔镕"),
+        ("<meta charset=cn-big5>", "big5hkscs", "燈塔"),
+        ("<meta charset=windows-949>", "cp949", "등대똠"),
+        ("<meta charset=x-cp1251>", "cp1251", "маяк"),
+        ("<meta charset=koi8>", "koi8-r", "маяк"),
+        ("<meta charset=koi8-ru>", "koi8-u", "їжак"),
+        ("<meta charset=x-mac-cyrillic>", "mac-cyrillic", "маяк"),
+        ("<meta charset=iso-8859-8-i>", "iso8859-8", "מגדלור"),
+        ("<meta charset=iso88592>", "iso8859-2", "maják na skále"),
+        ("<meta charset=iso88591>", "cp1252", WORDS),
         ("<meta charset=utf-16>", "utf-8", WORDS),  # which a page cannot tell in ASCII
         ("<meta charset=klingon>", "utf-8", WORDS),
         ("<meta charset=base64>", "cp1252", WORDS),
@@ -179,6 +196,13 @@ def test_encodings(start: str, encoding: str, words: str) -> None:
     content = f"{start}<p>{words}</p>".encode(encoding)
     assert visible_text(content) == words
     assert decode_page(content) == f"{start}<p>{words}</p>"
+
+
+def test_labels_of_encodings_are_unknown_to_python_and_stand_for_what_it_knows() -> None:
+    for label, name in LABELS.items():
+        assert label == label.lower()
+        assert decode_page(f"<meta charset={label.upper()}>\u017e\u0e01\u05d0".encode(name, "ignore") + b"\xff")
+        assert (found := codecs.lookup(name).name) in TAKEN_FOR or USED.fullmatch(found)
 
 
 @pytest.mark.parametrize(("mark", "encoding"), [(b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")])
@@ -261,6 +285,44 @@ def test_articles_in_many_languages(sentence: str) -> None:
     known = not sentence.startswith(("Maja", "守"))
     expected = "\n".join([sentence] * 3)
     assert article_text(page((sentence,) * 3, before=headings if known else "")) == expected
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        (
+            "Fyrpasseren har boet på klippen i mange år og ved ikke, hvad et brød koster inde i byen.",
+            "Båden kommer, når vejret tillader det, og oftere behøver den ifølge ham slet ikke at komme.",
+            "Om vinteren bor der kun en kat derude, som arbejderne efterlod, da tårnet var bygget færdigt.",
+        ),
+        (
+            "Strážce majáku žije na skále už tak dlouho, že neví, kolik dnes ve městě stojí bochník chleba.",
+            "Loď prý připluje, když jí to počasí dovolí, a on by si nepřál, aby přijížděla častěji než dosud.",
+            "V zimě tam s ním není nikdo kromě kočky, kterou na ostrově nechali dělníci, když dostavěli věž.",
+        ),
+        (
+            "Paznicul farului locuiește de atât de mult timp pe stâncă, încât nu mai știe cât costă o pâine.",
+            "El spune că barca vine atunci când poate și că nu și-ar dori ca ea să vină mai des decât acum.",
+            "Iarna nu mai este nimeni acolo în afară de el și de o pisică lăsată de oamenii care au zidit turnul.",
+        ),
+        (
+            "El guardià del far viu a la roca des de fa tants anys que ja no sap quant costa avui el pa.",
+            "Segons ell, la barca arriba quan fa bon temps, i tampoc voldria pas veure-la gaire més sovint.",
+            "A l'hivern només hi viuen ell i un gat abandonat pels homes que van aixecar aquella torre.",
+        ),
+    ],
+    ids=["Danish", "Czech", "Romanian", "Catalan"],
+)
+def test_articles_in_languages_that_share_words_with_a_list(sentences: tuple[str, ...]) -> None:
+    for between in ("", "<div>Radio Video Sport</div>"):
+        expected = "\n".join(sentences)
+        assert article_text(page(sentences, between=between)).replace("\nRadio Video Sport", "") == expected
+
+
+def test_a_headline_that_is_a_link() -> None:
+    headline = "<h1><a href=x>Alone at last</a></h1>"
+    assert article_text(page(before=headline)).split("\n") == ["Alone at last", *STORY]
+    assert article_text(page(before=f"<nav>{headline}</nav>")).split("\n") == [*STORY]
 
 
 def test_a_page_of_links_has_no_article() -> None:
@@ -397,6 +459,13 @@ def test_a_folder_without_names_of_pages(tmp_path: Path) -> None:
     assert documents(Source(tmp_path, html=True)) == [("one", "one"), ("two", "two")]
 
 
+def test_pages_in_files_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "a.html", b"caf\xe9")
+    monkeypatch.setattr("lookalike.read.decode_pages", None)
+    assert documents(Source(tmp_path, html=True)) == [("a.html", "café")]
+    assert whole(Source(tmp_path, html=True)) == [{"id": "a.html", "text": "café"}]
+
+
 def test_how_many_pages_are_expected(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", encode_jsonl([{"text": f"<p {'x' * 2000}>{'y' * 200}"}] * 50))
     texts = pa.array(["y" * 200] * 5, pa.large_string())
@@ -457,12 +526,62 @@ def test_dedup_writes_the_pages(run: Commands, folder: Path, out: Path) -> None:
     assert (out / "rows.jsonl").read_bytes() == lines.splitlines(keepends=True)[0]
 
 
+def test_dedup_of_pages_in_bytes(run: Commands, inputs: Path, out: Path) -> None:
+    """Decoded where a file holds strings alone, as they were where it holds bytes."""
+    pages = ["<p>caf\xe9".encode("cp1252"), "<meta charset=koi8-r>маяк".encode("koi8-r")]
+    path = inputs / "a.parquet"
+    pq.write_table(pa.table({"id": [1, 2], "html": pages}), path)
+    for name in ("a.jsonl", "a.csv", "a.parquet"):
+        outcome = run("dedup", path, "--html", "-o", out / name)
+        assert outcome.code == 0, outcome.err
+    texts = [decode_page(one) for one in pages]
+    assert [json.loads(line)["html"] for line in (out / "a.jsonl").read_text().splitlines()] == texts
+    with (out / "a.csv").open(newline="") as file:
+        assert [row["html"] for row in csv.DictReader(file)] == texts
+    assert pq.read_table(out / "a.parquet")["html"].to_pylist() == pages
+    pq.write_table(pa.table({"id": [1], "html": ["<p>a"], "raw": [b"\xff"]}), path)
+    for name in ("b.jsonl", "b.csv"):
+        message = complaint(run("dedup", path, "--html", "-q", "-o", out / name))
+        assert message.endswith("bytes that are not valid UTF-8; a .parquet or .arrow file can hold them.")
+        assert not (out / name).exists()
+
+
 def test_pages_without_the_option_give_a_note(run: Commands, folder: Path) -> None:
     note = "note: the pages are compared with their markup; --html compares the text in them"
     outcome = run("pairs", folder / "a.html", folder / "c.html", "--on-error", "skip")
     assert note in outcome.err.splitlines()
     assert note not in run("pairs", folder, "--html").err
     assert note not in run("pairs", put(folder / "lines.txt", b"a\nb\n")).err
+
+
+def test_pages_without_the_option_that_fail_advise_it(run: Commands, folder: Path) -> None:
+    hint = "is not valid UTF-8 (byte {}); html=True (--html) reads pages in any encoding."
+    at = (folder / "a.html").read_bytes().index(b"\x93")
+    assert complaint(run("pairs", folder, "-q")) == f"{folder / 'a.html'}: text {hint.format(at)}"
+    assert complaint(run("pairs", folder / "a.html", "-q")).endswith(hint.format(at))
+    rows = put(folder / "rows.jsonl", encode_jsonl([{"id": "a", "html": page()}]))
+    assert "Name it with --text (--html reads the pages in html); it has id, html." in complaint(run("pairs", rows))
+
+
+def test_files_that_are_passed_over_give_a_note(run: Commands, folder: Path) -> None:
+    note = f"note: {folder} has {{}} not named .html, .htm, .xhtml, passed over"
+    assert "passed over" not in run("pairs", folder, "--html").err
+    put(folder / "index.php", b"<p>one")
+    assert note.format("1 file") in run("pairs", folder, "--html").err.splitlines()
+    put(folder / "saved", b"<p>one")
+    assert note.format("2 files") in run("pairs", folder, "--article").err.splitlines()
+    assert "passed over" not in run("pairs", f"{folder}/*", "--html").err
+
+
+def test_documents_that_are_mostly_empty_give_a_note(run: Commands, folder: Path) -> None:
+    rows = put(folder / "rows.jsonl", encode_jsonl([{"id": at, "html": f"<p>{at} Hut"} for at in range(3)]))
+    for args, note in (
+        ((rows, "--article"), "have no article in the column html; --html without --article compares all"),
+        ((rows, "--html", "-s", "stop:3"), "have no shingle in the column html, which begins with a stop word; --stop"),
+        ((put(folder / "lines.txt", b"\n\n a\n"),), "have no text\n"),
+    ):
+        assert f"note: most documents {note}" in run("pairs", *args).err
+    assert "most documents" not in run("pairs", folder, "--html").err
 
 
 def test_bad_pages(run: Commands, folder: Path) -> None:
@@ -494,11 +613,20 @@ def test_stop_words_by_language_and_from_a_file(run: Commands, inputs: Path) -> 
 
 def test_wrong_options(run: Commands, inputs: Path) -> None:
     texts = put(inputs / "lines.txt", b"one\n")
+    empty = put(inputs / "empty.txt", b" \n\n")
     latin = put(inputs / "latin.txt", b"caf\xe9\n")
     for options, code, message in (
         (("-s", "stop:3", "--stop-words", "words.txt"), 2, "stop_words must be codes of languages (de, en, es, fr, "),
-        (("--stop-words", "de"), 2, "stop_words is for stop-word shingles, such as stop:3; got char:9."),
-        (("--spot-distance", "2"), 2, "distance is for stop-word shingles, such as stop:3; got char:9."),
+        (("--stop-words", "de"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
+        (("--stop-words", "en"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
+        (("--spot-distance", "2"), 2, "distance (--spot-distance) is for stop-word shingles, such as stop:3; got char"),
+        (("-s", "stop:x"), 2, "shingle must look like char:9, word:5 or stop:3; got 'stop:x'."),
+        (("-s", "stop:3", "--antecedents", "gone.txt"), 1, "gone.txt: no such file; --antecedents takes a file of "),
+        (("-s", "stop:3", "--antecedents", "lists/gone"), 1, "lists/gone: no such file; --antecedents takes a file "),
+        (("-s", "stop:3", "--antecedents", ""), 2, "antecedents must have a word at least; got ''."),
+        (("-s", "stop:3", "--antecedents", ", -"), 2, "antecedents must have a word at least; got ', -'."),
+        (("-s", "stop:3", "--antecedents", empty), 1, f"{empty}: has no words; it must have one a line."),
+        (("-s", "stop:3", "--stop-words", empty), 1, f"{empty}: has no words; it must have one a line."),
         (("-s", "stop:3", "--spot-distance", "0"), 2, "distance must be an integer of at least 1; got 0."),
         (("-s", "stop:3", "--stop-words", latin), 1, f"{latin}: not valid UTF-8 (byte 3)."),
     ):

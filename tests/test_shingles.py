@@ -186,8 +186,17 @@ def test_stop_words_without_enough_words_after_them_make_no_shingle():
     assert Shingles(k=3, unit="stop").sets(["the cat", "the"]).sizes.tolist() == [0, 0]
 
 
-def test_no_stop_words_make_no_shingles():
-    assert Shingles(k=1, unit="stop", stop_words=frozenset()).sets(["the cat"]).sizes.tolist() == [0]
+@pytest.mark.parametrize("name", ["stop_words", "antecedents"])
+@pytest.mark.parametrize("words", [[], [""], ["-", " "]])
+def test_a_list_must_have_a_word(name, words):
+    with pytest.raises(UsageError, match=f"{name} must have a word at least; got "):
+        Shingles(k=1, unit="stop", **{name: words})
+
+
+def test_stop_words_of_the_default_language_are_for_stop_shingles_too():
+    with pytest.raises(UsageError, match=r"stop_words \(--stop-words\) is for stop-word shingles"):
+        Shingles(k=9, stop_words="en")
+    assert Shingles(k=3, unit="stop", stop_words="en") == Shingles(k=3, unit="stop")
 
 
 def test_stop_words_of_several_words_agree_in_both_forms():
@@ -392,8 +401,8 @@ def test_parse():
     [
         ("wrod:5", "shingle unit must be one of char, word, stop; got 'wrod'. Did you mean 'word'?"),
         ("5", "shingle unit must be one of char, word, stop; got '5'."),
-        ("word:x", "shingle must look like word:5 or char:9; got 'word:x'."),
-        ("word:-1", "shingle must look like word:5 or char:9; got 'word:-1'."),
+        ("word:x", "shingle must look like char:9, word:5 or stop:3; got 'word:x'."),
+        ("word:-1", "shingle must look like char:9, word:5 or stop:3; got 'word:-1'."),
         ("word:0", "k must be an integer of at least 1; got 0."),
     ],
 )
@@ -420,9 +429,12 @@ def test_parse_errors(spec, message):
         ),
         ({"unit": "stop", "stop_words": [5]}, "stop_words must be a collection of words; got [5]."),
         ({"unit": "stop", "antecedents": "the"}, "antecedents must be a collection of words; got 'the'."),
-        ({"stop_words": "de"}, "stop_words is for stop-word shingles, such as stop:3; got char:9."),
-        ({"unit": "word", "distance": 2}, "distance is for stop-word shingles, such as stop:3; got word:9."),
-        ({"skip_stops": True}, "skip_stops is for stop-word shingles, such as stop:3; got char:9."),
+        ({"stop_words": "de"}, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
+        (
+            {"unit": "word", "distance": 2},
+            "distance (--spot-distance) is for stop-word shingles, such as stop:3; got word:9.",
+        ),
+        ({"skip_stops": True}, "skip_stops (--skip-stops) is for stop-word shingles, such as stop:3; got char:9."),
     ],
 )
 def test_errors_of_settings(options, message):

@@ -169,7 +169,7 @@ def test_a_column_that_the_format_cannot_hold(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"out\.csv: cannot be written: .*list"):
         write_tables([pa.table({"tags": [["a"]]})], str(path), {})
     invalid = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
-    with pytest.raises(DataError, match=r"out\.jsonl: cannot be written: .*utf-8"):
+    with pytest.raises(DataError, match=r"out\.jsonl: cannot be written: .*UTF-8"):
         write_tables([pa.table({"x": invalid})], str(tmp_path / "out.jsonl"), {})
     assert list(tmp_path.iterdir()) == []
 

@@ -27,6 +27,7 @@ _HOMES = {
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
     "entities": "lookalike",
+    "baskets": "lookalike",
     "news": "lookalike",
     "fingerprints": "lookalike",
     "LookalikeError": "lookalike.errors",
@@ -34,7 +35,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 if TYPE_CHECKING:
-    from lookalike import entities, exact, families, fingerprints, measures, news
+    from lookalike import baskets, entities, exact, families, fingerprints, measures, news
     from lookalike.amplify import And, Or, choose_bands
     from lookalike.data import Bits, Sets, Vectors
     from lookalike.errors import LookalikeError

@@ -56,6 +56,7 @@ class Part:
     names: tuple[str, ...] = ()  # of the columns of CSV that has no header line
     separator: str = ""  # of its cells, if not the usual one
     html: bool = False  # its files are web pages, in whatever encoding
+    passed_over: int = 0  # files of its folder that are not named like pages
 
     def open(self) -> pa.NativeFile:
         """A stream of the part's bytes, decompressed."""
@@ -148,12 +149,13 @@ def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: 
     files = [p for p in found if p.is_file() and not any(s.startswith(".") for s in p.relative_to(base).parts)]
     if not files:
         raise DataError(f"{given}: no files there.")
+    there = len(files)
     if html and format is None and given.is_dir():
         files = [path for path in files if format_of(path, PAGE_SUFFIXES)] or files
     kinds = {format or format_of(path, suffixes) or "files" for path in files}
     if not kinds & {"files", "text"} or format == "text":
         return [Part(str(path), format or format_of(path, suffixes) or "", (path,)) for path in files]
-    return [Part(str(given), "files", tuple(files), base=base, html=html)]
+    return [Part(str(given), "files", tuple(files), base=base, html=html, passed_over=there - len(files))]
 
 
 def _standard_input(format: str | None, html: bool) -> Part:

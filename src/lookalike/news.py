@@ -18,14 +18,17 @@ from lookalike.stop_words import LANGUAGES
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-UNSEEN = {
-    "head", "title", "script", "style", "template", "noscript", "noframes", "noembed", "iframe", "object", "canvas",
-    "audio", "video", "svg", "select", "datalist", "rp",
+FILLED = {"iframe", "object", "embed", "canvas", "audio", "video", "select"}  # with what is no text of the page
+UNSEEN = FILLED | {
+    "head", "title", "script", "style", "template", "noscript", "noframes", "noembed", "svg", "datalist", "rp",
 }  # fmt: skip
-INLINE = {
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
-    "kbd", "label", "mark", "nobr", "q", "rb", "rt", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong",
-    "sub", "sup", "time", "tt", "u", "var", "wbr",
+BOXES = FILLED | {"button"}  # in the line, but apart from its words
+BREAKING = {
+    "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "col", "colgroup", "dd", "details",
+    "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4",
+    "h5", "h6", "header", "hgroup", "hr", "legend", "li", "listing", "main", "marquee", "menu", "nav", "ol", "optgroup",
+    "option", "p", "plaintext", "pre", "search", "section", "summary", "table", "tbody", "td", "textarea", "tfoot",
+    "th", "thead", "tr", "ul", "xmp",
 }  # fmt: skip
 AROUND = {"nav", "footer", "aside", "menu", "navigation", "contentinfo", "complementary", "banner", "search"}
 MAIN = {"main", "article"}  # these and the above are elements and roles
@@ -38,11 +41,35 @@ WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|\w+")  # a letter 
 LEAST_WORDS = 10  # of a block that is prose by itself
 LEAST_STOPS = 0.25  # of its words that are stop words
 MOST_LINKED = 1 / 3  # of its characters that are in links
-LEAST_KNOWN = 0.1  # of a page's words that are stop words, if its language has a list
+USUAL_STOPS = 1 / 3  # of the words of most of a page's longer blocks that are stop words, if its language has a list
 
 DECLARED = re.compile(rb"""<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
 DECLARED_WITHIN = 4096  # bytes from the start
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+# The names of encodings that browsers know and Python does not.
+LABELS = {
+    label: name
+    for name, labels in {
+        "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8",
+        "iso8859-6": "iso-8859-6-e iso-8859-6-i csiso88596e csiso88596i",
+        "iso8859-7": "sun_eu_greek",
+        "iso8859-8": "iso-8859-8-e iso-8859-8-i csiso88598e csiso88598i logical visual",
+        "iso8859-15": "csisolatin9",
+        "koi8-r": "koi koi8",
+        "koi8-u": "koi8-ru",
+        "mac-roman": "mac csmacintosh x-mac-roman",
+        "mac-cyrillic": "x-mac-cyrillic x-mac-ukrainian",
+        "cp874": "windows-874 dos-874",
+        "cp932": "windows-31j x-sjis",
+        "cp949": "windows-949 cseuckr csksc56011987 iso-ir-149 ks_c_5601-1989 ksc_5601",
+        "gbk": "x-gbk csgb2312 gb_2312 gb_2312-80",
+        "big5": "cn-big5 x-x-big5",
+        "euc_jp": "x-euc-jp cseucpkdfmtjapanese",
+    }.items()
+    for label in labels.split()
+}
+LABELS |= {f"x-cp125{digit}": f"cp125{digit}" for digit in range(9)}
+LABELS |= {f"iso8859{number}": f"iso8859-{number}" for number in range(1, 16) if number != 12}
 # The encodings of pages by Python's names, and what browsers take some of them for.
 USED = re.compile(
     r"utf-8|cp866|cp874|cp932|cp949|cp125\d|iso8859-\d+|koi8-[ru]|mac-\w+|gb18030|euc_jp|iso2022_jp|big5hkscs"
@@ -97,11 +124,12 @@ def article_text(page: bytes | str) -> str:
     nothing in navigation, footers and asides is. The article is the stretch of blocks with the greatest sum of words,
     those of prose and headlines counted up and the others down; of the stretch it has these, and shorter blocks that
     are otherwise like prose. If half of that is in `main` or `article` elements, what is outside of them is none.
-    The stop words are those of the language that has the most of them in the page.
+    The stop words are those of the language that has the most of them in the page, if it seems to be in that one.
     """
     blocks = list(_blocks(page))
     words = [WORD.findall(block.text.lower()) for block in blocks]
-    stops = _stop_words(Counter(word for some in words for word in some))
+    longer = [some for block, some in zip(blocks, words, strict=True) if _weight(block, some, None) >= LEAST_WORDS]
+    stops = _stop_words(longer)
     weights = [_weight(block, some, stops) for block, some in zip(blocks, words, strict=True)]
     prose = sum(weight for weight in weights if weight > 0)
     inside = sum(weight for block, weight in zip(blocks, weights, strict=True) if weight > 0 and block.place.main)
@@ -124,7 +152,8 @@ def decode_page(page: bytes) -> str:
     start = re.sub(rb"<!--.*?-->", b"", page[:DECLARED_WITHIN], flags=re.S)
     if told := DECLARED.search(start):
         with suppress(LookupError):  # there is no such encoding
-            name = codecs.lookup(told[1].decode()).name
+            label = told[1].decode().lower()
+            name = codecs.lookup(LABELS.get(label, label)).name
             if name in TAKEN_FOR or USED.fullmatch(name):
                 return page.decode(TAKEN_FOR.get(name, name), "replace")
     try:
@@ -160,7 +189,10 @@ def _blocks(page: bytes | str) -> Iterator[Block]:
 
 
 def _pieces(body: "LexborNode") -> Iterator[tuple[str, Place] | None]:
-    """The visible texts and where they stand, and None at breaks; not recursive, for pages nest deeply."""
+    """The visible texts and where they stand, and None at breaks; not recursive, for pages nest deeply.
+
+    Elements that browsers do not know are shown in the line, and do not break it.
+    """
     marked = {node.mem_id: node.attributes for node in body.css("[hidden], [style], [role], dialog")}
     inside = [(body.iter(include_text=True), "body", Place())]  # the elements that are open
     while inside:
@@ -175,10 +207,12 @@ def _pieces(body: "LexborNode") -> Iterator[tuple[str, Place] | None]:
             if tag in TELLING or marks:
                 place = place.within({tag, marks.get("role")})
             inside.append((node.iter(include_text=True), tag, place))
-        else:
+        elif tag not in FILLED:
             continue
-        if tag not in INLINE:
+        if tag in BREAKING:
             yield None
+        elif tag in BOXES:
+            yield " ", place
 
 
 def _is_hidden(tag: str, marks: Mapping[str, str | None]) -> bool:
@@ -193,19 +227,29 @@ def _collapse(texts: Iterable[str]) -> str:
     return " ".join((text if text.isascii() else text.translate(NO_WIDTH)).split())
 
 
-def _stop_words(counts: Counter[str]) -> frozenset[str] | None:
-    """The stop list with the most hits among a page's words; None if no list fits."""
-    hits, code = max((sum(counts[word] for word in words if word in counts), code) for code, words in LANGUAGES.items())
-    return LANGUAGES[code] if hits >= LEAST_KNOWN * counts.total() else None
+def _stop_words(blocks: Sequence[Sequence[str]]) -> frozenset[str] | None:
+    """The stop list with the most hits in what may be prose; None if most of that has fewer than prose usually has.
+
+    Languages without a list share words with others, such as Danish with Swedish: theirs would be no prose by those.
+    """
+    counts = Counter(word for words in blocks for word in words)
+    _, code = max((sum(counts[word] for word in words if word in counts), code) for code, words in LANGUAGES.items())
+    usual = sum(len(words) for words in blocks if _share(words, LANGUAGES[code]) >= USUAL_STOPS)
+    return LANGUAGES[code] if 2 * usual >= counts.total() else None
+
+
+def _share(words: Sequence[str], stops: frozenset[str]) -> float:
+    """How many of the words are stop words."""
+    return sum(word in stops for word in words) / max(1, len(words))
 
 
 def _weight(block: Block, words: Sequence[str], stops: frozenset[str] | None) -> int:
     """How much a block speaks for an article: its words if it is prose, none if it may be, minus them if it is not."""
-    if block.place.around or block.linked > MOST_LINKED:
+    if block.place.around:
         return -len(words)
     if block.place.headline:
         return len(words)
-    if stops is not None and sum(word in stops for word in words) < LEAST_STOPS * len(words):
+    if block.linked > MOST_LINKED or (stops is not None and _share(words, stops) < LEAST_STOPS):
         return -len(words)
     return len(words) if len(words) >= LEAST_WORDS else 0
 

@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import FORMATS, READERS, Block, Part, find_parts, schema_of
+from lookalike.formats import FORMATS, PAGE_SUFFIXES, READERS, Block, Part, find_parts, format_of, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 from lookalike.news import article_text, decode_page, need_selectolax, visible_text
 
 BATCH_BYTES = 4 << 20
 TEXT_NAMES = ("text", "content", "body", "document")
+HTML_HINT = "html=True (--html) reads pages in any encoding"
 MARKUP = 10  # bytes of a page for one of its text, about
 
 
@@ -76,11 +77,14 @@ class Source:
                 ids = pa.array(numbers) if identity is None else table[identity]
                 yield pa.table({"id": ids, "text": self._texts(table[text])})
 
-    def tables(self) -> Iterator[pa.Table]:
-        """The same documents in the same order with all their columns; first an empty table that shows them."""
-        schema = self._whole_schema()
+    def tables(self, strings: bool = False) -> Iterator[pa.Table]:
+        """The same documents in the same order with all their columns; first an empty table that shows them.
+
+        With `strings` web pages are decoded where they are bytes, too.
+        """
+        schema = self._whole_schema(strings)
         yield schema.empty_table()
-        for part, table, numbers, _ in self._documents(whole=True):
+        for part, table, numbers, _ in self._documents(whole=True, strings=strings):
             if part.format == "text":
                 table = table.add_column(0, "id", pa.array(numbers))
             if len(table):
@@ -94,6 +98,11 @@ class Source:
     def is_jsonl(self) -> bool:
         """Whether all inputs are lines of JSON, so that `lines` can be asked for."""
         return all(part.format == "jsonl" for part in self.parts)
+
+    def text_columns(self) -> list[str]:
+        """The names of the columns of the text in the inputs that are tables."""
+        tables = (part for part in self.parts if part.format not in ("text", "files"))
+        return list(dict.fromkeys(self._columns(part)[0] for part in tables))
 
     def byte_size(self) -> int:
         """About how many bytes the inputs have, decompressed."""
@@ -117,7 +126,7 @@ class Source:
         shown = article_text if self.article else visible_text
         return pa.array([shown(page) for page in column.to_pylist()], pa.large_string())
 
-    def _documents(self, whole: bool) -> Iterator[Good]:
+    def _documents(self, whole: bool, strings: bool = True) -> Iterator[Good]:
         """The rows of all parts without the bad ones."""
         self.documents = self.skipped = 0
         first = 0  # number of the block's first row
@@ -125,7 +134,7 @@ class Source:
             start = first
             for block in self._blocks(part, whole):
                 text, identity = self._columns(part)
-                table = self._decode(part, plain(block.table), whole)
+                table = self._decode(part, plain(block.table), strings)
                 rows = np.delete(np.arange(len(table) + len(block.faults)), sorted(block.faults))
                 found = find_faults(table, text, identity, self.html)
                 faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
@@ -137,10 +146,12 @@ class Source:
                 yield Good(part, table.take(good) if found else table, first + rows[good], lines)
                 first += len(table) + len(block.faults)
 
-    def _decode(self, part: Part, table: pa.Table, whole: bool) -> pa.Table:
-        """The table with its web pages as strings; of whole rows a column of bytes is left as it is."""
+    def _decode(self, part: Part, table: pa.Table, strings: bool) -> pa.Table:
+        """The table with its web pages as strings; without `strings` a column of bytes is left as it is."""
+        if not self.html or part.format == "files":  # which are decoded where they are read
+            return table
         text, _ = self._columns(part)
-        if not self.html or (whole and is_binary(plain_type(self._schema(part).field(text).type))):
+        if not strings and is_binary(plain_type(self._schema(part).field(text).type)):
             return table
         return table.set_column(table.schema.get_field_index(text), text, decode_pages(table[text]))
 
@@ -158,7 +169,9 @@ class Source:
     def _bad_row(self, part: Part, row: int, why: str) -> None:
         if self.on_error == "fail":
             where = part.paths[row] if part.format == "files" and part.paths else f"{part.name}, row {row + 1}"
-            raise DataError(f"{where}: {why}; {SKIP_HINT}.")
+            path = part.paths[row if part.format == "files" else 0] if part.paths else Path()
+            is_page = not self.html and format_of(path, PAGE_SUFFIXES)
+            raise DataError(f"{where}: {why}; {HTML_HINT if is_page else SKIP_HINT}.")
         self.skipped += 1
 
     def _schema(self, part: Part, whole: bool = False) -> pa.Schema:
@@ -179,11 +192,16 @@ class Source:
             self._schemas[key] = schema
         return self._schemas[key]
 
-    def _whole_schema(self) -> pa.Schema:
+    def _whole_schema(self, strings: bool) -> pa.Schema:
         """The columns of all parts."""
+        schemas = []
         for part in self.parts:
-            self._columns(part)
-        schemas = [plain_schema(self._schema(part, whole=True)) for part in self.parts]
+            text, _ = self._columns(part)
+            schema = plain_schema(self._schema(part, whole=True))
+            at = schema.get_field_index(text)
+            if strings and self.html and is_binary(schema.field(at).type):
+                schema = schema.set(at, schema.field(at).with_type(pa.large_string()))
+            schemas.append(schema)
         if all(schema.equals(schemas[0]) for schema in schemas):
             return schemas[0]
         try:
@@ -219,7 +237,8 @@ class Source:
             likely = [n for n in usual if n in schema.names] or [f.name for f in schema if is_text(f.type)]
             if not likely or (len(likely) > 1 and likely[0] not in usual):
                 have = ", ".join(schema.names) or "none"
-                raise DataError(f"{part.name}: which column is the text? Name it with --text; it has {have}.")
+                pages = " (--html reads the pages in html)" if "html" in schema.names else ""
+                raise DataError(f"{part.name}: which column is the text? Name it with --text{pages}; it has {have}.")
             name = likely[0]
         _one_column(part, schema, name, "text")
         if part.format != "jsonl" and not is_text(schema.field(name).type):

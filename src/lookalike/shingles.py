@@ -25,6 +25,10 @@ Rows = tuple[np.ndarray, np.ndarray]  # (indptr, elements)
 UNITS = ("char", "word", "stop")
 SPACES = ("collapse", "keep", "remove")
 FORMS = ("nfc", "nfkc", "none")
+STOP_OPTIONS = {  # on the command line
+    "stop_words": "--stop-words", "distance": "--spot-distance", "skip_stops": "--skip-stops",
+    "antecedents": "--antecedents",
+}  # fmt: skip
 DEFAULT_K = {"char": 9, "word": 5, "stop": 3}
 
 
@@ -78,15 +82,17 @@ class Shingles:
             raise UsageError(f"bits must be 64 or 32; got {self.bits!r}.")
         object.__setattr__(self, "distance", whole("distance", self.distance, most=1 << 31))
         if isinstance(self.stop_words, str):
-            codes = parse_codes(self.stop_words)
-            object.__setattr__(self, "stop_words", None if codes == "en" else codes)
+            object.__setattr__(self, "stop_words", parse_codes(self.stop_words))
         elif self.stop_words is not None:
             object.__setattr__(self, "stop_words", word_list("stop_words", self.stop_words))
         if self.antecedents is not None:
             object.__setattr__(self, "antecedents", word_list("antecedents", self.antecedents))
-        for name in ("stop_words", "distance", "skip_stops", "antecedents"):
+        for name, option in STOP_OPTIONS.items():
             if self.unit != "stop" and getattr(self, name) != DEFAULTS[name]:
-                raise UsageError(f"{name} is for stop-word shingles, such as stop:3; got {self.unit}:{self.k}.")
+                rule = f"{name} ({option}) is for stop-word shingles, such as stop:3"
+                raise UsageError(f"{rule}; got {self.unit}:{self.k}.")
+        if self.stop_words == "en":
+            object.__setattr__(self, "stop_words", None)
 
     @classmethod
     def parse(cls, spec: str, **options: Any) -> "Shingles":
@@ -94,7 +100,7 @@ class Shingles:
         unit, _, k = str(spec).partition(":")
         choice("shingle unit", unit, UNITS)
         if k and not k.isdecimal():
-            raise UsageError(f"shingle must look like word:5 or char:9; got {spec!r}.")
+            raise UsageError(f"shingle must look like char:9, word:5 or stop:3; got {spec!r}.")
         return cls(k=int(k) if k else DEFAULT_K[unit], unit=unit, **options)
 
     def __str__(self) -> str:
@@ -216,6 +222,8 @@ def word_list(name: str, words: Iterable[str]) -> frozenset[str]:
     listed = [] if isinstance(words, str) else list(words)
     if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
         raise UsageError(f"{name} must be a collection of words; got {words!r}.")
+    if not any(map(split_words, listed)):
+        raise UsageError(f"{name} must have a word at least; got {', '.join(listed)!r}.")
     return frozenset(word.lower() for word in listed)
 
 

@@ -20,6 +20,7 @@ from lookalike.errors import DataError, UsageError
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv")
 GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # of a Parquet row group or Arrow batch: rows, and about how many bytes
+BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
 STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
@@ -52,8 +53,11 @@ def writing(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> 
         writer = Path(path).suffix if path != "-" else ".jsonl"
         try:
             _WRITERS[writer](regroup(tables), file, settings)
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: cannot be written: {BYTES_HINT}") from error
         except (pa.ArrowException, UnicodeError) as error:  # a column that such a file cannot hold
-            raise DataError(f"{path}: cannot be written: {' '.join(str(error).split())}") from error
+            reason = " ".join(str(error).split())
+            raise DataError(f"{path}: cannot be written: {BYTES_HINT if 'UTF8' in reason else reason}") from error
         yield
 
 
@@ -178,7 +182,7 @@ def _finite(table: pa.Table) -> pa.Table:
 
 
 def _as_string(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _chain(first: Any, rest: Iterable[Any]) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli.app import app
-from lookalike.cli.options import OnError, Out, Quiet, Seed, Threads, examples
+from lookalike.cli.options import Inputs, MaxPairs, Method, OnError, Out, Quiet, Recall, Seed, Threads, examples
 
 RECORD_EXAMPLES = (
     "lookalike resolve a.csv b.csv --field name --field address:street --field phone:telephone -o matches.csv",
@@ -66,6 +66,11 @@ Enrolled = Annotated[str, typer.Argument(metavar="DATABASE", help="The .parquet 
 PrintFiles = Annotated[
     list[str], typer.Argument(metavar="PRINTS", help="Templates (.iso, .fmr, .xyt), tables, folders or globs.")
 ]
+PrintsOrDatabase = Annotated[
+    list[str], typer.Argument(metavar="PRINTS", help="A database, or templates, tables, folders or globs.")
+]
+PrintId = Annotated[str | None, typer.Option("--id", help="The column of a table that tells whose minutia it is.")]
+OnBadFile = Annotated[str, typer.Option(help="What to do with files that cannot be read: fail, or skip them.")]
 PrintFormat = Annotated[str | None, typer.Option("--format", help="iso, xyt, csv, tsv, jsonl, parquet or arrow.")]
 Resolution = Annotated[float, typer.Option(help="Pixels to the inch of .xyt files and tables, which do not tell.")]
 LeastOfPrints = Annotated[float, typer.Option("--threshold", "-t", help="The least similarity of a match.")]
@@ -78,9 +83,10 @@ NewSeed = Annotated[int | None, typer.Option("--seed", help="Of a new database: 
 def enroll(
     database: Enrolled,
     inputs: PrintFiles,
+    id: PrintId = None,
     format: PrintFormat = None,
     dpi: Resolution = 500.0,
-    on_error: OnError = "fail",
+    on_error: OnBadFile = "fail",
     seed: NewSeed = None,
     threads: Threads = None,
     quiet: Quiet = False,
@@ -105,9 +111,10 @@ def identify(
     top: Annotated[int | None, typer.Option(metavar="K", help="The K most similar of each.")] = None,
     method: MethodOfPrints = "corners",
     groups: GroupsOfSquares = 1,
+    id: PrintId = None,
     format: PrintFormat = None,
     dpi: Resolution = 500.0,
-    on_error: OnError = "fail",
+    on_error: OnBadFile = "fail",
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -125,14 +132,15 @@ def identify(
     ),
 )
 def same_finger(
-    inputs: PrintFiles,
+    inputs: PrintsOrDatabase,
     out: Out = "-",
     threshold: LeastOfPrints = 0.35,
     method: MethodOfPrints = "corners",
     groups: GroupsOfSquares = 1,
+    id: PrintId = None,
     format: PrintFormat = None,
     dpi: Resolution = 500.0,
-    on_error: OnError = "fail",
+    on_error: OnBadFile = "fail",
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> None:
@@ -140,3 +148,57 @@ def same_finger(
     from lookalike.cli import fingerprints
 
     fingerprints.pairs(inputs, dict(locals()))
+
+
+BASKET_EXAMPLES = (
+    "lookalike baskets ratings.csv --threshold 0.3 -o similar-customers.csv",
+    "lookalike baskets ratings.csv --by item --ratings high --names titles.csv -o similar-items.csv",
+    "lookalike baskets ratings.parquet --ratings stars --union sum --threshold 0.2 --audit 500 -o pairs.parquet",
+    "lookalike baskets orders.jsonl --user customer --item sku --groups 0.4 --groups-out groups.csv -o pairs.csv",
+    "lookalike baskets ratings.csv --recommend ann --names titles.csv",
+)
+
+
+@app.command(epilog=examples(*BASKET_EXAMPLES))
+def baskets(
+    inputs: Inputs,
+    by: Annotated[str, typer.Option(help="Compare by what: user or item.")] = "user",
+    ratings: Annotated[
+        str | None,
+        typer.Option(help="What counts: all that is rated, what is rated high, liked-hated, or stars (bags)."),
+    ] = None,
+    liked: Annotated[float | None, typer.Option(help="The least rating of what is liked; by default told.")] = None,
+    union: Annotated[str, typer.Option(help="Of two bags of stars: max, or sum as in the textbook.")] = "max",
+    threshold: Annotated[str, typer.Option("--threshold", "-t", help="Least similarity, in (0, 1].")] = "0.2",
+    recall: Recall = 0.99,
+    out: Out = "-",
+    groups: Annotated[
+        str | None, typer.Option(metavar="T", help="Group items at least T similar; compare users by groups.")
+    ] = None,
+    groups_out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the groups of items.")] = None,
+    recommend: Annotated[str | None, typer.Option(metavar="USER", help="What users similar to USER liked.")] = None,
+    recommend_all: Annotated[bool, typer.Option("--recommend-all", help="The same for all users.")] = False,
+    top: Annotated[int, typer.Option(metavar="K", help="How many items to recommend.")] = 10,
+    neighbours: Annotated[int, typer.Option(metavar="N", help="How many similar users to ask.")] = 200,
+    half_life: Annotated[
+        float, typer.Option(metavar="N", help="A rating with N later ones counts half; 0: all count the same.")
+    ] = 4,
+    names: Annotated[str | None, typer.Option(metavar="FILE", help="A table of item ids and their names.")] = None,
+    user: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of the user.")] = None,
+    item: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of the item.")] = None,
+    rating: Annotated[str | None, typer.Option(metavar="COLUMN", help="That of the rating; - for none.")] = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="That of the time; - for none.")] = None,
+    separator: Annotated[str | None, typer.Option(help="What stands between the cells of CSV, if not a comma.")] = None,
+    format: Annotated[str | None, typer.Option(help="parquet, arrow, jsonl, csv or tsv.")] = None,
+    on_error: OnError = "fail",
+    method: Method = "auto",
+    audit: Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N users or items.")] = 0,
+    seed: Seed = 1,
+    max_pairs: MaxPairs = 100_000_000,
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find similar customers or similar products from what was bought or rated, and recommend."""
+    from lookalike.cli.baskets import show_baskets
+
+    show_baskets(inputs, dict(locals()))

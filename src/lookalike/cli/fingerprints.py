@@ -6,8 +6,8 @@ from typing import Any
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, time_line
 from lookalike.errors import DataError
-from lookalike.fingerprints.database import Database, check_place, is_database
-from lookalike.fingerprints.print_files import read_prints
+from lookalike.fingerprints.database import Database, alone, check_place
+from lookalike.fingerprints.print_files import is_enrolled, read_prints
 from lookalike.fingerprints.prints import Prints
 from lookalike.results import Pairs
 from lookalike.wording import counted
@@ -18,18 +18,23 @@ def enroll(database: str, inputs: list[str], given: dict[str, Any]) -> None:
     """Add the prints of the inputs to the database, which is made if there is none."""
     run = TerminalRun(given["threads"], given["quiet"])
     check_place(database)
-    if Path(database).exists():
-        old = Database.open(database)
-        if given["seed"] is not None and given["seed"] != old.seed:
-            raise DataError(f"{database}: was made with seed {old.seed}; got {given['seed']}.")
-    else:
-        old = Database(Prints.of([]), 1 if given["seed"] is None else given["seed"])
     prints = _read(inputs, given, run)
-    new = old.enroll(prints)
-    with run.stage("write"):
-        new.save(database)
+    with alone(database):
+        new = _opened(database, given["seed"]).enroll(prints)
+        with run.stage("write"):
+            new.save(database)
     run.say(f"enrolled: {_counts(prints)}")
     run.say(f"{database}: {counted(len(new.prints), 'print')} in all")
+
+
+def _opened(database: str, seed: int | None) -> Database:
+    """The database, or a new one if there is none."""
+    if not Path(database).exists():
+        return Database(Prints.of([]), 1 if seed is None else seed)
+    old = Database.open(database)
+    if seed is not None and seed != old.seed:
+        raise DataError(f"{database}: was made with seed {old.seed}; leave --seed out, or enroll in a new one.")
+    return old
 
 
 def identify(database: str, inputs: list[str], given: dict[str, Any]) -> None:
@@ -49,7 +54,7 @@ def pairs(inputs: list[str], given: dict[str, Any]) -> None:
     """Write which of the enrolled prints, or of those of the inputs, are of one finger."""
     run = TerminalRun(given["threads"], given["quiet"])
     check_output(given["out"])
-    if len(inputs) == 1 and is_database(inputs[0]):
+    if len(inputs) == 1 and is_enrolled(Path(inputs[0])):
         enrolled = Database.open(inputs[0])
     else:
         enrolled = Database(Prints.of([])).enroll(_read(inputs, given, run))
@@ -60,7 +65,7 @@ def pairs(inputs: list[str], given: dict[str, Any]) -> None:
 
 
 def _read(inputs: list[str], given: dict[str, Any], run: TerminalRun) -> Prints:
-    options = {name: given[name] for name in ("format", "dpi", "on_error")}
+    options = {name: given[name] for name in ("id", "format", "dpi", "on_error")}
     return read_prints(inputs, run=run, **options)
 
 
@@ -76,5 +81,7 @@ def _finish(found: Pairs, given: dict[str, Any], line: str, run: TerminalRun) ->
 
 
 def _counts(prints: Prints) -> str:
-    skipped = f" ({prints.skipped:,} skipped)" if prints.skipped else ""
-    return f"{counted(len(prints), 'print')}, {counted(len(prints.minutiae), 'minutia', 'e')}{skipped}"
+    notes = {"files skipped": prints.skipped, "without minutiae, which match nothing": int((prints.sizes == 0).sum())}
+    shown = ", ".join(f"{count:,} {what}" for what, count in notes.items() if count)
+    counts = f"{counted(len(prints), 'print')}, {counted(len(prints.minutiae), 'minutia', 'e')}"
+    return f"{counts} ({shown})" if shown else counts

@@ -21,9 +21,10 @@ from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Tick
 from lookalike.set_files import SetSource
-from lookalike.shingles import Shingles
+from lookalike.shingles import Shingles, split_words
 from lookalike.spaces import MEASURES_OF_VECTORS
 from lookalike.vector_files import VectorSource
+from lookalike.wording import counted
 from lookalike.write import check_output, write_lines, write_tables, writing
 
 
@@ -44,6 +45,7 @@ class Job:
             distance = given["spot_distance"]
             self.options["shingles"] = Shingles.parse(given["shingle"], **text, **lists, distance=distance)
         self.skipped = 0  # rows of sets; documents are counted by their source
+        self.sources: list[Source] = []  # of documents
         if not is_compiled():
             self.run.say("first run: compiling, which takes some seconds and is done once")
 
@@ -53,6 +55,11 @@ class Job:
         source = Source(inputs, **{name: self.given[name] for name in names})
         if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
             self.run.say("note: the pages are compared with their markup; --html compares the text in them")
+        for part in source.parts:
+            if part.passed_over:
+                others = counted(part.passed_over, "file")
+                self.run.say(f"note: {part.name} has {others} not named {', '.join(PAGE_SUFFIXES)}, passed over")
+        self.sources.append(source)
         return source
 
     def sets(self, inputs: list[str]) -> Sets:
@@ -110,7 +117,8 @@ class Job:
             if source.is_jsonl() and (self.out == "-" or self.out.endswith(".jsonl")):
                 write_lines(_kept_lines(source, result, tick), self.out)  # as they stood
             else:
-                write_tables(_kept_rows(source, result, tick), self.out, self._settings(result))
+                strings = not self.out.endswith((".parquet", ".arrow"))
+                write_tables(_kept_rows(source, result, tick, strings), self.out, self._settings(result))
         self._report(result)
 
     def _settings(self, result: Pairs | Clusters | Dedup) -> dict[str, str]:
@@ -123,6 +131,18 @@ class Job:
         item = next((kind for option, kind in kinds.items() if option in self.given), "document")
         for line in summary(result, item, self.skipped):
             self.run.say(line)
+        if self.sources and 2 * result.stats["empty"] > result.stats["items"]:
+            self.run.say(f"note: most documents {self._why_empty()}")
+
+    def _why_empty(self) -> str:
+        """What most documents are without, and where they were looked for."""
+        columns = list(dict.fromkeys(name for source in self.sources for name in source.text_columns()))
+        where = f" in the column {', '.join(columns)}" if columns else ""
+        if self.given["article"]:
+            return f"have no article{where}; --html without --article compares all that a reader sees"
+        if self.options["shingles"].unit == "stop":
+            return f"have no shingle{where}, which begins with a stop word; --stop-words names the language"
+        return f"have no text{where}"
 
 
 def _stop_words(given: str | None) -> str | list[str] | None:
@@ -134,20 +154,27 @@ def _antecedents(given: str | None) -> list[str] | None:
     """Words with commas between them, or those of a file."""
     if given is None:
         return None
-    return _read_words(Path(given)) if isfile(given) else [word.strip() for word in given.split(",")]
+    if isfile(given):
+        return _read_words(Path(given))
+    if "." in given or "/" in given:
+        raise DataError(f"{given}: no such file; --antecedents takes a file of words, or words such as the,a,is.")
+    return [word.strip() for word in given.split(",")]
 
 
 def _read_words(path: Path) -> list[str]:
     """The words of a file, one a line."""
     try:
-        return [word for line in path.read_text("utf-8-sig").splitlines() if (word := line.strip())]
+        words = [word for line in path.read_text("utf-8-sig").splitlines() if (word := line.strip())]
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not valid UTF-8 (byte {error.start}).") from error
+    if not any(map(split_words, words)):
+        raise DataError(f"{path}: has no words; it must have one a line.")
+    return words
 
 
-def _kept_rows(source: Source, result: Dedup, tick: Tick) -> Iterator[pa.Table]:
+def _kept_rows(source: Source, result: Dedup, tick: Tick, strings: bool) -> Iterator[pa.Table]:
     keep, start = result.keep, 0
-    for table in source.tables():
+    for table in source.tables(strings):
         yield table.filter(pa.array(keep[start : start + len(table)]))
         start += len(table)
         tick(len(table))

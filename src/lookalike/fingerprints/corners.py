@@ -9,7 +9,7 @@ may be of one finger.
 
 import numpy as np
 
-from lookalike.errors import LARGEST_SEED, whole
+from lookalike.errors import LARGEST_SEED, DataError, whole
 from lookalike.families.draws import uniforms
 from lookalike.fingerprints.prints import Prints
 from lookalike.kernels.minutiae import LOW, consensus, corner_codes, corners, meetings
@@ -20,7 +20,8 @@ NEIGHBOURS = 6  # of a minutia that corners are made with: the nearest
 NEAREST, FARTHEST = 12.0, 120.0  # pixels that these may be away
 WIDTH, PARTS = 16.0, 14  # pixels of a piece of a distance, and pieces of a turn
 BLOCK = 2048  # prints that corners are made of at a time
-SLACK, REACH = 0.04, 25.0  # by which two that agree may differ, in turns and pixels
+TURNED, SHIFTED = 0.04, 25.0  # turns and pixels by which two that agree may differ
+MOST = 1 << 32  # corners of a database
 
 
 class CornerTables:
@@ -34,6 +35,8 @@ class CornerTables:
         blocks = list(run.map(self._block, slices(len(prints), BLOCK)))
         self.sizes = np.concatenate([np.zeros(0, np.int64), *(sizes for sizes, _, _ in blocks)])  # of the prints
         self.minutiae = np.concatenate([np.zeros(0, np.int32), *(minutiae for _, minutiae, _ in blocks)])
+        if len(self.minutiae) >= MOST:
+            raise DataError(f"prints must have fewer than {MOST:,} corners in all; they have {len(self.minutiae):,}.")
         codes = ([codes[table] for _, _, codes in blocks] for table in range(len(self.offsets)))
         self.keys = np.stack(list(run.map(_sorted, codes)))
 
@@ -45,11 +48,12 @@ class CornerTables:
         codes = corner_codes(features, self.offsets, WIDTH, PARTS)
         return np.diff(bounds), (minutiae + first).astype(np.int32), codes
 
-    def vote(self, asking: Prints, least: float) -> tuple[np.ndarray, np.ndarray]:
+    def vote(self, asking: Prints, least: float, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """How many corners of each print agree with those of the one that asks, and how it then lies on that print.
 
         Votes count only if they are at least a share `least` of the geometric mean of the numbers of corners of the two
-        prints, a table. A place is a turn, and the x and y where the centre of the asking print comes to lie.
+        prints, a table, and of the prints `among` alone, if these are given. A place is a turn, and the x and y where
+        the centre of the asking print comes to lie.
         """
         _, features, minutiae = corners(asking.points, asking.starts, NEIGHBOURS, NEAREST, FARTHEST)
         either = np.concatenate([features, features[:, [3, 4, 5, 0, 1, 2]]])  # whichever neighbour comes first
@@ -60,7 +64,11 @@ class CornerTables:
         who = np.tile(minutiae, 2)[(asked & LOW).astype(np.int64)]
         found = meetings(self.keys, first, last, who, self.owners, self.minutiae, len(self.starts) - 1)
         needed = np.maximum(1, np.ceil(least * len(self.offsets) * np.sqrt(self.sizes * len(features))))
-        votes, places = consensus(self.points, asking.points, *found, needed, SLACK, REACH)
+        if among is not None:
+            others = np.ones(len(needed), np.bool_)
+            others[among] = False
+            needed[others] = np.inf
+        votes, places = consensus(self.points, asking.points, *found, needed, TURNED, SHIFTED)
         return np.where(votes >= needed, votes, 0), places
 
 

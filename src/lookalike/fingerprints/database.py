@@ -1,18 +1,21 @@
 """Enrolled prints: whom a print is of, and which two are of one finger. Every match is compared minutia by minutia."""
 
-from collections.abc import Callable
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, fraction, whole
 from lookalike.fingerprints.corners import CornerTables
 from lookalike.fingerprints.grids import grid_sets
-from lookalike.fingerprints.prints import COLUMNS, Prints
+from lookalike.fingerprints.prints import COLUMNS, FORMAT, MARK, Prints
 from lookalike.fingerprints.squares import SquareIndex
 from lookalike.kernels.minutiae import lay_upon, lay_upon_each
 from lookalike.nearest import first_k
@@ -20,7 +23,6 @@ from lookalike.results import Pairs
 from lookalike.run import Run
 from lookalike.write import check_output, write_tables
 
-FORMAT, MARK = "1", b"lookalike.prints"  # of the file, and where it says so
 METHODS = ("corners", "grid", "all")
 THRESHOLD = 0.35  # the least similarity of a match
 LEAST = 0.006  # votes, as a share of the corners, for a print to be compared
@@ -56,14 +58,15 @@ def check_place(path: str | Path) -> None:
     check_output(str(path))
 
 
-def is_database(path: str | Path) -> bool:
-    """Whether a file is one of enrolled prints, or is none that can be read: then it is to be told why."""
-    import pyarrow.parquet as pq
-
+@contextmanager
+def alone(path: str | Path) -> Iterator[None]:
+    """No other process enrolls prints in this folder meanwhile: what two add at a time would else be lost for one."""
+    folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
     try:
-        return Path(path).suffix == ".parquet" and MARK in (pq.read_schema(path).metadata or {})
-    except (pa.ArrowException, OSError):
-        return True
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def compare(one: Any, other: Any, *, seed: int = 1) -> Comparison:
@@ -124,11 +127,12 @@ class Database:
 
     def enroll(self, prints: Prints) -> "Database":
         """A database with these prints, too; their ids must be new."""
-        ids = pa.concat_arrays([self.prints.ids, prints.ids])
-        repeated = pc.value_counts(ids)
-        twice = [row["values"] for row in repeated.to_pylist() if row["counts"] > 1]
-        if twice:
-            raise DataError(f"ids must be new and unique; {twice[0]!r} is there already.")
+        known: set[str] = set(self.prints.ids.to_pylist())
+        for name, count in Counter(prints.ids.to_pylist()).items():
+            if count > 1:
+                raise DataError(f"ids must be unique; {name!r} occurs {count} times among the prints to be enrolled.")
+            if name in known:
+                raise DataError(f"ids must be new; {name!r} is enrolled already.")
         return Database(Prints.concatenate([self.prints, prints]), self.seed)
 
     def identify(
@@ -161,25 +165,26 @@ class Database:
     def _look_up(
         self, queries: Prints, threshold: float, method: str, groups: int, run: Run | None, within: bool = False
     ) -> tuple[Found, dict[str, Any]]:
-        """All matches, and how many prints were compared; within the database, with those that come later."""
+        """All matches, and how many prints were compared; within the database the greater of both ways counts."""
         choice("method", method, METHODS)
         least = fraction("threshold", threshold)
         run = run or Run()
         with run.stage("hash"):
-            compared = self._comparer(queries, method, groups, run)
-        found: list[Found] = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
-        looked_at = 0
+            compared = self._comparer(queries, method, whole("groups", groups), run, within)
+        left, right, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         with run.stage("look up", len(queries)) as tick:
             for number, (rows, similarity) in enumerate(run.map(compared, range(len(queries)))):
-                first = np.searchsorted(rows, number, "right") if within else 0
-                looked_at += len(rows) - int(first)
-                match = first + np.flatnonzero(similarity[first:] >= least)
-                found.append((np.full(len(match), number), rows[match], similarity[match]))
+                left.append(np.full(len(rows), number))
+                right.append(rows)
+                values.append(similarity)
                 tick(1)
+        found = np.concatenate(left), np.concatenate(right), np.concatenate(values)
+        if within:
+            found = either_way(*found, len(queries))
         possible = len(queries) * (len(queries) - 1) // 2 if within else len(queries) * len(self.prints)
-        stats = {"queries": len(queries), "enrolled": len(self.prints), "compared": looked_at, "pairs": possible}
-        left, right, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return (left, right, values), stats
+        stats = {"queries": len(queries), "enrolled": len(self.prints), "compared": len(found[0]), "pairs": possible}
+        match = found[2] >= least
+        return (found[0][match], found[1][match], found[2][match]), stats
 
     def _tables(self, run: Run) -> CornerTables:
         """The corners of all prints."""
@@ -188,36 +193,38 @@ class Database:
         return self._made
 
     def _comparer(
-        self, queries: Prints, method: str, groups: int, run: Run
+        self, queries: Prints, method: str, groups: int, run: Run, within: bool
     ) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
         """What gives the prints that a query is compared with, ascending, and their similarities to it."""
+        tables = self._tables(run)
         every = np.arange(len(self.prints))
         if method == "grid":
             index = SquareIndex(grid_sets(self.prints), groups=groups, seed=self.seed)
             grids = grid_sets(queries)
-        else:
-            tables = self._tables(run)
 
         def compared(number: int) -> tuple[np.ndarray, np.ndarray]:
             asking = queries.take(np.array([number]))
-            if method == "corners":
-                return _laid_upon(tables, asking, LEAST)
-            rows = index.look_up(grids[number]) if method == "grid" else every
-            chosen = CornerTables(self.prints.take(rows), seed=self.seed) if method == "grid" else tables
-            some, values = _laid_upon(chosen, asking, 0.0)
-            similarity = np.zeros(len(rows))  # of those that no corner agrees with
-            similarity[some] = values
-            return rows, similarity
+            among = index.look_up(grids[number]) if method == "grid" else every
+            if within:
+                among = among[among != number]
+            votes, places = tables.vote(asking, LEAST if method == "corners" else 0.0, among)
+            rows = np.flatnonzero(votes)
+            looked_at = rows if method == "corners" else among
+            similarity = np.zeros(len(looked_at))  # of those that no corner agrees with
+            similarity[np.searchsorted(looked_at, rows)] = _similarity(
+                lay_upon_each(tables.points, tables.starts, rows, asking.points, places[rows], REACH, SLACK, ROUNDS)
+            )
+            return looked_at, similarity
 
         return compared
 
 
-def _laid_upon(tables: CornerTables, asking: Prints, least: float) -> tuple[np.ndarray, np.ndarray]:
-    """The prints with enough votes, ascending, and their similarities to the one that asks."""
-    votes, places = tables.vote(asking, least)
-    rows = np.flatnonzero(votes)
-    counts = lay_upon_each(tables.points, tables.starts, rows, asking.points, places[rows], REACH, SLACK, ROUNDS)
-    return rows, _similarity(counts)
+def either_way(left: np.ndarray, right: np.ndarray, values: np.ndarray, size: int) -> Found:
+    """Pairs with left before right, each once, with the greater of their values."""
+    numbers, which = np.unique(np.minimum(left, right) * size + np.maximum(left, right), return_inverse=True)
+    greatest = np.zeros(len(numbers))
+    np.maximum.at(greatest, which, values)
+    return *np.divmod(numbers, max(1, size)), greatest
 
 
 def _similarity(counts: np.ndarray) -> np.ndarray:

@@ -1,7 +1,9 @@
 """Prints from files: ISO 19794-2 templates, NIST's .xyt, and tables of x, y and angle."""
 
 import struct
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
-from lookalike.fingerprints.prints import Prints
+from lookalike.fingerprints.prints import MARK, Prints
 from lookalike.formats import CODECS, find_parts, format_of, open_path
 from lookalike.formats import SUFFIXES as TABLE_SUFFIXES
 from lookalike.read import as_text, is_text
@@ -24,32 +26,41 @@ FORMATS = ("iso", "xyt", "csv", "tsv", "jsonl", "parquet", "arrow")
 MAGIC = b"FMR\0"
 DPI = 500.0  # that all prints are brought to
 NAMES = {"id": ("id", "print", "finger"), "x": ("x",), "y": ("y",), "angle": ("angle", "theta", "direction")}
+NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+ASIDE = ("quality", "type", "kind", "reliability")  # columns that minutiae may also have
 
 Found = tuple[str, np.ndarray]  # an id, and minutiae
 
 
 def read_prints(
-    inputs: Any, *, format: str | None = None, dpi: float = DPI, on_error: str = "fail", run: Run | None = None
+    inputs: Any,
+    *,
+    id: str | None = None,
+    format: str | None = None,
+    dpi: float = DPI,
+    on_error: str = "fail",
+    run: Run | None = None,
 ) -> Prints:
-    """The prints of files, folders and globs; a print's id is its file's name without the suffix.
+    """The prints of files, folders and globs; a print's id is its file's name without the suffix, or its path.
 
     A template of several prints gives them the names "name", "name#2" and so on. In a table a minutia is a row, with
-    the columns x, y (downwards, as in a picture) and angle (degrees, counter-clockwise); where there is a column id,
-    print or finger, rows of one value are a print. `dpi` is the resolution of .xyt files and tables, which do not tell
-    it. A file that cannot be read is an error, or is left out and counted if `on_error` is "skip".
+    the columns x, y (downwards, as in a picture) and angle (degrees, counter-clockwise); where there is a column `id`,
+    by default one called id, print or finger, rows of one value are a print. `dpi` is the resolution of .xyt files and
+    tables, which do not tell it. Enrolled prints are read as they are. A file that cannot be read is an error, or is
+    left out and counted if `on_error` is "skip".
     """
     choice("on_error", on_error, ("fail", "skip"))
     if format is not None:
         choice("format", format, FORMATS)
     scale = DPI / positive("dpi", dpi)
-    files = list(_files(inputs, format))
+    files = _told_apart(list(_files(inputs, format)))
     found: list[Found] = []
     skipped = 0
     run = run or Run()
     with run.stage("read", len(files)) as tick:
         for path, name, kind in files:
             try:
-                found.extend(_prints_of(path, name, kind, scale, run.quietly()))
+                found.extend(_prints_of(path, name, kind, id, scale, run.quietly()))
             except (LookalikeError, OSError) as error:
                 if on_error == "fail":
                     why = str(error).rstrip(".").removesuffix(f"; {SKIP_HINT}").removeprefix(f"{path}: ")
@@ -58,6 +69,8 @@ def read_prints(
                     ) from error
                 skipped += 1
             tick(1)
+    if skipped == len(files):
+        raise DataError(f"nothing is left: none of the {skipped:,} files could be read.")
     prints = Prints.of([minutiae for _, minutiae in found], [name for name, _ in found])
     return Prints(prints.minutiae, prints.starts, prints.ids, skipped)
 
@@ -85,14 +98,35 @@ def _files(inputs: Any, format: str | None) -> Iterator[tuple[Path, str, str]]:
             yield path, name.as_posix(), kind
 
 
+def _told_apart(files: list[tuple[Path, str, str]]) -> list[tuple[Path, str, str]]:
+    """Files of the same name by their whole paths."""
+    names = Counter(name for _, name, _ in files)
+    return [(path, name if names[name] == 1 else path.as_posix(), kind) for path, name, kind in files]
+
+
 def _kind(path: Path) -> str | None:
-    with open_path(path) as stream:
-        return "iso" if stream.read(4) == MAGIC else format_of(path, SUFFIXES)
+    with suppress(OSError, EOFError), open_path(path) as stream:
+        if stream.read(4) == MAGIC:
+            return "iso"
+    return format_of(path, SUFFIXES)
 
 
-def _prints_of(path: Path, name: str, kind: str, scale: float, run: Run) -> Iterable[Found]:
+def is_enrolled(path: Path) -> bool:
+    """Whether a file is one of enrolled prints."""
+    import pyarrow.parquet as pq
+
+    with suppress(pa.ArrowException, OSError):
+        return path.suffix == ".parquet" and MARK in (pq.read_schema(path).metadata or {})
+    return False
+
+
+def _prints_of(path: Path, name: str, kind: str, id: str | None, scale: float, run: Run) -> Iterable[Found]:
     if kind not in ("iso", "xyt"):
-        return _table_prints(RecordSource(str(path), format=kind).read(run), name, scale)
+        table = RecordSource(str(path), format=kind).read(run)
+        if is_enrolled(path):
+            prints = Prints.of_arrow(table)
+            return [(str(one), prints[at]) for at, one in enumerate(prints.ids.to_pylist())]
+        return _table_prints(table, name, id, scale)
     with open_path(path) as stream:
         content = stream.read()
     if kind == "xyt":
@@ -150,15 +184,26 @@ def xyt_minutiae(text: str) -> np.ndarray:
     return minutiae
 
 
-def _table_prints(table: pa.Table, name: str, scale: float) -> list[Found]:
+def _table_prints(table: pa.Table, name: str, id: str | None, scale: float) -> list[Found]:
     columns = {column.strip().lower(): column for column in table.schema.names}
     chosen = {role: next((columns[n] for n in names if n in columns), None) for role, names in NAMES.items()}
+    if id is not None:
+        if id not in table.schema.names:
+            raise DataError(f"no column {id!r} of ids; it has {', '.join(table.schema.names)}")
+        chosen["id"] = id
     for role in ("x", "y", "angle"):
         if chosen[role] is None:
             raise DataError(f"no column {role!r} of minutiae; it has {', '.join(table.schema.names)}")
     minutiae = np.column_stack([_numbers(table, chosen[role]) for role in ("x", "y", "angle")])
     minutiae *= (scale, -scale, 1.0)
     if chosen["id"] is None:
+        others = [
+            column for column in columns if column not in {*ASIDE, *(c.strip().lower() for c in chosen.values() if c)}
+        ]
+        if others:
+            raise DataError(
+                f"column {columns[others[0]]!r}: does it tell whose minutia it is? Name that column with --id"
+            )
         return [(name, minutiae)]
     try:
         ids = table[chosen["id"]].cast(pa.string()).combine_chunks().dictionary_encode()
@@ -177,11 +222,12 @@ def _numbers(table: pa.Table, name: str | None) -> np.ndarray:
     column = table[name]
     if is_text(column.type):
         column = pc.utf8_trim_whitespace(as_text(column))
+        column = pc.if_else(pc.match_substring_regex(column, f"^{NUMBER}$"), column, None)
     try:
         numbers = np.asarray(column.cast(pa.float64()), np.float64)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(f"column {name!r} must hold numbers: {' '.join(str(error).split())}") from None
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
-        raise DataError(f"row {bad[0] + 1}: column {name!r} must hold numbers")
+        raise DataError(f"row {bad[0] + 1}: {name} must be a number; got {table[name][int(bad[0])].as_py()!r}")
     return numbers

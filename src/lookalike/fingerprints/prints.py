@@ -10,6 +10,7 @@ import pyarrow as pa
 from lookalike.errors import DataError
 
 COLUMNS = ("x", "y", "angle")
+FORMAT, MARK = "1", b"lookalike.prints"  # of a file of enrolled prints, and where it says so
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,79 @@
+"""What items are called, for people to read: a file of ids and names."""
+
+import csv
+import io
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import DataError
+from lookalike.formats import format_of, open_path
+from lookalike.record_files import RecordSource
+from lookalike.run import Run
+
+SEPARATORS = "\t|;,"  # the first of these that is in the first line
+
+
+class Names:
+    """Names of items. The first column of the file is the id, the second the name; there may be a line of heads.
+
+    Text that is not UTF-8 is read as Latin-1; what stands between cells is told from the first line.
+    """
+
+    def __init__(self, path: str | Path, ids: pa.Array):
+        self.keys, self.names = read_names(Path(path))
+        known = pc.is_in(ids.cast(pa.string()), self.keys)
+        self.missing = len(ids) - int(pc.sum(known).as_py() or 0)
+        if len(ids) and self.missing == len(ids):
+            raise DataError(f"{path}: none of its ids is that of an item; the first column must be the id.")
+
+    def of(self, ids: pa.Array | pa.ChunkedArray) -> Any:
+        """The names of items; the id of one that has none."""
+        texts = ids.cast(pa.string())
+        return pc.coalesce(self.names.take(pc.index_in(texts, self.keys)), texts)
+
+    def of_list(self, ids: list[Any]) -> list[str]:
+        """The same for a few."""
+        names: list[str] = self.of(pa.array(ids)).to_pylist() if ids else []
+        return names
+
+
+def read_names(path: Path) -> tuple[pa.Array, pa.Array]:
+    """The ids and the names that a file holds, of repeated ids the first; heads are taken for a name, of no item."""
+    if not path.is_file():
+        raise DataError(f"{path}: no such file of names.")
+    if format_of(path) in ("parquet", "arrow", "jsonl"):
+        table = RecordSource(path).read(Run())
+        if table.num_columns < 2:
+            raise DataError(f"{path}: names need two columns, the id and the name; it has {table.num_columns}.")
+        ids, names = (table.column(at).cast(pa.string()).combine_chunks() for at in (0, 1))
+    else:
+        rows = read_cells(path)
+        ids, names = (pa.array([row[at].strip() for row in rows], pa.string()) for at in (0, 1))
+    first = pa.array(np.unique(np.asarray(ids.dictionary_encode().indices), return_index=True)[1])
+    return ids.take(first), names.take(first)
+
+
+def read_cells(path: Path) -> list[list[str]]:
+    """The cells of all lines that are not blank."""
+    try:
+        with open_path(path) as stream:
+            content: bytes = stream.read()
+    except (OSError, EOFError, pa.ArrowException) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    lines = io.StringIO(text, newline="")
+    first = next((line for line in lines if line.strip()), "")
+    separator = next((sign for sign in SEPARATORS if sign in first), ",")
+    rows = [row for row in csv.reader(chain([first], lines), delimiter=separator) if row]
+    for number, row in enumerate(rows, 1):
+        if len(row) < 2:
+            raise DataError(f"{path}, line {number}: a name needs two cells, the id and the name; got {row[0]!r}.")
+    return rows

@@ -1,0 +1,220 @@
+"""Ratings as arrays, and the sets that are made of them: what a user rated, or who rated an item."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.baskets.reading import HEADLESS, RatingSource, Rows
+from lookalike.data import Sets, hash_integers, hash_texts
+from lookalike.errors import DataError, UsageError, choice
+from lookalike.read import is_text
+from lookalike.run import Run
+from lookalike.set_elements import MOST_COPIES, assemble
+from lookalike.wording import counted
+
+SIDES = ("user", "item")
+WAYS = ("all", "high", "liked-hated", "stars")  # of making a set of ratings
+LIKED = Fraction(3, 5)  # of the way from the lowest rating to the highest, where liking begins
+MOST_STEPS = 1000  # of a scale that stars are counted by
+
+
+class Elements(NamedTuple):
+    """What is in the sets: in set `rows[i]` the element of code `codes[i]`, `copies[i]` times; of ratings `kept[i]`."""
+
+    rows: np.ndarray
+    codes: np.ndarray
+    copies: np.ndarray
+    kept: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Who rated what: users ascending, the ratings of each in order of time, or else as they came.
+
+    Of the same user and item only the last rating counts.
+
+    >>> ratings = Ratings.of([("ann", "Vertigo", 5), ("ann", "Fargo", 2), ("bob", "Vertigo", 4)])
+    >>> ratings
+    <3 ratings by 2 users of 2 items>
+    """
+
+    users: np.ndarray  # places in `user_ids`
+    items: np.ndarray  # places in `item_ids`
+    user_ids: pa.Array
+    item_ids: pa.Array
+    values: np.ndarray | None = None  # the ratings, if there are such
+    times: np.ndarray | None = None  # numbers, or seconds since 1970
+    stats: dict[str, int] = field(default_factory=dict)  # rows that were repeated or skipped
+
+    @classmethod
+    def read(cls, inputs: Any, *, run: Run | None = None, **options: Any) -> "Ratings":
+        """From files, folders, globs, `-` or Arrow tables; the options are those of `RatingSource`."""
+        source = RatingSource(inputs, **options)
+        return cls.of_rows(source.read(run or Run()), source.skipped)
+
+    @classmethod
+    def of(cls, rows: Any) -> "Ratings":
+        """From a table, a data frame, rows of (user, item[, rating[, time]]), or dictionaries."""
+        if isinstance(rows, Ratings):
+            return rows
+        if isinstance(rows, str | Path | pa.Table):
+            return cls.read(rows)
+        if hasattr(rows, "__arrow_c_stream__"):
+            return cls.read(pa.table(rows))
+        return cls.read(table_of(rows))
+
+    @classmethod
+    def of_rows(cls, rows: Rows, skipped: int = 0) -> "Ratings":
+        """In order of user and time, the last of each user and item."""
+        users, items, values, times, user_ids, item_ids = rows
+        order = np.argsort(users, kind="stable") if times is None else np.lexsort((times, users))
+        pairs = (users * len(item_ids) + items)[order]
+        last = len(pairs) - 1 - np.unique(pairs[::-1], return_index=True)[1]
+        order = order[np.sort(last)]
+        values, times = (None if one is None else one[order] for one in (values, times))
+        stats = {"repeated": len(users) - len(order), "skipped": skipped}
+        return cls(users[order], items[order], user_ids, item_ids, values, times, stats)
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def __repr__(self) -> str:
+        users, items = counted(len(self.user_ids), "user"), counted(len(self.item_ids), "item")
+        return f"<{counted(len(self), 'rating')} by {users} of {items}>"
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The lowest and the highest rating; (1, 1) if there are none."""
+        if self.values is None or not len(self):
+            return 1.0, 1.0
+        return float(self.values.min()), float(self.values.max())
+
+    @property
+    def popularity(self) -> np.ndarray:
+        """How many users rated each item."""
+        return np.bincount(self.items, minlength=len(self.item_ids))
+
+    def liked_from(self, liked: float | None = None) -> float:
+        """The least rating of what is liked: the given one, or three fifths of the way from the lowest to the highest.
+
+        >>> Ratings.of([("ann", "Vertigo", 5), ("ann", "Fargo", 1)]).liked_from()
+        3.4
+        """
+        if liked is not None:
+            if isinstance(liked, bool) or not isinstance(liked, int | float | np.number) or not math.isfinite(liked):
+                raise UsageError(f"liked must be a number, the least rating of what is liked; got {liked!r}.")
+            return float(liked)
+        low, high = (Fraction(str(end)) for end in self.scale)
+        return float(low + LIKED * (high - low))
+
+    def likes(self, liked: float | None = None) -> np.ndarray:
+        """Whether each rating is one of liking; all are where there is no more than who has what."""
+        least = self.liked_from(liked)
+        likes: np.ndarray = np.ones(len(self), bool) if self.values is None else self.values >= least
+        return likes
+
+    def elements(self, by: str = "user", ratings: str = "all", liked: float | None = None) -> Elements:
+        """The elements of the sets of users, which are items, or of items, which are users."""
+        choice("by", by, SIDES)
+        choice("ratings", ratings, WAYS)
+        if ratings != "all" and self.values is None:
+            raise UsageError(f"ratings must be 'all' where there is no column of ratings; got {ratings!r}.")
+        rows, codes = (self.users, self.items) if by == "user" else (self.items, self.users)
+        kept, copies = np.arange(len(self)), np.ones(len(self), np.int64)
+        if ratings == "high":
+            kept = np.flatnonzero(self.likes(liked))
+        elif ratings == "liked-hated":
+            codes = 2 * codes + self.likes(liked)
+        elif ratings == "stars":
+            copies = self.stars()
+        return Elements(rows[kept], codes[kept], copies[kept], kept)
+
+    def stars(self) -> np.ndarray:
+        """The ratings as whole numbers of the largest step that all of them are multiples of."""
+        assert self.values is not None
+        found, which = np.unique(self.values, return_inverse=True)
+        if len(found) and found[0] <= 0:
+            others = ", ".join(repr(way) for way in WAYS[:-1])
+            raise DataError(f"ratings must be above 0 to be counted as stars; got {found[0]:g}. Take {others}.")
+        exact = [Fraction(repr(value)) for value in found[: MOST_STEPS + 1].tolist()]
+        whole = math.lcm(*(one.denominator for one in exact))
+        counts = [int(one * whole) for one in exact]
+        step = math.gcd(*counts)
+        if len(found) > MOST_STEPS or max(counts, default=0) > MOST_STEPS * step:
+            raise DataError(f"ratings must be on a scale of at most {MOST_STEPS:,} even steps to be counted as stars.")
+        stars: np.ndarray = np.array([count // max(1, step) for count in counts], np.int64)[which]
+        if stars.sum() > MOST_COPIES:
+            raise DataError(f"the stars must add up to at most {MOST_COPIES:,}; they are more.")
+        return stars
+
+    def sets(self, by: str = "user", ratings: str = "all", liked: float | None = None) -> Sets:
+        """A set a user, of the items rated; or a set an item, of the users who rated it.
+
+        `ratings` says what becomes of the ratings. "all": everything rated is an element. "high": only what is liked
+        is, rated `liked` or more. "liked-hated": to like a thing and not to are two elements. "stars": a bag, in which
+        a thing of n stars is n times.
+        """
+        some = self.elements(by, ratings, liked)
+        ids, others = (self.user_ids, self.item_ids) if by == "user" else (self.item_ids, self.user_ids)
+        hashes = hash_ids(others)
+        if ratings == "liked-hated":
+            hashes = np.stack((hash_integers(hashes), hashes), axis=1).ravel()  # of hating, of liking
+        bag = ratings == "stars"
+        rows, codes = (np.repeat(one, some.copies) if bag else one for one in (some.rows, some.codes))
+        return replace(assemble(len(ids), rows, hashes[codes], bag), ids=ids)
+
+    def by_groups(self, groups: Any) -> "Ratings":
+        """The same with groups in place of items, named by their centres.
+
+        Of several items of a group the best rating counts, and the latest time.
+        """
+        if not self.item_ids.equals(groups.ids):
+            raise UsageError("groups must be those of the items of these ratings, as group_items(ratings) makes them.")
+        centres, places = np.unique(groups.centre, return_inverse=True)
+        keys = self.users * len(centres) + places[self.items]
+        found, which = np.unique(keys, return_inverse=True)
+        values, times = (None if one is None else greatest(one, which, len(found)) for one in (self.values, self.times))
+        users, items = np.divmod(found, max(1, len(centres)))
+        ids = self.item_ids.take(pa.array(centres))
+        return replace(Ratings.of_rows(Rows(users, items, values, times, self.user_ids, ids)), stats=self.stats)
+
+
+def greatest(values: np.ndarray, which: np.ndarray, count: int) -> np.ndarray:
+    """The greatest value of each of so many kinds."""
+    best = np.full(count, -np.inf)
+    np.maximum.at(best, which, values)
+    return best
+
+
+def table_of(rows: Any) -> pa.Table:
+    """Rows as a table of as many columns."""
+    if isinstance(rows, bytes | dict) or not isinstance(rows, Iterable):
+        raise UsageError(f"ratings must be rows, a table, a data frame or a path; got {type(rows).__name__}.")
+    every = [tuple(row) if isinstance(row, list) else row for row in rows]
+    if every and all(isinstance(row, dict) for row in every):
+        return pa.Table.from_pylist(every)
+    width = len(every[0]) if every and isinstance(every[0], tuple) else 2
+    for at, row in enumerate(every):
+        if not isinstance(row, tuple) or len(row) != width or not 2 <= width <= len(HEADLESS):
+            raise DataError(f"row {at}: ratings must be (user, item[, rating[, time]]), all as long; got {row!r}.")
+    try:
+        columns = [pa.array([row[at] for row in every], None if every else pa.string()) for at in range(width)]
+    except (pa.ArrowException, OverflowError) as error:
+        raise DataError(f"ratings must have columns of one type each: {' '.join(str(error).split())}") from None
+    return pa.table(columns, names=list(HEADLESS[:width]))
+
+
+def hash_ids(ids: pa.Array) -> np.ndarray:
+    """One hash an id, the same wherever it comes from."""
+    if pa.types.is_integer(ids.type):
+        wide = pa.uint64() if ids.type == pa.uint64() else pa.int64()
+        return hash_integers(np.asarray(ids.cast(wide)))
+    if is_text(ids.type):
+        return hash_texts(ids.cast(pa.large_string()))
+    return hash_texts(ids.cast(pa.string()).cast(pa.large_string()))

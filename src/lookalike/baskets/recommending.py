@@ -1,0 +1,236 @@
+"""What similar users liked: recommendations, with whom they come from and why.
+
+The similar users of a user are those of the greatest Jaccard similarity, where of the user's own ratings the latest
+count most: one that `half_life` ratings came after counts half. Each of them gives an item the stars it rated it with,
+times a power of its similarity; the sum over all of them is divided by a power of the number of users who rated the
+item, since what everybody has says little. The numbers were chosen by ratings that were held out: bench/README.md.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict, Unpack
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rapidfuzz import process
+
+from lookalike.baskets.ratings import Ratings
+from lookalike.errors import UsageError, whole, within
+from lookalike.kernels.neighbours import best_offers, nearest_rows
+from lookalike.run import Run, slices
+from lookalike.wording import counted
+
+NEIGHBOURS = 200  # similar users that are asked
+HALF_LIFE = 4.0  # ratings
+POWER = 3.0  # of a similarity, as the weight of a vote
+DAMPING = 0.3  # power of an item's popularity that its votes are divided by
+LEAST_WEIGHT = 1e-100  # of a rating, however old
+SHOWN = 3  # similar users of a recommendation that are named, and things in common
+SLICE = 256  # users that one task recommends for
+CLOSE = 60  # of 100 points, from which on another id is close
+
+
+class Neighbour(NamedTuple):
+    """A similar user, how similar it is, and how it rated the item; None where there are no ratings."""
+
+    user: Any
+    similarity: float
+    rating: float | None
+
+
+class Recommendation(NamedTuple):
+    """An item, its score as a share of the best one's, who liked it, and what those and the user both liked."""
+
+    item: Any
+    score: float
+    who: list[Neighbour]
+    why: list[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendations:
+    """What is recommended to a user, best first."""
+
+    user: Any
+    found: list[Recommendation]
+    neighbours: int  # similar users that were asked
+    kinds: tuple[pa.DataType, pa.DataType]  # of the ids of users and of items
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[Recommendation]:
+        return iter(self.found)
+
+    def __repr__(self) -> str:
+        return f"<{counted(len(self), 'item')} for {self.user!r}, liked by similar users>"
+
+    def to_arrow(self) -> pa.Table:
+        """A row an item: `item`, `score`, `who` (user, similarity and rating of each) and `why` (a list of items)."""
+        user, item = self.kinds
+        neighbour = pa.struct([("user", user), ("similarity", pa.float64()), ("rating", pa.float64())])
+        kinds = {"item": item, "score": pa.float64(), "who": pa.list_(neighbour), "why": pa.list_(item)}
+        rows = [one._asdict() | {"who": [other._asdict() for other in one.who]} for one in self]
+        return pa.Table.from_pylist(rows, pa.schema(list(kinds.items())))
+
+
+class Settings(TypedDict, total=False):
+    """What a `Recommender` takes."""
+
+    neighbours: int
+    ratings: str | None
+    liked: float | None
+    half_life: float
+    run: Run
+
+
+def recommend(given: Any, user: Any, *, k: int = 10, **options: Unpack[Settings]) -> Recommendations:
+    """At most k items that a user has not rated and that similar users liked, best first, with who and why.
+
+    `given`: `Ratings`, or what they can be made of; the options are those of `Recommender`.
+
+    >>> rows = [("ann", "Vertigo"), ("ann", "Fargo"), ("bob", "Fargo"), ("bob", "Vertigo"), ("bob", "Alien")]
+    >>> [(one.item, one.who[0].user, one.why) for one in recommend(rows, "ann")]
+    [('Alien', 'bob', ['Fargo', 'Vertigo'])]
+    """
+    return Recommender(given, **options).recommend(user, k)
+
+
+def recommend_all(
+    given: Any, users: Sequence[Any] | None = None, *, k: int = 10, **options: Unpack[Settings]
+) -> pa.Table:
+    """The same for some users, or for all, as a table of `user`, `item`, `rank` and `score`."""
+    return Recommender(given, **options).recommend_all(users, k)
+
+
+class Recommender:
+    """Ratings made ready to be asked again and again.
+
+    `ratings` says what users are compared by, as for `Ratings.sets`: by default stars if there are such, else all.
+    `half_life` 0 makes all of a user's ratings count the same, as they do where there are no times.
+    """
+
+    def __init__(
+        self,
+        given: Any,
+        *,
+        neighbours: int = NEIGHBOURS,
+        ratings: str | None = None,
+        liked: float | None = None,
+        half_life: float = HALF_LIFE,
+        run: Run | None = None,
+    ):
+        self.data = data = Ratings.of(given)
+        self.run = run or Run()
+        users = len(data.user_ids)
+        self.most = max(1, min(whole("neighbours", neighbours), users - 1))
+        low, high = data.scale
+        self.ratings = ratings or ("all" if data.values is None or low <= 0 else "stars")
+        half = float(within("half_life", half_life, np.inf))
+        ages = later(data) / half if half and data.times is not None else np.zeros(len(data))
+        weights = np.maximum(0.5**ages, LEAST_WEIGHT)
+        self.liked = data.likes(liked)
+        self.votes = np.ones(len(data)) if data.values is None else np.maximum(data.values / (abs(high) or 1), 0)
+        self.indptr = starts(data.users, users)
+        some = data.elements("user", self.ratings, liked)
+        by = np.argsort(some.codes, kind="stable")
+        inverted = (starts(some.codes, 2 * len(data.item_ids)), some.rows[by], some.copies[by])
+        sizes = np.bincount(some.rows, some.copies, users)
+        self._index = (starts(some.rows, users), some.codes, some.copies, weights[some.kept], *inverted, sizes)
+        self._offers = (self.indptr, data.items, self.votes, self.liked, np.maximum(1, data.popularity) ** -DAMPING)
+
+    def recommend(self, user: Any, k: int = 10) -> Recommendations:
+        """At most k items that the user has not rated and that similar users liked, best first."""
+        query = self.places_of([user])
+        place = int(query[0])
+        near, similarity, items, scores = (found[0] for found in self._ask(query, whole("k", k)))
+        near, similarity = near[near >= 0], similarity[near >= 0]
+        sizes = self.indptr[near + 1] - self.indptr[near]
+        theirs = np.arange(sizes.sum()) + np.repeat(self.indptr[near] - np.cumsum(sizes) + sizes, sizes)
+        similar = np.repeat(similarity, sizes)[self.liked[theirs]]
+        liked = theirs[self.liked[theirs]]  # the ratings of similar users, of what they liked
+        found = []
+        for item, score in zip(items[items >= 0].tolist(), scores.tolist(), strict=False):
+            inside = np.flatnonzero(self.data.items[liked] == item)
+            inside = inside[np.argsort(-(similar[inside] ** POWER) * self.votes[liked[inside]], kind="stable")][:SHOWN]
+            who = [self._neighbour(*one) for one in zip(liked[inside], similar[inside], strict=True)]
+            why = self._in_common(place, self.data.users[liked[inside]])
+            found.append(Recommendation(self._item(item), score / float(scores[0]), who, why))
+        kinds = (self.data.user_ids.type, self.data.item_ids.type)
+        return Recommendations(self.data.user_ids[place].as_py(), found, len(near), kinds)
+
+    def recommend_all(self, users: Sequence[Any] | None = None, k: int = 10) -> pa.Table:
+        """At most k items for each of some users, or of all: a table of `user`, `item`, `rank` and `score`."""
+        data, k = self.data, whole("k", k)
+        queries = np.arange(len(data.user_ids)) if users is None else self.places_of(users)
+        found = [self._ask(queries[:0], k)]
+        with self.run.stage("recommend", len(queries)) as tick:
+            for part in self.run.map(lambda part: self._ask(queries[part], k), slices(len(queries), SLICE)):
+                found.append(part)
+                tick(len(part[0]))
+        _, _, items, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        row, rank = np.nonzero(items >= 0)
+        named = data.user_ids.take(pa.array(queries[row])), data.item_ids.take(pa.array(items[row, rank]))
+        shares = scores[row, rank] / scores[row, 0]
+        return pa.table({"user": named[0], "item": named[1], "rank": rank + 1, "score": shares})
+
+    def _ask(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
+        """Of each user the most similar ones, how similar they are, the best items, and their scores."""
+        near, similarity = nearest_rows(queries, *self._index, self.most)
+        k = max(1, min(k, len(self.data.item_ids)))
+        return near, similarity, *best_offers(queries, near, similarity**POWER, *self._offers, k)
+
+    def _in_common(self, place: int, others: np.ndarray) -> list[Any]:
+        """What a user and most of some others liked, of that the latest; or what they have, if they liked nothing."""
+        own = np.arange(self.indptr[place], self.indptr[place + 1])
+        theirs = np.concatenate([np.arange(self.indptr[row], self.indptr[row + 1]) for row in others])
+        for mine, yours in ((own[self.liked[own]], theirs[self.liked[theirs]]), (own, theirs)):
+            items, others_have = self.data.items[mine], np.sort(self.data.items[yours])
+            shared = np.searchsorted(others_have, items, side="right") - np.searchsorted(others_have, items)
+            if shared.any():
+                break
+        best = np.lexsort((-mine, -shared))[:SHOWN]
+        return [self._item(item) for item in items[best[shared[best] > 0]]]
+
+    def _neighbour(self, rating: int, similarity: float) -> Neighbour:
+        """Who made a rating."""
+        user, values = self.data.user_ids[int(self.data.users[rating])].as_py(), self.data.values
+        return Neighbour(user, float(similarity), None if values is None else float(values[rating]))
+
+    def places_of(self, users: Sequence[Any]) -> np.ndarray:
+        """Where users are among all; one that is not is an error, with an id that is close."""
+        texts = self.data.user_ids.cast(pa.string())
+        wanted = pa.array([str(user) for user in users], pa.string()).dictionary_encode()
+        which = pc.index_in(texts, wanted.dictionary)  # of the few asked for, each of the many is
+        rows = np.flatnonzero(which.is_valid())
+        places = np.full(len(wanted.dictionary), -1)
+        places[np.asarray(which.take(rows))] = rows
+        found: np.ndarray = places[np.asarray(wanted.indices)]
+        if (found < 0).any():
+            lost = users[int(np.argmax(found < 0))]
+            close = process.extractOne(str(lost), texts.to_pylist(), score_cutoff=CLOSE)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise UsageError(f"user must be one of the {counted(len(texts), 'user')} there are; got {lost!r}.{hint}")
+        return found
+
+    def _item(self, place: int) -> Any:
+        return self.data.item_ids[int(place)].as_py()
+
+
+def later(data: Ratings) -> np.ndarray:
+    """How many ratings each user made after each of its own; those of the same time count as one moment."""
+    assert data.times is not None
+    new = np.ones(len(data), bool)
+    new[1:] = (np.diff(data.users) != 0) | (np.diff(data.times) != 0)
+    moment = np.cumsum(new) - 1
+    ends = np.append(np.flatnonzero(new)[1:], len(data))  # where each moment ends
+    of_user = starts(data.users, len(data.user_ids))[data.users + 1]
+    count: np.ndarray = of_user - ends[moment]
+    return count
+
+
+def starts(rows: np.ndarray, count: int) -> np.ndarray:
+    """Where each row begins among all that is in order of rows, and where the last one ends."""
+    indptr: np.ndarray = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=count))))
+    return indptr

@@ -1,0 +1,57 @@
+"""A few ratings, and how they are written to files and looked at."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
+
+from lookalike.baskets import Ratings
+
+FILMS = [  # user, item, rating, time
+    ("ann", "Vertigo", 5, 10),
+    ("ann", "Fargo", 4, 20),
+    ("ann", "Alien", 1, 30),
+    ("bob", "Fargo", 5, 11),
+    ("bob", "Vertigo", 4, 12),
+    ("bob", "Heat", 5, 13),
+    ("cy", "Alien", 5, 5),
+    ("cy", "Aliens", 5, 6),
+    ("cy", "Vertigo", 2, 7),
+    ("dee", "Aliens", 4, 1),
+    ("dee", "Alien", 4, 2),
+]
+RATINGS = Ratings.of(FILMS)
+TABLE = pa.table(dict(zip(("user", "item", "rating", "time"), zip(*FILMS, strict=True), strict=True)))
+
+
+def rows_of(ratings: Ratings) -> list[tuple[Any, ...]]:
+    """(user, item[, rating[, time]]) in the order of the ratings."""
+    columns = [ratings.user_ids.take(pa.array(ratings.users)), ratings.item_ids.take(pa.array(ratings.items))]
+    more = [column for column in (ratings.values, ratings.times) if column is not None]
+    return list(zip(*(column.to_pylist() for column in columns), *(column.tolist() for column in more), strict=True))
+
+
+def write(table: pa.Table, path: Path) -> Path:
+    """A file of the format that its name tells, compressed if it tells that."""
+    name = path.name.removesuffix(".gz").removesuffix(".zst")
+    sink = pa.BufferOutputStream()
+    if name.endswith(".parquet"):
+        pq.write_table(table, sink)
+    elif name.endswith(".arrow"):
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    elif name.endswith(".jsonl"):
+        sink.write("".join(json.dumps(row) + "\n" for row in table.to_pylist()).encode())
+    else:
+        csv.write_csv(table, sink, csv.WriteOptions(delimiter="\t" if name.endswith(".tsv") else ","))
+    content = sink.getvalue().to_pybytes()
+    if path.name.endswith(".gz"):
+        content = gzip.compress(content)
+    elif path.name.endswith(".zst"):
+        content = pa.compress(content, "zstd", asbytes=True)
+    path.write_bytes(content)
+    return path

@@ -316,7 +316,7 @@ IDS = pa.array(["1", "2", "3"])
         ("u.item", "1|Vertigo, The (1958)|x\n2|Misérables, Les|y\n".encode("latin-1")),
         ("a.csv", b"movieId,title\n1,\"Vertigo, The (1958)\"\n2,Mis\xc3\xa9rables; Les\n"),
         ("a.tsv", "\ufeff1\tVertigo, The (1958)\r\n\r\n2\tMisérables; Les\r\n1\tagain\r\n".encode()),
-        ("a.txt.gz", gzip.compress("id;title\n1;Vertigo, The (1958)\n2;Misérables, Les\n".encode())),
+        ("a.txt.gz", gzip.compress("id;title\n1;Vertigo, The (1958)\n2;Misérables, Les\n".encode(), mtime=0)),
         ("a.jsonl", '{"id": 1, "n": "Vertigo, The (1958)"}\n{"id": 2, "n": "Misérables, Les"}\n'.encode()),
     ],
 )  # fmt: skip
@@ -355,3 +355,26 @@ def test_names_of_one_column(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(b"no")
     with pytest.raises(DataError, match=r"a\.csv\.gz: cannot be read"):
         Names(tmp_path / "a.csv.gz", IDS)
+
+
+def test_a_bad_first_date_is_skipped_alone(inputs):
+    (inputs / "r.csv").write_text("user,item,date\na,x,\na,y,2024-01-01\nb,x,2024-01-02\n")
+    ratings = Ratings.read(inputs / "r.csv", on_error="skip")
+    assert (len(ratings), ratings.stats["skipped"]) == (2, 1)
+
+
+def test_two_objects_in_a_line_are_a_fault(inputs):
+    (inputs / "r.jsonl").write_text('{"user": 1, "item": 3} {"user": 2, "item": 4}\n{"user": 5, "item": 3}\n')
+    ratings = Ratings.read(inputs / "r.jsonl", on_error="skip")
+    assert (ratings.user_ids.to_pylist(), ratings.stats["skipped"]) == ([5], 1)
+
+
+def test_what_arrow_does_not_take_is_skipped_alone(inputs):
+    lines = [
+        '{"user": 1, "item": 3}',
+        '{"user": 99999999999999999999999, "item": 4}',
+        '{"user": 5, "user": 6, "item": 3}',
+    ]
+    (inputs / "r.jsonl").write_text("\n".join(lines))
+    ratings = Ratings.read(inputs / "r.jsonl", on_error="skip")
+    assert (ratings.user_ids.to_pylist(), ratings.stats["skipped"]) == ([1], 2)

@@ -249,7 +249,7 @@ WRONG_ARRAYS: dict[str, tuple[bytes, str]] = {
         "cannot be read as npy: it holds Python objects, which are never loaded; save it as numbers",
     ),
     "objects.npy.gz": (
-        gzip.compress(npy(np.array([[{}]]), allow_pickle=True)),
+        gzip.compress(npy(np.array([[{}]]), allow_pickle=True), mtime=0),
         "cannot be read as npy: it holds Python objects, which are never loaded; save it as numbers",
     ),
     "objects.npz": (

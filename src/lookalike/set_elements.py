@@ -119,7 +119,7 @@ class Ids:
             return pa.array([], pa.int64()), np.zeros(0, np.int64)
         kind = common_type([ids.type for ids in self.found])
         every = pa.chunked_array([ids.cast(kind) for ids in self.found]).combine_chunks().dictionary_encode()
-        groups = every.indices.to_numpy()[np.concatenate(self.codes)]
+        groups = every.indices.to_numpy().astype(np.int64)[np.concatenate(self.codes)]
         self._check_unique(every.dictionary, groups)
         return every.dictionary, np.repeat(groups, np.concatenate(self.sizes))
 

@@ -48,12 +48,16 @@ def as_valid_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array([pa.array(texts, pa.large_string())])
 
 
-def is_date(column: pa.ChunkedArray) -> bool:
-    """Whether times are dates rather than numbers, as the first one tells."""
-    if is_text(column.type):
-        first = as_valid_text(column)[0].as_py()
-        return first is not None and not NUMBER.fullmatch(first.strip()) and not np.isnan(iso_seconds(first))
-    return bool(pa.types.is_temporal(column.type))
+def is_date(column: pa.ChunkedArray) -> bool | None:
+    """Whether times are dates rather than numbers, as the first one tells that is either; None if none is."""
+    if not is_text(column.type):
+        return bool(pa.types.is_temporal(column.type))
+    for text in as_valid_text(column).to_pylist():
+        if text is not None and NUMBER.fullmatch(text.strip()):
+            return False
+        if not np.isnan(iso_seconds(text)):
+            return True
+    return None
 
 
 def as_seconds(column: pa.ChunkedArray) -> np.ndarray:
@@ -109,11 +113,14 @@ def read_json_rows(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     for block in blocks(part, size):
         lines = [line for line in block.split(b"\n") if line.strip()]
         faults = {at: "not a JSON object" for at, line in enumerate(lines) if not looks_like_object(line)}
-        try:
-            yield Block(read_objects([line for at, line in enumerate(lines) if at not in faults], schema), faults)
-        except pa.ArrowInvalid:
-            faults = {at: why for at, line in enumerate(lines) if (why := json_fault(line, schema))}
-            yield Block(read_objects([line for at, line in enumerate(lines) if at not in faults], schema), faults)
+        good = [line for at, line in enumerate(lines) if at not in faults]
+        with suppress(pa.ArrowInvalid):
+            table = read_objects(good, schema)
+            if len(table) == len(good):  # else there are two objects in a line
+                yield Block(table, faults)
+                continue
+        faults = {at: why for at, line in enumerate(lines) if (why := json_fault(line, schema))}
+        yield Block(read_objects([line for at, line in enumerate(lines) if at not in faults], schema), faults)
 
 
 def looks_like_object(line: bytes) -> bool:
@@ -146,4 +153,8 @@ def json_fault(line: bytes, schema: pa.Schema) -> str | None:
         if value is not None and type(value) not in wanted:
             words = {(str,): "a string", (int,): "a whole number", (int, float): "a number"}
             return f"{column.name} must be {words[wanted]}; got {json.dumps(value)}"
+    try:
+        read_objects([line], schema)
+    except pa.ArrowInvalid as error:
+        return " ".join(str(error).split())
     return None

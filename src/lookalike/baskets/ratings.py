@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -51,12 +52,15 @@ class Ratings:
     values: np.ndarray | None = None  # the ratings, if there are such
     times: np.ndarray | None = None  # numbers, or seconds since 1970
     stats: dict[str, int] = field(default_factory=dict)  # rows that were repeated or skipped
+    columns: dict[str, str] = field(default_factory=dict)  # what they were called where they were read
+    bounds: tuple[float, float] | None = None  # of the scale, if not those of the ratings that there are
 
     @classmethod
     def read(cls, inputs: Any, *, run: Run | None = None, **options: Any) -> "Ratings":
         """From files, folders, globs, `-` or Arrow tables; the options are those of `RatingSource`."""
         source = RatingSource(inputs, **options)
-        return cls.of_rows(source.read(run or Run()), source.skipped)
+        ratings = cls.of_rows(source.read(run or Run()), source.skipped)
+        return replace(ratings, columns=source.columns)
 
     @classmethod
     def of(cls, rows: Any) -> "Ratings":
@@ -72,7 +76,8 @@ class Ratings:
     @classmethod
     def of_rows(cls, rows: Rows, skipped: int = 0) -> "Ratings":
         """In order of user and time, the last of each user and item."""
-        users, items, values, times, user_ids, item_ids = rows
+        users, items = rows.users.astype(np.int64), rows.items.astype(np.int64)
+        values, times, user_ids, item_ids = rows[2:]
         order = np.argsort(users, kind="stable") if times is None else np.lexsort((times, users))
         pairs = (users * len(item_ids) + items)[order]
         last = len(pairs) - 1 - np.unique(pairs[::-1], return_index=True)[1]
@@ -91,6 +96,8 @@ class Ratings:
     @property
     def scale(self) -> tuple[float, float]:
         """The lowest and the highest rating; (1, 1) if there are none."""
+        if self.bounds is not None:
+            return self.bounds
         if self.values is None or not len(self):
             return 1.0, 1.0
         return float(self.values.min()), float(self.values.max())
@@ -135,6 +142,12 @@ class Ratings:
             copies = self.stars()
         return Elements(rows[kept], codes[kept], copies[kept], kept)
 
+    def has_stars(self) -> bool:
+        """Whether the ratings can be counted as stars."""
+        with suppress(DataError):
+            return self.values is not None and len(self.stars()) >= 0
+        return False
+
     def stars(self) -> np.ndarray:
         """The ratings as whole numbers of the largest step that all of them are multiples of."""
         assert self.values is not None
@@ -172,7 +185,7 @@ class Ratings:
     def by_groups(self, groups: Any) -> "Ratings":
         """The same with groups in place of items, named by their centres.
 
-        Of several items of a group the best rating counts, and the latest time.
+        Of several items of a group the best rating counts, and the latest time. What is liked stays what it was.
         """
         if not self.item_ids.equals(groups.ids):
             raise UsageError("groups must be those of the items of these ratings, as group_items(ratings) makes them.")
@@ -182,7 +195,8 @@ class Ratings:
         values, times = (None if one is None else greatest(one, which, len(found)) for one in (self.values, self.times))
         users, items = np.divmod(found, max(1, len(centres)))
         ids = self.item_ids.take(pa.array(centres))
-        return replace(Ratings.of_rows(Rows(users, items, values, times, self.user_ids, ids)), stats=self.stats)
+        grouped = Ratings.of_rows(Rows(users, items, values, times, self.user_ids, ids))
+        return replace(grouped, stats=self.stats, columns=self.columns, bounds=self.scale)
 
 
 def greatest(values: np.ndarray, which: np.ndarray, count: int) -> np.ndarray:

@@ -29,6 +29,11 @@ USUAL = {
     "rating": "rating ratings stars score grade",
     "time": "time timestamp date datetime",
 }
+KINDS_OF_TIME = {
+    True: "a date such as 2024-05-31",
+    False: "a number",
+    None: "a number, or a date such as 2024-05-31",
+}
 HEADLESS = ("user", "item", "rating", "time")  # the columns of a file that does not name them
 
 
@@ -91,6 +96,7 @@ class RatingSource:
         self.on_error = on_error
         self.batch_bytes = batch_bytes
         self.skipped = 0
+        self.columns: dict[str, str] = {}  # of the first input: what each is called
         self.dates: bool | None = None  # whether times are dates, which the first one tells
 
     def read(self, run: Run) -> Rows:
@@ -103,6 +109,7 @@ class RatingSource:
             looked = [self._look(part) for part in self.parts]
             known = [(part, schema, self._columns(part, schema)) for part, schema in looked if schema.names]
             check_alike(known)
+            self.columns = {what: name for what, name in vars(known[0][2]).items() if name} if known else {}
             for part, schema, columns in known:
                 with reading(part):
                     for table, some_values, some_times in self._good_rows(part, schema, columns):
@@ -136,7 +143,7 @@ class RatingSource:
                 have = ", ".join(schema.names) or "none"
                 number = f"{schema.names.count(name)} columns" if name in schema.names else "no column"
                 raise DataError(f"{part.name}: {number} {name!r} for the {what}; it has {have}.")
-        free = [name for name in schema.names if name not in found.values() and schema.names.count(name) == 1]
+        free = [name for name in schema.names if name and name not in found.values() and schema.names.count(name) == 1]
         for what in (what for what in HEADLESS if what not in self.given):
             usual = USUAL[what].split()
             likely = [name for name in free if simple_name(name) in usual]
@@ -146,7 +153,9 @@ class RatingSource:
         for what in (what for what in ("user", "item") if what not in found):
             if not free:
                 have = ", ".join(schema.names) or "none"
-                raise DataError(f"{part.name}: no column for the {what}; it has {have}. Name it with --{what}.")
+                cells = [mark for mark in ";|\t" if mark in have]
+                hint = f"Are its cells apart by --separator {cells[0]!r}?" if cells else f"Name it with --{what}."
+                raise DataError(f"{part.name}: no column for the {what}; it has {have}. {hint}")
             found[what] = free.pop(0)
         for what in ("user", "item"):
             if pa.types.is_nested(schema.field(found[what]).type):
@@ -190,7 +199,12 @@ class RatingSource:
             if self.dates is None:
                 self.dates = is_date(column)
             time = as_seconds(column) if self.dates else as_numbers(column)
-            kind = "a date such as 2024-05-31" if self.dates else "a number"
+            kinds = {
+                True: "a date such as 2024-05-31",
+                False: "a number",
+                None: "a date such as 2024-05-31 or a number",
+            }
+            kind = kinds[self.dates]
             faults |= not_numbers(column, time, f"{columns.time} must be {kind}")
         if columns.rating is not None:
             value = as_numbers(table[columns.rating])

@@ -125,13 +125,12 @@ class Recommender:
         self.run = run or Run()
         users = len(data.user_ids)
         self.most = max(1, min(whole("neighbours", neighbours), users - 1))
-        low, high = data.scale
-        self.ratings = ratings or ("all" if data.values is None or low <= 0 else "stars")
+        self.ratings = ratings or ("stars" if data.has_stars() else "all")
         half = float(within("half_life", half_life, np.inf))
         ages = later(data) / half if half and data.times is not None else np.zeros(len(data))
         weights = np.maximum(0.5**ages, LEAST_WEIGHT)
         self.liked = data.likes(liked)
-        self.votes = np.ones(len(data)) if data.values is None else np.maximum(data.values / (abs(high) or 1), 0)
+        self.votes = shares(data)
         self.indptr = starts(data.users, users)
         some = data.elements("user", self.ratings, liked)
         by = np.argsort(some.codes, kind="stable")
@@ -164,12 +163,12 @@ class Recommender:
         """At most k items for each of some users, or of all: a table of `user`, `item`, `rank` and `score`."""
         data, k = self.data, whole("k", k)
         queries = np.arange(len(data.user_ids)) if users is None else self.places_of(users)
-        found = [self._ask(queries[:0], k)]
+        found = [self._ask(queries[:0], k)[2:]]
         with self.run.stage("recommend", len(queries)) as tick:
-            for part in self.run.map(lambda part: self._ask(queries[part], k), slices(len(queries), SLICE)):
+            for part in self.run.map(lambda part: self._ask(queries[part], k)[2:], slices(len(queries), SLICE)):
                 found.append(part)
                 tick(len(part[0]))
-        _, _, items, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        items, scores = (np.concatenate(parts) for parts in zip(*found, strict=True))
         row, rank = np.nonzero(items >= 0)
         named = data.user_ids.take(pa.array(queries[row])), data.item_ids.take(pa.array(items[row, rank]))
         shares = scores[row, rank] / scores[row, 0]
@@ -182,14 +181,12 @@ class Recommender:
         return near, similarity, *best_offers(queries, near, similarity**POWER, *self._offers, k)
 
     def _in_common(self, place: int, others: np.ndarray) -> list[Any]:
-        """What a user and most of some others liked, of that the latest; or what they have, if they liked nothing."""
+        """What a user and most of some others liked, of that the latest."""
         own = np.arange(self.indptr[place], self.indptr[place + 1])
         theirs = np.concatenate([np.arange(self.indptr[row], self.indptr[row + 1]) for row in others])
-        for mine, yours in ((own[self.liked[own]], theirs[self.liked[theirs]]), (own, theirs)):
-            items, others_have = self.data.items[mine], np.sort(self.data.items[yours])
-            shared = np.searchsorted(others_have, items, side="right") - np.searchsorted(others_have, items)
-            if shared.any():
-                break
+        mine, yours = own[self.liked[own]], theirs[self.liked[theirs]]
+        items, others_have = self.data.items[mine], np.sort(self.data.items[yours])
+        shared = np.searchsorted(others_have, items, side="right") - np.searchsorted(others_have, items)
         best = np.lexsort((-mine, -shared))[:SHOWN]
         return [self._item(item) for item in items[best[shared[best] > 0]]]
 
@@ -228,6 +225,15 @@ def later(data: Ratings) -> np.ndarray:
     of_user = starts(data.users, len(data.user_ids))[data.users + 1]
     count: np.ndarray = of_user - ends[moment]
     return count
+
+
+def shares(data: Ratings) -> np.ndarray:
+    """The ratings as shares of the highest; where some are below 0, of the way from the lowest to it."""
+    low, high = data.scale
+    if data.values is None or low == high:
+        return np.ones(len(data))
+    share: np.ndarray = (data.values - min(low, 0)) / (high - min(low, 0))
+    return share
 
 
 def starts(rows: np.ndarray, count: int) -> np.ndarray:

@@ -12,10 +12,11 @@ from rich.table import Table
 from lookalike import __version__
 from lookalike.baskets.names import Names
 from lookalike.baskets.ratings import SIDES, WAYS, Ratings
+from lookalike.baskets.reading import HEADLESS
 from lookalike.baskets.recommending import Neighbour, Recommendations, Recommender
 from lookalike.baskets.similar import UNIONS, ItemGroups, find_similar, group_items, least_of_max
 from lookalike.cli.progress import TerminalRun, summary
-from lookalike.errors import UsageError, choice
+from lookalike.errors import UsageError, choice, whole
 from lookalike.kernels import is_compiled
 from lookalike.measures import exact_fraction
 from lookalike.results import Pairs
@@ -61,6 +62,9 @@ def check(given: dict[str, Any]) -> None:
     for name in ("threshold", "groups"):
         if given[name] is not None:
             exact_fraction(given[name], name)
+    whole("top", given["top"])
+    if asked and given["audit"]:
+        raise UsageError("--audit measures the recall of pairs; recommendations compare a user with all others.")
     choice("by", given["by"], SIDES)
     choice("union", given["union"], UNIONS)
     if given["ratings"] is not None:
@@ -86,6 +90,8 @@ def read_lines(ratings: Ratings, given: dict[str, Any]) -> list[str]:
     notes = {"repeated": "repeated, of which the last counts", "skipped": "skipped"}
     found = "; ".join(f"{ratings.stats[name]:,} {words}" for name, words in notes.items() if ratings.stats[name])
     lines = [f"{what}: {len(ratings):,} by {users} of {items}{f' ({found})' if found else ''}"]
+    taken = [f"{what} {ratings.columns[what]!r}" if what in ratings.columns else f"no {what}" for what in HEADLESS]
+    lines.append(f"columns: {', '.join(taken)}")
     asked = given["recommend"] is not None or given["recommend_all"]
     if ratings.values is not None and (asked or given["ratings"] in ("high", "liked-hated")):
         low, high = ratings.scale
@@ -194,7 +200,7 @@ def recommended_table(found: Recommendations, names: Names | None, flat: bool) -
 
 def shown_table(found: Recommendations, names: Names | None) -> Table:
     """The recommendations for people to read."""
-    table = Table(title=f"recommended to {found.user}", title_justify="left", caption_justify="left")
+    table = Table(title=f"recommended to {escape(str(found.user))}", title_justify="left", caption_justify="left")
     table.add_column("score", justify="right")
     for name in ("item", "who liked it", "what you both liked"):
         table.add_column(name)

@@ -219,6 +219,18 @@ def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, pr
     return best
 
 
+def fit_tables(plan: VectorPlan, space: Space, items: int) -> VectorPlan:
+    """The cheapest tables for about so many items, of which those of the space are some."""
+    some = look_at(space, np.arange(len(space)), ONE)
+    tables = _tables(plan, space, replace(some, items=items, pairs=items * (items - 1) / 2, probers=items), 0)
+    if not tables:
+        raise UsageError(
+            f"threshold {float(plan.threshold):g} is too far for tables: at recall {plan.wanted:g} it takes more than "
+            f"{MOST_FUNCTIONS} functions."
+        )
+    return replace(min(tables, key=cheap)[1], items=items)
+
+
 def cheap(choice: tuple[float, VectorPlan]) -> float:
     """What one of several ways costs."""
     return choice[0]

@@ -18,7 +18,7 @@ app = typer.Typer(
 
 
 def on_documents(
-    *lines: str, options: dict[str, tuple[Any, Any]] = SHARED
+    *lines: str, options: dict[str, tuple[Any, Any]] = SHARED, to: typer.Typer = app
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function that takes a job and parameters of its own; the shared options go to the job."""
 
@@ -34,7 +34,7 @@ def on_documents(
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         command.__dict__["__signature__"] = inspect.Signature(own + shared)  # which is what typer goes by
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in own + shared}
-        app.command(epilog=examples(*lines))(command)
+        to.command(epilog=examples(*lines))(command)
         return function
 
     return register

@@ -33,7 +33,7 @@ class Job:
 
     def __init__(self, given: dict[str, Any]):
         self.given = given
-        self.out: str = given["out"]
+        self.out: str = given.get("out", "-")
         check_output(self.out)
         self.run = TerminalRun(given["threads"], given["quiet"])
         names = ("measure", "threshold", "recall", "method", "filter", "sketch", "probes", "audit", "seed")
@@ -82,15 +82,16 @@ class Job:
             raise UsageError(f"--against gives pairs; got --result {result!r}.")
         options = self.options
         if against is not None:
-            sides = (self._read_vectors(inputs), self._read_vectors([against]))
+            sides = (self.read_vectors(inputs), self.read_vectors([against]))
             self.finish(find_matches(*sides, k=top, max_pairs=max_pairs, **options))
         elif result == "pairs":
-            self.finish(find_pairs(self._read_vectors(inputs), max_pairs=max_pairs, **options))
+            self.finish(find_pairs(self.read_vectors(inputs), max_pairs=max_pairs, **options))
         else:
             group = find_clusters if result == "clusters" else dedup
-            self.finish(group(self._read_vectors(inputs), **options))
+            self.finish(group(self.read_vectors(inputs), **options))
 
-    def _read_vectors(self, inputs: list[str]) -> Vectors | Bits:
+    def read_vectors(self, inputs: list[str]) -> Vectors | Bits:
+        """The vectors or codes of the inputs."""
         given = self.given
         measure = choice("measure", given["measure"], MEASURES_OF_VECTORS)
         names = ("vector", "id", "format", "on_error")

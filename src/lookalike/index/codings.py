@@ -1,0 +1,251 @@
+"""What an index keeps of an item: the keys of its buckets, the bytes it is compared by, and a hash of its content.
+
+A coding also measures an item against others by their bytes, and knows how surely a pair at a threshold is found.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lookalike.amplify import Bands
+from lookalike.candidates.tables import part_tables
+from lookalike.collection import band_keys
+from lookalike.data import Bits, Sets, Vectors
+from lookalike.errors import DataError
+from lookalike.families.base import as_keys
+from lookalike.families.simhash import SimHash
+from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
+from lookalike.kernels.sets import hash_rows, overlaps
+from lookalike.kernels.sketch import fold_bands
+from lookalike.pairwise import of_shared
+from lookalike.plan import Plan, fit, make_plan
+from lookalike.shingles import Shingles
+from lookalike.spaces import BitSpace, Space, space_of
+from lookalike.vector_plan import VectorPlan, fit_tables, make_vector_plan
+from lookalike.vector_search import fit_for
+
+Settings = dict[str, Any]  # what JSON can hold
+Content = bytes | memoryview
+
+
+class Encoded(NamedTuple):
+    """Items as an index takes them."""
+
+    keys: np.ndarray  # items x tables; EMPTY for no bucket
+    contents: np.ndarray  # items x 2: equal just for equal items
+    payloads: list[bytes]
+
+
+class Coding(ABC):
+    """How items of one kind are kept, and compared."""
+
+    kind: str  # "texts", "sets", "vectors" or "bits"
+    plan: Plan
+
+    @abstractmethod
+    def encode(self, items: Any) -> Encoded:
+        """The items, each by itself."""
+
+    @abstractmethod
+    def measure(self, one: Content, others: Sequence[Content]) -> np.ndarray:
+        """The similarities or distances of one item and others, by their payloads."""
+
+    @abstractmethod
+    def settings(self) -> Settings:
+        """What it takes to make the same coding again."""
+
+    @abstractmethod
+    def recall(self, threshold: float) -> float:
+        """How surely an item right at a threshold is found."""
+
+    @abstractmethod
+    def again(self, payload: Content) -> Encoded:
+        """One item, from what is kept of it."""
+
+    @property
+    def tables(self) -> int:
+        """How many tables there are."""
+        if isinstance(self.plan, VectorPlan):
+            return self.plan.tables
+        assert self.plan.bands is not None
+        return self.plan.bands.bands
+
+    def near(self, values: np.ndarray, threshold: float) -> np.ndarray:
+        """Which of the values are within a threshold."""
+        inside: np.ndarray = values >= threshold if self.plan.kind == "similarity" else values <= threshold
+        return inside
+
+    def _spread(self, keys: np.ndarray) -> np.ndarray:
+        """Keys of different tables made different, as all are kept together."""
+        with np.errstate(over="ignore"):
+            tables = mix.py_func(np.arange(1, keys.shape[1] + 1, dtype=np.uint64) * GOLDEN)
+        return np.where(keys == EMPTY, EMPTY, keys ^ tables)
+
+
+class SetCoding(Coding):
+    """Texts or sets by Jaccard similarity, bags included: sorted hashes of their elements, minhashes in bands."""
+
+    def __init__(self, plan: Plan, shingles: Shingles | None) -> None:
+        assert plan.bands is not None
+        self.kind = "sets" if shingles is None else "texts"
+        self.plan, self.shingles, self.bands = plan, shingles, plan.bands
+
+    @classmethod
+    def fitted(cls, sets: Sets, shingles: Shingles | None, items: int, given: Settings) -> "SetCoding":
+        """For about so many items, of which these are some."""
+        what = "sets" if shingles is None else str(shingles)
+        return cls(fit(make_plan(method="lsh", what=what, **given), sets, items), shingles)
+
+    @classmethod
+    def of_settings(cls, settings: Settings) -> "SetCoding":
+        """The coding that has these settings."""
+        given = settings["shingles"]
+        shingles = None if given is None else Shingles(**given)
+        return cls(_plan_of(settings), shingles)
+
+    def encode(self, items: Any) -> Encoded:
+        return self._encode(items if self.shingles is None else self.shingles.sets(items))
+
+    def again(self, payload: Content) -> Encoded:
+        elements = np.frombuffer(payload, "<u8").astype(np.uint64)
+        return self._encode(Sets(np.array([0, len(elements)]), elements))
+
+    def _encode(self, sets: Sets) -> Encoded:
+        keys = self._spread(band_keys(self.plan, sets.indptr, sets.elements))
+        elements = sets.elements.astype("<u8").tobytes()
+        bounds = pairwise((8 * sets.indptr).tolist())
+        return Encoded(keys, hash_rows(sets.indptr, sets.elements), [elements[start:stop] for start, stop in bounds])
+
+    def measure(self, one: Content, others: Sequence[Content]) -> np.ndarray:
+        rows = [np.frombuffer(content, "<u8") for content in (one, *others)]
+        indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
+        left, right = np.zeros(len(others), np.int64), np.arange(1, len(rows))
+        shared = np.maximum(0, overlaps(indptr, np.concatenate(rows), left, right, 0, 1))
+        sizes = np.diff(indptr)
+        return of_shared(self.plan.measure, shared, sizes[left], sizes[right])
+
+    def recall(self, threshold: float) -> float:
+        functions = self.plan.functions(1)
+        chance = functions.chance_of_jaccard(threshold) if isinstance(functions, SimHash) else threshold
+        return float(self.bands.curve(chance))
+
+    def settings(self) -> Settings:
+        shingles = None if self.shingles is None else shingle_settings(self.shingles)
+        return {**_plan_settings(self.plan), "kind": self.kind, "shingles": shingles}
+
+
+class VectorCoding(Coding):
+    """Vectors or bit codes as they are, and the tables of their family."""
+
+    plan: VectorPlan
+
+    def __init__(self, plan: VectorPlan, size: int, dtype: str) -> None:
+        self.kind = "bits" if plan.measure == "hamming" else "vectors"
+        self.plan, self.size, self.dtype = plan, size, np.dtype(dtype)
+
+    @classmethod
+    def fitted(cls, rows: Vectors | Bits, items: int, given: Settings) -> "VectorCoding":
+        """For about so many items, of which these are some."""
+        rows = fit_for(rows, given["measure"])
+        if isinstance(rows, Vectors) and rows.sparse:
+            raise DataError("an index holds dense vectors; got a sparse matrix.")
+        size = rows.length if isinstance(rows, Bits) else rows.dimensions
+        plan = make_vector_plan(method="auto", what=f"{size} dimensions", length=size, **given)
+        plan = fit_tables(plan, space_of([rows], plan.measure, float(plan.threshold)), items)
+        return cls(plan, size, "<u8" if isinstance(rows, Bits) else rows.values.dtype.newbyteorder("<").str)
+
+    @classmethod
+    def of_settings(cls, settings: Settings) -> "VectorCoding":
+        """The coding that has these settings."""
+        return cls(_plan_of(settings), settings["size"], settings["dtype"])
+
+    def encode(self, items: Any) -> Encoded:
+        rows = fit_for(items, self.plan.measure)
+        size = rows.length if isinstance(rows, Bits) else rows.dimensions
+        if size != self.size:
+            raise DataError(f"{self.kind} must have {self.size} dimensions, as those of the index; got {size}.")
+        if isinstance(rows, Vectors):
+            rows = replace(rows, values=np.ascontiguousarray(rows.values, self.dtype.newbyteorder("=")))
+        space = space_of([rows], self.plan.measure, float(self.plan.threshold))
+        values = rows.words if isinstance(rows, Bits) else rows.values
+        return Encoded(
+            self._spread(self._keys(space)), space.contents(), [row.tobytes() for row in values.astype(self.dtype)]
+        )
+
+    def again(self, payload: Content) -> Encoded:
+        return self.encode(self._items([payload]))
+
+    def _items(self, payloads: Sequence[Content]) -> Vectors | Bits:
+        rows = np.stack([np.frombuffer(payload, self.dtype) for payload in payloads])
+        rows = rows.astype(self.dtype.newbyteorder("="))
+        return Bits(rows, self.size) if self.kind == "bits" else Vectors(rows)
+
+    def _keys(self, space: Space) -> np.ndarray:
+        plan = self.plan
+        if plan.parts:
+            assert isinstance(space, BitSpace)
+            tables = part_tables(space.words, space.dimensions, plan.parts, int(plan.threshold), plan.seed)
+            return np.stack(list(tables.keys), axis=1)
+        assert plan.bands is not None
+        family = space.family(plan.bands.hashes, plan.seed, plan.width)
+        signatures = as_keys(family.signatures(space.take(np.arange(len(space)))))
+        keys: np.ndarray = fold_bands(signatures, plan.bands.bands, plan.bands.rows)
+        return keys
+
+    def measure(self, one: Content, others: Sequence[Content]) -> np.ndarray:
+        space = space_of([self._items([one, *others])], self.plan.measure, float(self.plan.threshold))
+        return space.measured(np.zeros(len(others), np.int64), np.arange(1, len(others) + 1))
+
+    def recall(self, threshold: float) -> float:
+        if self.plan.parts:
+            return float(threshold <= self.plan.threshold)
+        assert self.plan.bands is not None
+        items = Bits.of(["0" * self.size]) if self.kind == "bits" else Vectors(np.ones((1, self.size)))
+        space = space_of([items], self.plan.measure, float(threshold))
+        return float(self.plan.bands.curve(space.family(1, 1, self.plan.width).collision(space.distance)))
+
+    def settings(self) -> Settings:
+        own = {"kind": self.kind, "size": self.size, "dtype": self.dtype.str}
+        return {**_plan_settings(self.plan), **own, "width": self.plan.width, "parts": self.plan.parts}
+
+
+def coding_of(settings: Settings) -> Coding:
+    """The coding that has these settings."""
+    return (SetCoding if settings["kind"] in ("texts", "sets") else VectorCoding).of_settings(settings)
+
+
+def shingle_settings(shingles: Shingles) -> Settings:
+    """What it takes to make the same shingles again."""
+    return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in asdict(shingles).items()}
+
+
+def _plan_settings(plan: Plan) -> Settings:
+    return {
+        "measure": plan.measure,
+        "threshold": str(plan.threshold),
+        "recall": plan.wanted,
+        "seed": plan.seed,
+        "sketch": plan.sketch,
+        "bands": None if plan.bands is None else list(plan.bands),
+    }
+
+
+def _plan_of(settings: Settings) -> Any:
+    shared = {
+        "method": "lsh",
+        "measure": settings["measure"],
+        "threshold": Fraction(settings["threshold"]),
+        "seed": settings["seed"],
+        "what": settings["kind"],
+        "wanted": settings["recall"],
+        "bands": None if settings["bands"] is None else Bands(*settings["bands"]),
+        "sketch": settings["sketch"],
+    }
+    if settings["kind"] in ("texts", "sets"):
+        return Plan(**shared)
+    return VectorPlan(**shared, width=settings["width"], parts=settings["parts"])

@@ -1,0 +1,325 @@
+"""Where an index is kept: an LMDB environment of sorted tables, written by one process and read by many.
+
+    items     number -> content, id and what it is compared by
+    texts     number -> the text, compressed, if texts are kept
+    ids       id -> number
+    contents  content, number -> nothing: items that are the same stand together, and the first is their head
+    buckets   bucket, number -> nothing: of heads alone, so that a million copies of a page are in one place
+
+A transaction is all there or not at all, whatever happens to the process or the machine.
+"""
+
+import fcntl
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lmdb
+import numpy as np
+
+from lookalike.errors import DataError
+from lookalike.index.codings import Encoded
+from lookalike.kernels.hashing import EMPTY
+
+FORMAT = 1
+ROOM = 1 << 40  # bytes of addresses, not of disk
+LONGEST_ID = 480  # bytes
+# What the library says of a disk that takes no more; a short write is an input/output error.
+FULL = ("No space left", "File too large", "quota", "Input/output error", "MDB_MAP_FULL")
+TABLES = ("items", "texts", "ids", "contents", "buckets")
+SETTINGS, NEXT, COUNT = b"settings", b"next", b"count"
+
+Id = int | str
+
+
+class Item(NamedTuple):
+    """One item as it is kept."""
+
+    number: int
+    content: bytes
+    id: Id
+    payload: memoryview | bytes
+
+
+class Store:
+    """The tables of one index."""
+
+    def __init__(self, path: Path, read_only: bool = False, create: bool = False) -> None:
+        self.path = path
+        if create:
+            path.mkdir()
+        elif not (path / "data.mdb").is_file():
+            raise DataError(f"{path}: there is no index; `lookalike index build` makes one.")
+        self._lock = open(path / "in-use", "ab")  # noqa: SIM115  held as long as the store is open
+        try:
+            self._open(read_only, create)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _open(self, read_only: bool, create: bool) -> None:
+        with self._known_errors():
+            self._hold(fcntl.LOCK_SH)
+            where = str(self.path)
+            self.env = lmdb.open(where, map_size=ROOM, max_dbs=8, max_readers=1024, readonly=read_only, create=create)
+            self.env.reader_check()  # those of processes that were killed
+            self.tables = {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.env.close()
+        self._lock.close()
+
+    def _hold(self, how: int) -> None:
+        try:
+            fcntl.flock(self._lock, how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(f"{self.path}: another process has the index open; try again when it is done.") from None
+
+    @contextmanager
+    def _known_errors(self) -> Iterator[None]:
+        """Errors of the disk in a line that says what they mean."""
+        try:
+            yield
+        except lmdb.ReadonlyError:
+            raise DataError(f"{self.path}: was opened to be read only.") from None
+        except lmdb.Error as error:
+            if any(reason in str(error) for reason in FULL):
+                raise DataError(
+                    f"{self.path}: could not be written, the disk may be full; nothing was changed."
+                ) from error
+            if "already open in this process" in str(error):
+                raise DataError(
+                    f"{self.path}: is open in this process already; one Index serves all threads."
+                ) from None
+            raise DataError(f"{self.path}: cannot be used: {error}.") from error
+
+    @contextmanager
+    def reading(self) -> Iterator["Reader"]:
+        """The index as it is now, whatever is written meanwhile."""
+        with self._known_errors(), self.env.begin(buffers=True) as txn:
+            yield Reader(txn, self.tables)
+
+    @contextmanager
+    def writing(self) -> Iterator["Writer"]:
+        """All that is done within is written at the end, or nothing if it fails. One process at a time."""
+        with self._known_errors(), self.env.begin(write=True, buffers=True) as txn:
+            yield Writer(txn, self.tables)
+
+    def byte_size(self) -> int:
+        """How many bytes the tables take on disk."""
+        return (self.path / "data.mdb").stat().st_size
+
+    def compact(self) -> None:
+        """Write the tables anew without the gaps that removed items left; no other process may have them open."""
+        try:
+            self._hold(fcntl.LOCK_EX)
+        except DataError:
+            self._hold(fcntl.LOCK_SH)  # which a failed attempt lets go
+            raise
+        fresh = self.path / "compacting"
+        with suppress(FileNotFoundError):
+            (fresh / "data.mdb").unlink()
+        fresh.mkdir(exist_ok=True)
+        with self._known_errors():
+            self.env.copy(str(fresh), compact=True)
+        self.env.close()
+        os.replace(fresh / "data.mdb", self.path / "data.mdb")
+        fresh.rmdir()
+        self._lock.close()
+        self.__init__(self.path)  # type: ignore[misc]
+
+
+class Reader:
+    """One state of the index."""
+
+    def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
+        self.txn, self.tables = txn, tables
+
+    def settings(self) -> dict[str, Any] | None:
+        """What the index was made with."""
+        found = self.txn.get(SETTINGS)
+        return None if found is None else json.loads(bytes(found))
+
+    def __len__(self) -> int:
+        return self._number(COUNT)
+
+    def _number(self, name: bytes) -> int:
+        return int.from_bytes(self.txn.get(name, b"\0"), "big")
+
+    def number_of(self, identity: Id) -> int | None:
+        """The number of an item, if there is one of this id."""
+        found = self.txn.get(pack_id(identity), db=self.tables["ids"])
+        return None if found is None else int.from_bytes(found, "big")
+
+    def item(self, number: int) -> Item:
+        """The item of a number."""
+        return unpack(number, self.txn.get(number.to_bytes(4, "big"), db=self.tables["items"]))
+
+    def items(self) -> Iterator[Item]:
+        """All of them by number."""
+        for key, record in self.txn.cursor(db=self.tables["items"]):
+            yield unpack(int.from_bytes(key, "big"), record)
+
+    def text(self, number: int) -> str | None:
+        """The text of an item, if it was kept."""
+        found = self.txn.get(number.to_bytes(4, "big"), db=self.tables["texts"])
+        return None if found is None else zlib.decompress(found).decode()
+
+    def in_buckets(self, keys: np.ndarray, most: int) -> tuple[list[int], bool]:
+        """The numbers of heads that share a bucket, ascending, and whether there were more than could be listed."""
+        cursor = self.txn.cursor(db=self.tables["buckets"])
+        found: set[int] = set()
+        crowded = False
+        for key in keys[keys != EMPTY].astype(">u8").tolist():
+            some = list(under(cursor, key.to_bytes(8, "big"), most))
+            crowded |= len(some) == most
+            found.update(some)
+        return sorted(found), crowded
+
+    def twins(self, content: bytes, most: int | None = None) -> Iterator[int]:
+        """The numbers of the items with this content, the head first."""
+        return under(self.txn.cursor(db=self.tables["contents"]), content, most)
+
+    def next_number(self) -> int:
+        """The number that the next item will have."""
+        return self._number(NEXT)
+
+    def distinct(self, table: str, width: int) -> int:
+        """How many different beginnings of so many bytes the keys of a table have."""
+        count, last = 0, b""
+        for key in self.txn.cursor(db=self.tables[table]).iternext(keys=True, values=False):
+            if key[:width] != last:
+                count, last = count + 1, bytes(key[:width])
+        return count
+
+    def pairs(self, table: str) -> Iterator[tuple[bytes, bytes]]:
+        """All that is in a table."""
+        return ((bytes(key), bytes(value)) for key, value in self.txn.cursor(db=self.tables[table]))
+
+    def entries(self, table: str) -> int:
+        """How many entries a table has."""
+        return int(self.txn.stat(db=self.tables[table])["entries"])
+
+
+class Writer(Reader):
+    """A change of the index."""
+
+    def put_settings(self, settings: dict[str, Any]) -> None:
+        """Keep what the index is made with."""
+        self.txn.put(SETTINGS, json.dumps(settings).encode())
+
+    def add(self, encoded: Encoded, ids: list[Id], texts: list[str] | None) -> None:
+        """Add items whose ids are new."""
+        first = self._number(NEXT)
+        numbers = np.arange(first, first + len(ids), dtype=np.uint64)
+        contents = encoded.contents.astype(">u8").tobytes()
+        contents_of = [contents[at : at + 16] for at in range(0, len(contents), 16)]
+        heads = np.array(self._heads(contents_of), np.int64)
+        self._put_sorted("contents", [(key, b"") for key in _with_numbers(encoded.contents, numbers)])
+        packed = [pack_id(identity) for identity in ids]
+        records = map(_record, contents_of, packed, encoded.payloads)
+        keys = [number.to_bytes(4, "big") for number in numbers.tolist()]
+        self.txn.cursor(db=self.tables["items"]).putmulti(zip(keys, records, strict=True), append=True)
+        self._put_sorted("ids", list(zip(packed, keys, strict=True)))
+        if texts is not None:
+            kept = ((key, zlib.compress(text.encode())) for key, text in zip(keys, texts, strict=True))
+            self.txn.cursor(db=self.tables["texts"]).putmulti(kept, append=True)
+        self._put_sorted("buckets", [(key, b"") for key in bucket_keys(encoded.keys[heads], numbers[heads])])
+        self._count(first + len(ids), len(ids))
+
+    def _heads(self, contents: list[bytes]) -> list[int]:
+        """The places of the first of each content that is not there yet."""
+        seen: set[bytes] = set()
+        heads = []
+        for place, content in enumerate(contents):
+            if content not in seen:
+                seen.add(content)
+                if next(self.twins(content, 1), None) is None:
+                    heads.append(place)
+        return heads
+
+    def remove(self, item: Item, keys: np.ndarray) -> None:
+        """Remove an item, given the keys of its buckets; the next one like it takes its place."""
+        number, content = item.number.to_bytes(4, "big"), bytes(item.content)
+        head = next(self.twins(content, 1))
+        own = {"items": number, "texts": number, "ids": pack_id(item.id), "contents": content + number}
+        for table, key in own.items():
+            self.txn.delete(key, db=self.tables[table])
+        if head == item.number:
+            heir = next(self.twins(content, 1), None)
+            for key in bucket_keys(keys, np.array([item.number], np.uint64)):
+                self.txn.delete(key, db=self.tables["buckets"])
+                if heir is not None:
+                    self.txn.put(key[:8] + heir.to_bytes(4, "big"), b"", db=self.tables["buckets"])
+        self._count(self._number(NEXT), -1)
+
+    def _put_sorted(self, table: str, entries: list[tuple[bytes, bytes]]) -> None:
+        """Put entries in order, at the end of the table if they come after all that is there."""
+        cursor = self.txn.cursor(db=self.tables[table])
+        last = bytes(cursor.key()) if cursor.last() else b""
+        entries.sort()
+        cursor.putmulti(entries, append=bool(entries) and entries[0][0] > last)
+
+    def _count(self, following: int, more: int) -> None:
+        self.txn.put(NEXT, following.to_bytes(8, "big"))
+        self.txn.put(COUNT, (len(self) + more).to_bytes(8, "big"))
+
+
+# --- bytes ---
+
+
+def under(cursor: Any, prefix: bytes, most: int | None = None) -> Iterator[int]:
+    """The numbers that follow a prefix in the keys of a table, ascending."""
+    size = len(prefix)
+    if cursor.set_range(prefix):
+        for found, key in enumerate(cursor.iternext(keys=True, values=False)):
+            if key[:size] != prefix or found == most:
+                return
+            yield int.from_bytes(key[size:], "big")
+
+
+def pack_id(identity: Id) -> bytes:
+    """An id as bytes; whole numbers and strings are never the same."""
+    if isinstance(identity, str):
+        packed = b"s" + identity.encode()
+        if len(packed) > LONGEST_ID:
+            raise DataError(f"ids must have at most {LONGEST_ID - 1} bytes; got {identity[:40]!r}...")
+        return packed
+    return b"i" + (identity + (1 << 63)).to_bytes(8, "big")
+
+
+def unpack_id(packed: bytes) -> Id:
+    """The id that was packed."""
+    return packed[1:].decode() if packed[:1] == b"s" else int.from_bytes(packed[1:], "big") - (1 << 63)
+
+
+def _record(content: bytes, identity: bytes, payload: bytes) -> bytes:
+    return content + len(identity).to_bytes(2, "big") + identity + payload
+
+
+def unpack(number: int, record: Any) -> Item:
+    """An item of its record."""
+    end = 18 + int.from_bytes(record[16:18], "big")
+    return Item(number, bytes(record[:16]), unpack_id(bytes(record[18:end])), record[end:])
+
+
+def _with_numbers(columns: np.ndarray, numbers: np.ndarray) -> list[bytes]:
+    """Columns of 64 bits and a number of 32, in bytes that sort as they do."""
+    width = 8 * columns.shape[1] + 4
+    rows = np.empty((len(columns), width), np.uint8)
+    rows[:, :-4] = columns.astype(">u8").view(np.uint8).reshape(len(columns), width - 4)
+    rows[:, -4:] = numbers.astype(">u4").view(np.uint8).reshape(len(columns), 4)
+    content = rows.tobytes()
+    return [content[at : at + width] for at in range(0, len(content), width)]
+
+
+def bucket_keys(keys: np.ndarray, numbers: np.ndarray) -> list[bytes]:
+    """The entries of items in their buckets."""
+    there = keys != EMPTY
+    every = np.broadcast_to(numbers[:, None], keys.shape)
+    return _with_numbers(keys[there][:, None], every[there])

@@ -185,6 +185,7 @@ def test_a_killed_writer_loses_nothing(place, tmp_path):
         time.sleep(draw.uniform(0, 0.05))
         writer.send_signal(signal.SIGKILL)
         said += [int(line) for line in writer.stdout.read().split("\n")[:-1]]  # the last line may be cut
+        writer.stdout.close()
         writer.wait()
         with Index.open(place) as index:
             count = index.verify() - 50

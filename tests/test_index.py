@@ -260,6 +260,26 @@ def test_a_reader_in_another_process(place):
         assert len(index) == 20
 
 
+ADDER = """
+import sys
+from lookalike.index import Index
+with Index.open(sys.argv[1]) as index:
+    index.add(sys.stdin.read().split("\\n"))
+"""
+
+
+def test_another_process_begins_the_index(place):
+    """The bands that it has chosen are those of all."""
+    texts = texts_of(30)
+    with Index.create(place, threshold=0.8) as index:
+        assert index.query(texts[0]) == []
+        done = subprocess.run([sys.executable, "-c", ADDER, str(place)], input="\n".join(texts[:20]), text=True)
+        assert done.returncode == 0
+        assert index.query(texts[0], top=1) == [(0, 1.0)]
+        assert index.add(texts[20:]) == 10
+        assert index.verify() == 30
+
+
 def test_what_is_no_index(place, tmp_path):
     with pytest.raises(DataError, match=r"some\.index: there is no index; `lookalike index build` makes one\.$"):
         Index.open(place)

@@ -199,13 +199,7 @@ class RatingSource:
             if self.dates is None:
                 self.dates = is_date(column)
             time = as_seconds(column) if self.dates else as_numbers(column)
-            kinds = {
-                True: "a date such as 2024-05-31",
-                False: "a number",
-                None: "a date such as 2024-05-31 or a number",
-            }
-            kind = kinds[self.dates]
-            faults |= not_numbers(column, time, f"{columns.time} must be {kind}")
+            faults |= not_numbers(column, time, f"{columns.time} must be {KINDS_OF_TIME[self.dates]}")
         if columns.rating is not None:
             value = as_numbers(table[columns.rating])
             faults |= not_numbers(table[columns.rating], value, f"{columns.rating} must be a number")

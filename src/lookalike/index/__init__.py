@@ -179,10 +179,19 @@ class Index:
     def _fitting(self, batches: Iterator[tuple[Any, list[Id]]]) -> Iterator[tuple[Any, list[Id]]]:
         """The batches, once the first of them has told what the bands are to be."""
         for batch, names in batches:
-            if self._coding is None:
+            if self._known() is None:
                 self._coding = self._fit(batch)
                 self.settings = {**self.settings, "coding": self._coding.settings()}
             yield batch, names
+
+    def _known(self) -> Coding | None:
+        """The coding, which another process may have chosen meanwhile; None before there are items."""
+        if self._coding is None:
+            with self.store.reading() as reader:
+                settings = reader.settings()
+            if settings is not None and settings["coding"] is not None:
+                self.settings, self._coding = settings, coding_of(settings["coding"])
+        return self._coding
 
     def _encoded(self, task: tuple[Any, list[Id]]) -> tuple[list[Id], Encoded, list[str]]:
         batch, names = task
@@ -208,6 +217,9 @@ class Index:
             twice = Counter(ids).most_common(1)[0][0]
             raise DataError(f"ids must be unique; {twice!r} occurs more than once.")
         with self.store.writing() as writer:
+            begun = writer.settings() or {}
+            if begun.get("coding") not in (None, self.settings["coding"]):
+                raise DataError(f"{self.store.path}: another process has begun the index; open it again.")
             writer.put_settings(self.settings)
             there = [name for name in ids if writer.number_of(name) is not None]
             if there and not replace:
@@ -230,6 +242,7 @@ class Index:
     def remove(self, ids: Iterable[Id]) -> int:
         """Remove items; returns how many. An id that is not there is an error, and nothing is removed."""
         removed = 0
+        self._known()
         with self.store.writing() as writer:
             for identity in ids:
                 self._remove(writer, identity)
@@ -286,7 +299,8 @@ class Index:
         )
 
     def _asked(self, batch: Any) -> Encoded | None:
-        return None if self._coding is None else self._coding.encode(batch)
+        coding = self._known()
+        return None if coding is None else coding.encode(batch)
 
     def _bounds(self, threshold: float | None, top: int | None) -> tuple[float, int | None]:
         given = self.settings["wanted"]["threshold"]
@@ -335,7 +349,7 @@ class Index:
         with self.store.reading() as reader:
             items, buckets, distinct = len(reader), reader.entries("buckets"), reader.distinct("buckets", 8)
         size = self.store.byte_size()
-        coding = self._coding
+        coding = self._known()
         facts: dict[str, Any] = {"items": items, "bytes": size, "bytes an item": round(size / max(1, items), 1)}
         if coding is not None:
             facts |= {
@@ -362,6 +376,7 @@ class Index:
     def verify(self, run: Run | None = None) -> int:
         """Check every entry against the items; returns how many items there are, and raises if something is wrong."""
         run = run or Run()
+        self._known()
         with self.store.reading() as reader, run.stage("verify", len(reader)) as tick:
             return self._verify(reader, tick)
 

@@ -27,8 +27,9 @@ MODULES_IN_ORDER = """
     entities.validation entities.resolution entities.resolving entities baskets.cells baskets.reading baskets.ratings
     baskets.similar baskets.recommending baskets.names baskets write fingerprints.prints fingerprints.made_up
     fingerprints.print_files fingerprints.grids fingerprints.squares fingerprints.corners fingerprints.database
-    fingerprints index.codings index.store index plots cli.progress cli.job cli.records cli.baskets cli.fingerprints
-    cli.curves cli.demo cli.index cli.options cli.app cli.documents cli.domains cli.indexing cli.tools cli __main__
+    fingerprints index.codings index.store index.batches index.checking index plots cli.progress cli.job cli.records
+    cli.baskets cli.fingerprints cli.curves cli.demo cli.index cli.options cli.app cli.documents cli.domains
+    cli.indexing cli.tools cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

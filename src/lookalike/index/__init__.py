@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +20,17 @@ import pyarrow as pa
 from lookalike import __version__
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import LARGEST_SEED, DataError, fraction, whole
+from lookalike.index.batches import BATCH, Waiting, joined, named, parts_of, rows_of, same_type
+from lookalike.index.checking import check
 from lookalike.index.codings import Coding, Encoded, SetCoding, VectorCoding, coding_of, shingle_settings
-from lookalike.index.store import FORMAT, Id, Reader, Store, Writer, bucket_keys, pack_id
+from lookalike.index.store import FORMAT, Id, Store, Writer
 from lookalike.items import as_items
 from lookalike.read import Source
 from lookalike.results import Pairs
 from lookalike.run import Run
 from lookalike.shingles import Shingles
 
-BATCH, BULK = 10_000, 1_000_000  # items that are written at a time, added and built
+BULK = 1_000_000  # items that are written at a time when an index is built
 SAMPLE = 1000  # items that the bands are chosen by
 MOST = 10_000  # items of one bucket that are looked at
 
@@ -378,30 +379,7 @@ class Index:
         run = run or Run()
         self._known()
         with self.store.reading() as reader, run.stage("verify", len(reader)) as tick:
-            return self._verify(reader, tick)
-
-    def _verify(self, reader: Reader, tick: Any) -> int:
-        heads: dict[bytes, int] = {}
-        names: dict[bytes, bytes] = {}
-        contents: set[bytes] = set()
-        buckets: set[bytes] = set()
-        for item in reader.items():
-            number = item.number.to_bytes(4, "big")
-            names[pack_id(item.id)] = number
-            contents.add(item.content + number)
-            encoded = self._fitted().again(item.payload)
-            if encoded.contents.astype(">u8").tobytes() != item.content:
-                raise DataError(f"item {item.id!r} of the index is damaged; build it again.")
-            if heads.setdefault(item.content, item.number) == item.number:
-                buckets.update(bucket_keys(encoded.keys, np.array([item.number], np.uint64)))
-            tick(1)
-        expected = {"ids": names, "contents": dict.fromkeys(contents, b""), "buckets": dict.fromkeys(buckets, b"")}
-        for table, entries in expected.items():
-            if dict(reader.pairs(table)) != entries:
-                raise DataError(f"the table of {table} does not fit the items of the index; build it again.")
-        if len(names) != len(reader):
-            raise DataError(f"the index says {len(reader):,} items and has {len(names):,}; build it again.")
-        return len(names)
+            return check(reader, self._coding, tick)
 
 
 @contextmanager
@@ -422,53 +400,3 @@ def check_new(path: Path) -> None:
         raise DataError(f"{path}: is there already; an index is made in a new folder.")
     if not path.absolute().parent.is_dir():
         raise DataError(f"{path}: cannot be made, there is no folder {path.absolute().parent}.")
-
-
-class Waiting(NamedTuple):
-    """Items that are to be written together."""
-
-    ids: list[Id]
-    encoded: list[Encoded]
-    texts: list[str]
-
-
-def joined(parts: list[Encoded]) -> Encoded:
-    """The items of all parts."""
-    keys, contents = (np.concatenate(columns) for columns in zip(*(part[:2] for part in parts), strict=True))
-    return Encoded(keys, contents, [payload for part in parts for payload in part.payloads])
-
-
-def parts_of(items: Source | Sets | Vectors | Bits) -> Iterator[tuple[Any, list[Any] | None]]:
-    """Items a batch at a time, with the ids they have."""
-    if isinstance(items, Source):
-        for table in items.batches():
-            for start in range(0, len(table), BATCH):
-                part = table.slice(start, BATCH)
-                yield part["text"].combine_chunks(), part["id"].to_pylist()
-        return
-    for start in range(0, len(items), BATCH):
-        rows = np.arange(start, min(start + BATCH, len(items)))
-        yield rows_of(items, rows), None if items.ids is None else items.ids.take(pa.array(rows)).to_pylist()
-
-
-def named(own: list[Any] | None, size: int, given: Iterator[Id] | None, first: int) -> list[Id]:
-    """The ids of so many items: those given, their own, or numbers."""
-    names = own if given is None else list(islice(given, size))
-    if names is None:
-        return list(range(first, first + size))
-    if len(names) < size:
-        raise DataError("ids must name each item; there are fewer of them.")
-    return [name if isinstance(name, int | str) else str(name) for name in names]
-
-
-def rows_of(items: Any, rows: np.ndarray) -> Any:
-    """Some rows of sets, vectors or bits."""
-    if isinstance(items, Vectors):
-        return Vectors(items.values[rows])
-    return items.take(rows)
-
-
-def same_type(ids: list[Any]) -> pa.Array:
-    """Ids in one array: numbers, or strings if any of them is one."""
-    texts = any(isinstance(name, str) for name in ids)
-    return pa.array([str(name) if texts else name for name in ids], pa.string() if texts else pa.int64())

@@ -130,8 +130,7 @@ class Store:
         self.env.close()
         os.replace(fresh / "data.mdb", self.path / "data.mdb")
         fresh.rmdir()
-        self._lock.close()
-        self.__init__(self.path)  # type: ignore[misc]
+        self._open(read_only=False, create=False)
 
 
 class Reader:

@@ -149,7 +149,7 @@ def test_it_is_like_a_dictionary(tmp_path_factory, given):
             index.close()
             index = Index.open(place)
     assert len(index) == len(kept) == index.verify()
-    assert {name: index.text(name) for name in index.ids()} == kept
+    assert {name: index.item(name) for name in index.ids()} == kept
     for text in texts:
         same = {name for name, value in index.query(text, top=None) if value == 1}
         assert same == {name for name, one in kept.items() if sorted(set(one.split())) == sorted(set(text.split()))}

@@ -14,7 +14,6 @@ _HOMES = {
     "Source": "lookalike.read",
     "Shingles": "lookalike.shingles",
     "Sets": "lookalike.data",
-    "Vectors": "lookalike.data",
     "Bits": "lookalike.data",
     "measures": "lookalike",
     "families": "lookalike",
@@ -26,6 +25,7 @@ _HOMES = {
     "find_matches": "lookalike.find",
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
+    "Index": "lookalike.index",
     "entities": "lookalike",
     "baskets": "lookalike",
     "news": "lookalike",
@@ -37,9 +37,10 @@ __all__ = list(_HOMES)
 if TYPE_CHECKING:
     from lookalike import baskets, entities, exact, families, fingerprints, measures, news
     from lookalike.amplify import And, Or, choose_bands
-    from lookalike.data import Bits, Sets, Vectors
+    from lookalike.data import Bits, Sets
     from lookalike.errors import LookalikeError
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs
+    from lookalike.index import Index
     from lookalike.read import Source
     from lookalike.shingles import Shingles
 

@@ -29,6 +29,18 @@ class DataError(LookalikeError):
     """The data cannot be read, or break a rule."""
 
 
+class NotThere(DataError):
+    """There is no item of this id."""
+
+
+class AlreadyThere(DataError):
+    """There is an item of this id."""
+
+
+class StoreError(DataError):
+    """What is kept on disk cannot be read or written."""
+
+
 class TooManyPairs(LookalikeError):
     """The answer itself is too large to list pair by pair."""
 

@@ -71,11 +71,9 @@ class Source:
 
     def batches(self) -> Iterator[pa.Table]:
         """The documents as tables of two columns, `id` and `text`, from the start."""
-        for part, table, numbers, _ in self._documents(whole=False):
-            text, identity = self._columns(part)
-            if len(table):
-                ids = pa.array(numbers) if identity is None else table[identity]
-                yield pa.table({"id": ids, "text": self._texts(table[text])})
+        for documents in self._documents(whole=False):
+            if len(documents.table):
+                yield self._compared(documents)
 
     def tables(self, strings: bool = False) -> Iterator[pa.Table]:
         """The same documents in the same order with all their columns; first an empty table that shows them.
@@ -84,20 +82,36 @@ class Source:
         """
         schema = self._whole_schema(strings)
         yield schema.empty_table()
-        for part, table, numbers, _ in self._documents(whole=True, strings=strings):
-            if part.format == "text":
-                table = table.add_column(0, "id", pa.array(numbers))
-            if len(table):
-                yield conform(table, schema)
+        for documents in self._documents(whole=True, strings=strings):
+            if len(documents.table):
+                yield self._rows(documents, schema)
 
     def lines(self) -> Iterator[list[bytes]]:
         """The same documents in the same order as lines of JSON, just as they stand in the files."""
         for documents in self._documents(whole=False):
             yield documents.lines
 
+    def with_rows(self, strings: bool = False) -> Iterator[tuple[pa.Table, pa.Table]]:
+        """What `batches` and `tables` yield, together in one pass; first the empty tables."""
+        schema = self._whole_schema(strings)
+        yield pa.table({"id": [], "text": []}), schema.empty_table()
+        for documents in self._documents(whole=True, strings=strings):
+            if len(documents.table):
+                yield self._compared(documents), self._rows(documents, schema)
+
+    def with_lines(self) -> Iterator[tuple[pa.Table, list[bytes]]]:
+        """What `batches` and `lines` yield, together in one pass."""
+        for documents in self._documents(whole=False):
+            if len(documents.table):
+                yield self._compared(documents), documents.lines
+
     def is_jsonl(self) -> bool:
         """Whether all inputs are lines of JSON, so that `lines` can be asked for."""
         return all(part.format == "jsonl" for part in self.parts)
+
+    def has_ids(self) -> bool:
+        """Whether the documents have ids of their own, which are not just the numbers of their rows."""
+        return all(self._columns(part)[1] is not None for part in self.parts)
 
     def text_columns(self) -> list[str]:
         """The names of the columns of the text in the inputs that are tables."""
@@ -118,6 +132,18 @@ class Source:
             return sum(count for count in counts if count is not None)
         size = self.byte_size() // (MARKUP if self.html else 1)
         return max(len(texts), size * len(texts) // max(1, int(texts.nbytes)))
+
+    def _compared(self, documents: Good) -> pa.Table:
+        """The ids and what is compared."""
+        part, table, numbers, _ = documents
+        text, identity = self._columns(part)
+        pages = self._decode(part, table, strings=True)[text]
+        return pa.table({"id": pa.array(numbers) if identity is None else table[identity], "text": self._texts(pages)})
+
+    def _rows(self, documents: Good, schema: pa.Schema) -> pa.Table:
+        """All columns."""
+        part, table, numbers, _ = documents
+        return conform(table.add_column(0, "id", pa.array(numbers)) if part.format == "text" else table, schema)
 
     def _texts(self, column: pa.ChunkedArray) -> pa.LargeStringArray:
         """What is compared."""

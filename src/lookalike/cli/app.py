@@ -8,6 +8,8 @@ import typer
 
 from lookalike.cli.options import SHARED, examples
 
+CHOSEN = ("COMMANDLINE", "ENVIRONMENT", "PROMPT")  # whence an option is not its default
+
 app = typer.Typer(
     help="Find similar things in collections too large to compare pair by pair.",
     no_args_is_help=True,
@@ -25,15 +27,21 @@ def on_documents(
     def register(function: Callable[..., None]) -> Callable[..., None]:
         own = list(inspect.signature(function).parameters.values())[1:]
 
-        def command(**given: Any) -> None:
+        def command(context: typer.Context, **given: Any) -> None:
             from lookalike.cli.job import Job
 
-            function(Job(given), **{parameter.name: given[parameter.name] for parameter in own})
+            chosen = {name for name in given if getattr(context.get_parameter_source(name), "name", "") in CHOSEN}
+            function(Job(given, chosen), **{parameter.name: given[parameter.name] for parameter in own})
 
         shared = [own[0].replace(name=n, default=default, annotation=kind) for n, (kind, default) in options.items()]
         command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__dict__["__signature__"] = inspect.Signature(own + shared)  # which is what typer goes by
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in own + shared}
+        every = [
+            own[0].replace(name="context", default=inspect.Parameter.empty, annotation=typer.Context),
+            *own,
+            *shared,
+        ]
+        command.__dict__["__signature__"] = inspect.Signature(every)  # which is what typer goes by
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
         to.command(epilog=examples(*lines))(command)
         return function
 

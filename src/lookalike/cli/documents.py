@@ -7,6 +7,7 @@ from lookalike.cli.options import (
     ON_SETS,
     ON_VECTORS,
     Against,
+    AgainstIndex,
     Inputs,
     Keep,
     Left,
@@ -15,7 +16,9 @@ from lookalike.cli.options import (
     Result,
     Right,
     Top,
+    Update,
 )
+from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
     from lookalike.cli.job import Job
@@ -81,10 +84,26 @@ def vectors(
     "lookalike dedup corpus.parquet -o clean.parquet --removed removed.parquet",
     "lookalike dedup crawl.jsonl.zst -t 0.7 -s word:5 --keep longest -o clean.jsonl",
     "lookalike dedup pages.parquet --article -s stop:3 --stop-words de -o clean.parquet",
+    "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
 )
-def dedup(job: "Job", inputs: Inputs, removed: Removed = None, keep: Keep = "first") -> None:
+def dedup(
+    job: "Job",
+    inputs: Inputs,
+    removed: Removed = None,
+    keep: Keep = "first",
+    against: AgainstIndex = None,
+    update: Update = False,
+) -> None:
     """Drop documents that are similar to one that is kept, and write the rest with all their columns."""
-    job.dedup(inputs, keep, removed)
+    job.check_removed(removed)
+    if against is not None:
+        from lookalike.cli.sifting import dedup_against
+
+        dedup_against(job, inputs, against, update, removed)
+    elif update:
+        raise UsageError("--update is for an index: name it with --against.")
+    else:
+        job.dedup(inputs, keep, removed)
 
 
 @on_documents("lookalike clusters news/ -t 0.6 -o clusters.csv")

@@ -6,7 +6,7 @@ from typing import Any
 from lookalike import __version__
 from lookalike.cli.job import Job
 from lookalike.cli.progress import TerminalRun, time_line
-from lookalike.errors import DataError, UsageError, choice
+from lookalike.errors import UsageError, choice
 from lookalike.index import Index
 from lookalike.spaces import MEASURES_OF_VECTORS
 from lookalike.wording import counted
@@ -37,14 +37,14 @@ def build(job: Job, path: str, inputs: list[str], kind: str | None, store_text: 
 def add(job: Job, path: str, inputs: list[str], replace: bool) -> None:
     """Add the inputs."""
     with Index.open(path) as index:
-        added = index.add(_like(job, index, inputs), replace=replace, run=job.run)
+        added = index.add(like(job, index, inputs), replace=replace, run=job.run)
         _tell(job, index, f"added: {counted(added, 'item')}, {len(index):,} in all")
 
 
 def query(job: Job, path: str, inputs: list[str], threshold: float | None, top: int) -> None:
     """Write what is similar to the inputs."""
     with Index.open(path, read_only=True) as index:
-        found = index.query_batch(_like(job, index, inputs), threshold=threshold, top=top, run=job.run)
+        found = index.query_batch(like(job, index, inputs), threshold=threshold, top=top, run=job.run)
         with job.run.stage("write"):
             write_tables([found.to_arrow()], job.out, {"version": __version__, "index": Path(path).name})
         asked = counted(len(found.ids), "item")
@@ -65,7 +65,7 @@ def remove(path: str, ids: list[str], file: str | None, quiet: bool) -> None:
         raise UsageError("name the ids to remove, or a --file of them.")
     run = TerminalRun(1, quiet)
     with Index.open(path) as index:
-        removed = index.remove([_known(index, name) for name in names])
+        removed = index.remove([index.spelled(name) for name in names])
         run.say(f"removed: {counted(removed, 'item')}, {len(index):,} left")
 
 
@@ -97,18 +97,11 @@ def _items(job: Job, inputs: list[str], kind: str) -> Any:
     return job.sets(inputs) if kind == "sets" else job.source(inputs)
 
 
-def _like(job: Job, index: Index, inputs: list[str]) -> Any:
+def like(job: Job, index: Index, inputs: list[str]) -> Any:
     """The inputs, read as those of the index were."""
     notes = index.settings["notes"]
     job.given |= {"measure": index.settings["wanted"]["measure"], **notes}
     return _items(job, inputs, notes.get("kind", "documents"))
-
-
-def _known(index: Index, name: str) -> int | str:
-    for identity in (name, int(name)) if name.lstrip("-").isdecimal() else (name,):
-        if identity in index:
-            return identity
-    raise DataError(f"there is no item {name!r} in the index.")
 
 
 def _tell(job: Job, index: Index, line: str) -> None:

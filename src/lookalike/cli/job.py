@@ -1,6 +1,6 @@
 """What the commands on documents share: options checked, sources, a run, results written and reported."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from os.path import isfile  # which takes any string, Path.is_file just those that are short enough for a name
@@ -31,8 +31,8 @@ from lookalike.write import check_output, write_lines, write_tables, writing
 class Job:
     """One command on documents, with the options it was given."""
 
-    def __init__(self, given: dict[str, Any]):
-        self.given = given
+    def __init__(self, given: dict[str, Any], chosen: Container[str] = ()):
+        self.given, self.chosen = given, chosen  # the options, and the names of those that are not left as they are
         self.out: str = given.get("out", "-")
         check_output(self.out)
         self.run = TerminalRun(given["threads"], given["quiet"])
@@ -105,12 +105,15 @@ class Job:
             write_tables([result.to_arrow()], self.out, self._settings(result))
         self._report(result)
 
-    def dedup(self, inputs: list[str], keep: str, removed: str | None) -> None:
-        """Write the documents that are kept with all their columns, and what was dropped to `removed`."""
+    def check_removed(self, removed: str | None) -> None:
+        """Raise now for a second output that could not be written in the end."""
         if removed is not None:
             check_output(removed)
             if Path(removed).absolute() == Path(self.out).absolute():
                 raise UsageError(f"--out and --removed must be two files; got {self.out!r} twice.")
+
+    def dedup(self, inputs: list[str], keep: str, removed: str | None) -> None:
+        """Write the documents that are kept with all their columns, and what was dropped to `removed`."""
         source = self.source(inputs)
         result = dedup(source, keep=keep if keep in ("first", "longest") else _column(source, keep), **self.options)
         dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, self._settings(result))

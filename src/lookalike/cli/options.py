@@ -90,6 +90,12 @@ Threads = Annotated[int | None, typer.Option(help="How many threads to use; all 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 MaxPairs = Annotated[int, typer.Option(help="Fail rather than list more pairs than this.")]
 Removed = Annotated[str | None, typer.Option(help="Write what was dropped, and for which kept document, to this file.")]
+AgainstIndex = Annotated[
+    str | None, typer.Option(metavar="INDEX", help="Drop what is similar to an item of this index, too, in one pass.")
+]
+Update = Annotated[
+    bool, typer.Option("--update", help="With --against: add what is kept to the index, which is made if need be.")
+]
 Keep = Annotated[str, typer.Option(help="Which of similar ones to keep: first, longest, or greatest of a COLUMN.")]
 
 # The options of all commands on documents, with their defaults.

@@ -4,8 +4,7 @@ An `Index` is a folder. Every answer is verified on the items themselves, and th
 at the threshold is found.
 """
 
-import os
-import shutil
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,26 +14,23 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike import __version__
 from lookalike.data import Bits, Sets, Vectors
-from lookalike.errors import LARGEST_SEED, DataError, fraction, whole
-from lookalike.index.batches import BATCH, Waiting, joined, named, parts_of, rows_of, same_type
+from lookalike.errors import LARGEST_SEED, AlreadyThere, DataError, NotThere, StoreError, fraction, whole, within
+from lookalike.index.batches import BATCH, Waiting, as_id, as_kind, batches_of, joined, numbered, rows_of, same_type
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, Encoded, SetCoding, VectorCoding, coding_of, shingle_settings
-from lookalike.index.store import FORMAT, Id, Store, Writer
-from lookalike.items import as_items
-from lookalike.read import Source
+from lookalike.index.looking import Found, Looked, look_up
+from lookalike.index.sifting import Sieve, Sifted, all_sifted, drop, sieve_of
+from lookalike.index.store import FORMAT, Id, Store, building, check_new
+from lookalike.measures import MEASURES
 from lookalike.results import Pairs
 from lookalike.run import Run
 from lookalike.shingles import Shingles
 
 BULK = 1_000_000  # items that are written at a time when an index is built
 SAMPLE = 1000  # items that the bands are chosen by
-MOST = 10_000  # items of one bucket that are looked at
-
-Found = list[tuple[Id, float]]  # ids, and similarities or distances, the most similar first
 
 
 class Index:
@@ -122,7 +118,7 @@ class Index:
         if settings is None or settings.get("format") != FORMAT:
             store.close()
             got = None if settings is None else settings.get("format")
-            raise DataError(f"{path}: an index of format {got}, where {FORMAT} is read; build it again.")
+            raise StoreError(f"{path}: an index of format {got}, where {FORMAT} is read; build it again.")
         return cls(store, settings)
 
     def close(self) -> None:
@@ -141,7 +137,7 @@ class Index:
 
     def __contains__(self, identity: Id) -> bool:
         with self.store.reading() as reader:
-            return reader.number_of(identity) is not None
+            return reader.number_of(as_id(identity)) is not None
 
     # --- change ---
 
@@ -163,27 +159,31 @@ class Index:
         given = None if ids is None else iter(ids)
         added, waiting = 0, Waiting([], [], [])
         with run.stage("add") as tick:
-            with self.store.reading() as reader:
-                first = reader.next_number()
-            for names, encoded, texts in run.map(self._encoded, self._fitting(self._batches(items, given, first, run))):
+            batches = numbered(self._batches(items, given, run), self._following())
+            for names, encoded, texts in run.map(self._encoded, self._fitting(batches)):
                 waiting.ids.extend(names)
                 waiting.encoded.append(encoded)
                 waiting.texts.extend(texts)
                 if len(waiting.ids) >= batch:
                     added, waiting = added + self._write(waiting, replace), Waiting([], [], [])
                 tick(len(names))
-            added += self._write(waiting, replace)
-        if given is not None and next(given, None) is not None:
-            raise DataError(f"ids must name each item; there are more than the {added:,} items.")
-        return added
+            if given is not None and next(given, None) is not None:
+                raise DataError(f"ids must name each item; there are more than the {added + len(waiting.ids):,} items.")
+            return added + self._write(waiting, replace)
 
     def _fitting(self, batches: Iterator[tuple[Any, list[Id]]]) -> Iterator[tuple[Any, list[Id]]]:
         """The batches, once the first of them has told what the bands are to be."""
         for batch, names in batches:
-            if self._known() is None:
-                self._coding = self._fit(batch)
-                self.settings = {**self.settings, "coding": self._coding.settings()}
+            self._coding_for(batch)
             yield batch, names
+
+    def _coding_for(self, batch: Any) -> Coding:
+        """The coding, or if there is none yet the one that suits these items."""
+        coding = self._known()
+        if coding is None:
+            coding = self._coding = self._fit(batch)
+            self.settings = {**self.settings, "coding": coding.settings()}
+        return coding
 
     def _known(self) -> Coding | None:
         """The coding, which another process may have chosen meanwhile; None before there are items."""
@@ -194,20 +194,15 @@ class Index:
                 self.settings, self._coding = settings, coding_of(settings["coding"])
         return self._coding
 
+    def _batches(self, items: Any, ids: Iterator[Id] | None, run: Run) -> Iterator[tuple[Any, list[Id] | None]]:
+        coding = self._known()
+        return batches_of(items, self.measure, None if coding is None else coding.kind, ids, run)
+
     def _encoded(self, task: tuple[Any, list[Id]]) -> tuple[list[Id], Encoded, list[str]]:
         batch, names = task
+        encoded = self._fitted().encode(batch)
         texts = batch.to_pylist() if self.settings["store_text"] and self._fitted().kind == "texts" else []
-        return names, self._fitted().encode(batch), texts
-
-    def _batches(self, items: Any, ids: Iterator[Id] | None, first: int, run: Run) -> Iterator[tuple[Any, list[Id]]]:
-        """Items a batch at a time, with the ids they have or are given, or else numbers from `first` on."""
-        taken = as_items(items, self.settings["wanted"]["measure"], run)
-        if taken is None:
-            return
-        own = isinstance(items, Source | str | Path | pa.Table)  # they have ids, if only by their place
-        for batch, names in parts_of(taken):
-            yield batch, named(names if own or not isinstance(taken, Source) else None, len(batch), ids, first)
-            first += len(batch)
+        return names, encoded, texts
 
     def _write(self, waiting: "Waiting", replace: bool) -> int:
         """Write a batch, all of it or nothing."""
@@ -220,13 +215,13 @@ class Index:
         with self.store.writing() as writer:
             begun = writer.settings() or {}
             if begun.get("coding") not in (None, self.settings["coding"]):
-                raise DataError(f"{self.store.path}: another process has begun the index; open it again.")
+                raise StoreError(f"{self.store.path}: another process has begun the index; open it again.")
             writer.put_settings(self.settings)
             there = [name for name in ids if writer.number_of(name) is not None]
             if there and not replace:
-                raise DataError(f"id {there[0]!r} is there already; replace=True (--replace) takes the new item.")
+                raise AlreadyThere(f"id {there[0]!r} is there already; replace=True (--replace) takes the new item.")
             for name in there:
-                self._remove(writer, name)
+                drop(writer, self._fitted(), name)
             writer.add(joined(waiting.encoded), ids, waiting.texts or None)
         return len(ids)
 
@@ -245,17 +240,53 @@ class Index:
         removed = 0
         self._known()
         with self.store.writing() as writer:
-            for identity in ids:
-                self._remove(writer, identity)
+            for identity in map(as_id, ids):
+                if self._coding is None:
+                    raise NotThere(f"there is no item {identity!r} in the index.")
+                drop(writer, self._coding, identity)
                 removed += 1
         return removed
 
-    def _remove(self, writer: Writer, identity: Id) -> None:
-        number = writer.number_of(identity)
-        if number is None:
-            raise DataError(f"there is no item {identity!r} in the index.")
-        item = writer.item(number)
-        writer.remove(item, self._fitted().again(item.payload).keys)
+    @contextmanager
+    def sieve(self, *, update: bool = False, threshold: float | None = None) -> Iterator[Sieve]:
+        """A sieve for batches of items: see `sift`. With `update` all is written at the end, if nothing failed."""
+
+        def encode(batch: Any) -> tuple[Coding, Encoded, list[str]]:
+            coding = self._coding_for(batch)
+            return coding, *self._encoded((batch, []))[1:]
+
+        with sieve_of(self.store, encode, update, self._threshold(threshold)) as sieve:
+            yield sieve
+            if update:
+                sieve.new.put_settings(self.settings)
+
+    def sift(
+        self,
+        items: Any,
+        ids: Iterable[Id] | None = None,
+        *,
+        update: bool = False,
+        threshold: float | None = None,
+        run: Run | None = None,
+    ) -> Sifted:
+        """Which items are unlike all in the index, and unlike those that are kept of the items before them.
+
+        With `update` these are added, or take the place of those that have their ids: all of them, or none if
+        something fails.
+        """
+        run = run or Run()
+        given = None if ids is None else iter(ids)
+        with run.stage("sift") as tick, self.sieve(update=update, threshold=threshold) as sieve:
+            parts = []
+            for batch, names in self._batches(items, given, run):
+                parts.append(sieve.sift(batch, names))
+                tick(len(batch))
+        return all_sifted(parts)
+
+    def _following(self) -> int:
+        """The number that the next item without an id will have."""
+        with self.store.reading() as reader:
+            return reader.next_id()
 
     def _fitted(self) -> Coding:
         assert self._coding is not None  # there are items
@@ -265,11 +296,21 @@ class Index:
 
     def query(self, item: Any, *, threshold: float | None = None, top: int | None = 10) -> Found:
         """The items most similar to one, at most `top`: ids and similarities or distances, the best first."""
-        if isinstance(item, str):
-            batch: Any = [item]
-        else:
-            batch = as_items([item], self.settings["wanted"]["measure"], Run(1))
-        return self._query(self._asked(batch), 0, *self._bounds(threshold, top))[0]
+        return self.look(item, threshold=threshold, top=top).found
+
+    def look(self, item: Any, *, threshold: float | None = None, top: int | None = 10) -> Looked:
+        """The same, with how many items were looked at."""
+        coding = self._known()
+        one = as_kind([item], None if coding is None else coding.kind, self.measure)
+        return self._looks(one, *self._bounds(threshold, top))[0]
+
+    def _looks(self, batch: Any, threshold: float, top: int | None) -> list[Looked]:
+        coding = self._known()
+        if coding is None:
+            return [Looked([])] * len(batch)
+        encoded = coding.encode(batch)
+        with self.store.reading() as reader:
+            return [look_up(reader, coding, encoded, place, threshold, top) for place in range(len(batch))]
 
     def query_batch(
         self, items: Any, *, threshold: float | None = None, top: int | None = 10, run: Run | None = None
@@ -282,60 +323,63 @@ class Index:
         found: Found = []
         stats = {"candidates": 0, "crowded": 0}
         with run.stage("query") as tick:
-            for batch, names in self._batches(items, None, 0, run):
-                encoded = self._asked(batch)
-                for place in range(len(names)):
-                    matches, looked_at, crowded = self._query(encoded, place, *bounds)
-                    left.extend([len(asked) + place] * len(matches))
-                    found.extend(matches)
-                    stats["candidates"] += looked_at
-                    stats["crowded"] += crowded
+            for batch, names in numbered(self._batches(items, None, run)):
+                for place, looked in enumerate(self._looks(batch, *bounds), len(asked)):
+                    left.extend([place] * len(looked.found))
+                    found.extend(looked.found)
+                    stats["candidates"] += looked.candidates
+                    stats["crowded"] += looked.crowded
                 asked.extend(names)
                 tick(len(names))
-        kind = "similarity" if self._coding is None else self._coding.plan.kind
         values = np.array([value for _, value in found], np.float64)
         names, ids = same_type(asked), same_type([name for name, _ in found])
         return Pairs(
-            np.array(left, np.int64), np.arange(len(found)), values, names, right_ids=ids, kind=kind, stats=stats
+            np.array(left, np.int64),
+            np.arange(len(found)),
+            values,
+            names,
+            right_ids=ids,
+            kind=self.measured,
+            stats=stats,
         )
 
-    def _asked(self, batch: Any) -> Encoded | None:
-        coding = self._known()
-        return None if coding is None else coding.encode(batch)
-
     def _bounds(self, threshold: float | None, top: int | None) -> tuple[float, int | None]:
-        given = self.settings["wanted"]["threshold"]
-        least = float(Fraction(given)) if threshold is None else float(threshold)
-        return least, None if top is None else whole("top", top)
+        return self._threshold(threshold), None if top is None else whole("top", top)
 
-    def _query(self, encoded: Encoded | None, place: int, threshold: float, top: int | None) -> tuple[Found, int, bool]:
-        """What is found, how many items were looked at, and whether there were more in a bucket than are looked at."""
-        if encoded is None:
-            return [], 0, False
-        coding = self._fitted()
-        with self.store.reading() as reader:
-            numbers, crowded = reader.in_buckets(encoded.keys[place], MOST)
-            heads = [reader.item(number) for number in numbers]
-            if not heads:
-                return [], 0, crowded
-            values = coding.measure(encoded.payloads[place], [head.payload for head in heads])
-            near = np.flatnonzero(coding.near(values, threshold))
-            order = near[np.argsort(-values[near] if coding.plan.kind == "similarity" else values[near], kind="stable")]
-            found: Found = []
-            for at in order[:top].tolist():
-                twins = reader.twins(heads[at].content, None if top is None else top - len(found))
-                found.extend((reader.item(number).id, float(values[at])) for number in twins)
-                if top is not None and len(found) >= top:
-                    break
-        return found, len(heads), crowded
+    def _threshold(self, given: float | None) -> float:
+        """That of the index, or another one."""
+        if given is None:
+            return float(Fraction(self.settings["wanted"]["threshold"]))
+        return float(within("threshold", given, 1.0 if self.measured == "similarity" else math.inf))
 
-    def text(self, identity: Id) -> str | None:
-        """The text of an item, if the index keeps texts."""
+    @property
+    def measure(self) -> str:
+        """By what measure items are compared."""
+        return str(self.settings["wanted"]["measure"])
+
+    @property
+    def measured(self) -> str:
+        """Whether that is a "similarity" or a "distance"."""
+        return MEASURES[self.measure].kind
+
+    def item(self, identity: Id) -> Any:
+        """An item as it was given: a vector, a code as a string of 0 and 1, or a text if the index keeps texts.
+
+        None where that cannot be told: of sets and texts just the hashes of their elements are kept.
+        """
+        coding, identity = self._known(), as_id(identity)
         with self.store.reading() as reader:
             number = reader.number_of(identity)
-            if number is None:
-                raise DataError(f"there is no item {identity!r} in the index.")
-            return reader.text(number)
+            if number is None or coding is None:
+                raise NotThere(f"there is no item {identity!r} in the index.")
+            return reader.text(number) if coding.kind == "texts" else coding.shown(reader.item(number).payload)
+
+    def spelled(self, name: str) -> Id:
+        """The id of the item that is called so: the string, or else the number that it spells."""
+        for identity in (name, int(name)) if name.removeprefix("-").isdecimal() and len(name) < 20 else (name,):
+            if identity in self:
+                return identity
+        raise NotThere(f"there is no item {name!r} in the index.")
 
     def ids(self) -> Iterator[Id]:
         """The ids of all items, in the order in which they were added."""
@@ -345,10 +389,11 @@ class Index:
 
     # --- look after ---
 
-    def info(self) -> dict[str, Any]:
-        """What the index holds and how it was made."""
+    def info(self, buckets: bool = True) -> dict[str, Any]:
+        """What the index holds and how it was made; to count its buckets takes a second for a million items."""
         with self.store.reading() as reader:
-            items, buckets, distinct = len(reader), reader.entries("buckets"), reader.distinct("buckets", 8)
+            items, entries = len(reader), reader.entries("buckets")
+            distinct = reader.distinct("buckets", 8) if buckets else 0
         size = self.store.byte_size()
         coding = self._known()
         facts: dict[str, Any] = {"items": items, "bytes": size, "bytes an item": round(size / max(1, items), 1)}
@@ -359,9 +404,9 @@ class Index:
                 "threshold": str(coding.plan.threshold),
                 "expected recall at the threshold": round(coding.recall(float(coding.plan.threshold)), 4),
                 "tables": coding.tables,
-                "buckets": distinct,
-                "items a bucket": round(buckets / max(1, distinct), 2),
             }
+        if distinct:
+            facts |= {"buckets": distinct, "items a bucket": round(entries / distinct, 2)}
         return facts | {
             "format": FORMAT,
             "made by": self.settings["version"],
@@ -380,23 +425,3 @@ class Index:
         self._known()
         with self.store.reading() as reader, run.stage("verify", len(reader)) as tick:
             return check(reader, self._coding, tick)
-
-
-@contextmanager
-def building(path: Path) -> Iterator[Path]:
-    """A folder beside `path` that takes its place when all went well, and leaves nothing when not."""
-    check_new(path)
-    place = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield place
-        os.rename(place, path)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def check_new(path: Path) -> None:
-    """An error if no folder can be made there."""
-    if path.exists():
-        raise DataError(f"{path}: is there already; an index is made in a new folder.")
-    if not path.absolute().parent.is_dir():
-        raise DataError(f"{path}: cannot be made, there is no folder {path.absolute().parent}.")

@@ -1,7 +1,9 @@
 """Items of all kinds a batch at a time, each with its id."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +13,10 @@ from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError
 from lookalike.index.codings import Encoded
 from lookalike.index.store import Id
+from lookalike.items import as_items
 from lookalike.read import Source
+from lookalike.run import Run
+from lookalike.shingles import as_array
 
 BATCH = 10_000  # items that are taken at a time
 
@@ -36,21 +41,56 @@ def parts_of(items: Source | Sets | Vectors | Bits) -> Iterator[tuple[Any, list[
         for table in items.batches():
             for start in range(0, len(table), BATCH):
                 part = table.slice(start, BATCH)
-                yield part["text"].combine_chunks(), part["id"].to_pylist()
+                yield part["text"].combine_chunks(), part["id"].to_pylist() if items.has_ids() else None
         return
     for start in range(0, len(items), BATCH):
         rows = np.arange(start, min(start + BATCH, len(items)))
         yield rows_of(items, rows), None if items.ids is None else items.ids.take(pa.array(rows)).to_pylist()
 
 
-def named(own: list[Any] | None, size: int, given: Iterator[Id] | None, first: int) -> list[Id]:
-    """The ids of so many items: those given, their own, or numbers."""
+def batches_of(
+    items: Any, measure: str, kind: str | None, ids: Iterator[Id] | None, run: Run
+) -> Iterator[tuple[Any, list[Id] | None]]:
+    """Items a batch at a time, with the ids they are given or have, if any; lists are of the kind that is wanted."""
+    taken = as_items(as_kind(items, kind, measure) if type(items) is list else items, measure, run)
+    if taken is not None:
+        for batch, names in parts_of(taken):
+            yield batch, named(names, len(batch), ids)
+
+
+def as_kind(items: list[Any], kind: str | None, measure: str) -> Any:
+    """A list of items as what it is to be; of no kind in particular, or of paths, it stays as it is."""
+    if not items or kind is None or isinstance(items[0], Path):
+        return items
+    if kind == "texts":
+        return as_array(items)
+    if kind == "sets":
+        return Sets.of(map(Counter, items) if measure == "bag_jaccard" else items)
+    return Bits.of(items) if kind == "bits" else Vectors.of(items)
+
+
+def numbered(batches: Iterable[tuple[Any, list[Id] | None]], first: int = 0) -> Iterator[tuple[Any, list[Id]]]:
+    """The batches, with numbers from `first` on for items that have no ids."""
+    for batch, names in batches:
+        yield batch, list(range(first, first + len(batch))) if names is None else names
+        first += len(batch)
+
+
+def named(own: list[Any] | None, size: int, given: Iterator[Id] | None = None) -> list[Id] | None:
+    """The ids of so many items: those given, or their own."""
     names = own if given is None else list(islice(given, size))
     if names is None:
-        return list(range(first, first + size))
+        return None
     if len(names) < size:
         raise DataError("ids must name each item; there are fewer of them.")
-    return [name if isinstance(name, int | str) else str(name) for name in names]
+    return [as_id(name) for name in names]
+
+
+def as_id(name: Any) -> Id:
+    """A string or a whole number as it is; anything else, such as a date, by its string."""
+    if isinstance(name, np.integer):
+        return int(name)
+    return name if isinstance(name, int | str) and not isinstance(name, bool) else str(name)
 
 
 def rows_of(items: Any, rows: np.ndarray) -> Any:

@@ -40,6 +40,11 @@ class Encoded(NamedTuple):
     contents: np.ndarray  # items x 2: equal just for equal items
     payloads: list[bytes]
 
+    def part(self, place: int) -> "Encoded":
+        """One of them."""
+        at = slice(place, place + 1)
+        return Encoded(self.keys[at], self.contents[at], self.payloads[at])
+
 
 class Coding(ABC):
     """How items of one kind are kept, and compared."""
@@ -67,6 +72,10 @@ class Coding(ABC):
     def again(self, payload: Content) -> Encoded:
         """One item, from what is kept of it."""
 
+    def shown(self, payload: Content) -> Any:
+        """An item as a user would give it, if what is kept can tell."""
+        return None
+
     @property
     def tables(self) -> int:
         """How many tables there are."""
@@ -79,6 +88,12 @@ class Coding(ABC):
         """Which of the values are within a threshold."""
         inside: np.ndarray = values >= threshold if self.plan.kind == "similarity" else values <= threshold
         return inside
+
+    def _check(self, items: Any) -> None:
+        """An error if the items are of another kind."""
+        got = type(items).__name__.lower() if isinstance(items, Sets | Vectors | Bits) else "texts"
+        if got != self.kind:
+            raise DataError(f"the index holds {self.kind}; got {got}.")
 
     def _spread(self, keys: np.ndarray) -> np.ndarray:
         """Keys of different tables made different, as all are kept together."""
@@ -109,6 +124,7 @@ class SetCoding(Coding):
         return cls(_plan_of(settings), shingles)
 
     def encode(self, items: Any) -> Encoded:
+        self._check(items)
         return self._encode(items if self.shingles is None else self.shingles.sets(items))
 
     def again(self, payload: Content) -> Encoded:
@@ -165,6 +181,7 @@ class VectorCoding(Coding):
         return cls(_plan_of(settings), settings["size"], settings["dtype"])
 
     def encode(self, items: Any) -> Encoded:
+        self._check(items)
         rows = fit_for(items, self.plan.measure)
         size = rows.length if isinstance(rows, Bits) else rows.dimensions
         if size != self.size:
@@ -179,6 +196,13 @@ class VectorCoding(Coding):
 
     def again(self, payload: Content) -> Encoded:
         return self.encode(self._items([payload]))
+
+    def shown(self, payload: Content) -> Any:
+        items = self._items([payload])
+        if isinstance(items, Vectors):
+            return items.values[0].tolist()
+        bits = np.unpackbits(items.words.astype("<u8").view(np.uint8), axis=1, bitorder="little")[0, : self.size]
+        return "".join(map(str, bits.tolist()))
 
     def _items(self, payloads: Sequence[Content]) -> Vectors | Bits:
         rows = np.stack([np.frombuffer(payload, self.dtype) for payload in payloads])

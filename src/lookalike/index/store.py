@@ -12,6 +12,7 @@ A transaction is all there or not at all, whatever happens to the process or the
 import fcntl
 import json
 import os
+import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,17 +22,18 @@ from typing import Any, NamedTuple
 import lmdb
 import numpy as np
 
-from lookalike.errors import DataError
+from lookalike.errors import DataError, StoreError, whole
 from lookalike.index.codings import Encoded
 from lookalike.kernels.hashing import EMPTY
 
 FORMAT = 1
 ROOM = 1 << 40  # bytes of addresses, not of disk
 LONGEST_ID = 480  # bytes
+LARGEST_ID = (1 << 63) - 1
 # What the library says of a disk that takes no more; a short write is an input/output error.
 FULL = ("No space left", "File too large", "quota", "Input/output error", "MDB_MAP_FULL")
 TABLES = ("items", "texts", "ids", "contents", "buckets")
-SETTINGS, NEXT, COUNT = b"settings", b"next", b"count"
+SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
 
 Id = int | str
 
@@ -53,7 +55,7 @@ class Store:
         if create:
             path.mkdir()
         elif not (path / "data.mdb").is_file():
-            raise DataError(f"{path}: there is no index; `lookalike index build` makes one.")
+            raise StoreError(f"{path}: there is no index; `lookalike index build` makes one.")
         self._lock = open(path / "in-use", "ab")  # noqa: SIM115  held as long as the store is open
         try:
             self._open(read_only, create)
@@ -78,7 +80,7 @@ class Store:
         try:
             fcntl.flock(self._lock, how | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DataError(f"{self.path}: another process has the index open; try again when it is done.") from None
+            raise StoreError(f"{self.path}: another process has the index open; try again when it is done.") from None
 
     @contextmanager
     def _known_errors(self) -> Iterator[None]:
@@ -86,17 +88,17 @@ class Store:
         try:
             yield
         except lmdb.ReadonlyError:
-            raise DataError(f"{self.path}: was opened to be read only.") from None
+            raise StoreError(f"{self.path}: was opened to be read only.") from None
         except lmdb.Error as error:
             if any(reason in str(error) for reason in FULL):
-                raise DataError(
+                raise StoreError(
                     f"{self.path}: could not be written, the disk may be full; nothing was changed."
                 ) from error
             if "already open in this process" in str(error):
-                raise DataError(
+                raise StoreError(
                     f"{self.path}: is open in this process already; one Index serves all threads."
                 ) from None
-            raise DataError(f"{self.path}: cannot be used: {error}.") from error
+            raise StoreError(f"{self.path}: cannot be used: {error}.") from error
 
     @contextmanager
     def reading(self) -> Iterator["Reader"]:
@@ -118,7 +120,7 @@ class Store:
         """Write the tables anew without the gaps that removed items left; no other process may have them open."""
         try:
             self._hold(fcntl.LOCK_EX)
-        except DataError:
+        except StoreError:
             self._hold(fcntl.LOCK_SH)  # which a failed attempt lets go
             raise
         fresh = self.path / "compacting"
@@ -184,9 +186,9 @@ class Reader:
         """The numbers of the items with this content, the head first."""
         return under(self.txn.cursor(db=self.tables["contents"]), content, most)
 
-    def next_number(self) -> int:
-        """The number that the next item will have."""
-        return self._number(NEXT)
+    def next_id(self) -> int:
+        """A number that is no item's id, nor are those after it."""
+        return self._number(NEXT_ID)
 
     def distinct(self, table: str, width: int) -> int:
         """How many different beginnings of so many bytes the keys of a table have."""
@@ -230,6 +232,7 @@ class Writer(Reader):
             self.txn.cursor(db=self.tables["texts"]).putmulti(kept, append=True)
         self._put_sorted("buckets", [(key, b"") for key in bucket_keys(encoded.keys[heads], numbers[heads])])
         self._count(first + len(ids), len(ids))
+        self.number_from(max((name + 1 for name in ids if isinstance(name, int)), default=0))
 
     def _heads(self, contents: list[bytes]) -> list[int]:
         """The places of the first of each content that is not there yet."""
@@ -264,9 +267,36 @@ class Writer(Reader):
         entries.sort()
         cursor.putmulti(entries, append=bool(entries) and entries[0][0] > last)
 
+    def number_from(self, following: int) -> None:
+        """Call further items that have no ids by this number and those after it, if they are not taken already."""
+        self.txn.put(NEXT_ID, max(following, self.next_id()).to_bytes(8, "big"))
+
     def _count(self, following: int, more: int) -> None:
         self.txn.put(NEXT, following.to_bytes(8, "big"))
         self.txn.put(COUNT, (len(self) + more).to_bytes(8, "big"))
+
+
+# --- folders ---
+
+
+@contextmanager
+def building(path: Path) -> Iterator[Path]:
+    """A folder beside `path` that takes its place when all went well, and leaves nothing when not."""
+    check_new(path)
+    place = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield place
+        os.rename(place, path)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def check_new(path: Path) -> None:
+    """An error if no folder can be made there."""
+    if path.exists():
+        raise DataError(f"{path}: is there already; an index is made in a new folder.")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"{path}: cannot be made, there is no folder {path.absolute().parent}.")
 
 
 # --- bytes ---
@@ -289,7 +319,8 @@ def pack_id(identity: Id) -> bytes:
         if len(packed) > LONGEST_ID:
             raise DataError(f"ids must have at most {LONGEST_ID - 1} bytes; got {identity[:40]!r}...")
         return packed
-    return b"i" + (identity + (1 << 63)).to_bytes(8, "big")
+    number = whole("an id that is no string", identity, least=-LARGEST_ID - 1, most=LARGEST_ID)
+    return b"i" + (number + (1 << 63)).to_bytes(8, "big")
 
 
 def unpack_id(packed: bytes) -> Id:

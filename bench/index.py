@@ -1,0 +1,572 @@
+"""An index that lives: lookalike's on disk, datasketch's in memory and on Redis; to build, to add to and to ask.
+
+    python bench/index.py [--documents N] [--peers-documents N] [--queries N] [--threshold 0.7] [--folder FOLDER]
+
+The documents are made up from a fixed seed: 20 invented words each, as often as words are, and one in ten is a copy of
+an earlier one with one word replaced. Half of the queries are such copies of documents in the index, half are new. The
+truth is exact: every document whose Jaccard similarity with the query, by word:3 shingles, reaches the threshold.
+
+Each tool runs in a process of its own, one after another, in several rounds; the best figure of the rounds counts, and
+a tool that takes over two minutes runs once. The peers are slow, so they get the first --peers-documents of the
+documents; lookalike gets those too, in a row of its own. The index is made under --folder, which is to be on a disk.
+
+    pip install datasketch redis          and redis-server, from your system's packages
+
+The script starts a Redis of its own, on a free port and without persistence, and stops it.
+"""
+
+import argparse
+import gc
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any, Protocol
+
+import numpy as np
+from shared import Table, machine, publish, version_of
+
+HERE = Path(__file__).resolve()
+SEED = 1
+WORDS = 50_000
+LENGTH = 20  # words of a document
+COPIES = 10  # one in so many is a copy
+CHUNK = 10_000  # documents that are made, or looked through, at a time
+BATCH = 1_000  # documents added at a time
+HASHES = 128  # of datasketch
+SHINGLES = "word:3"
+SLOW = 120.0  # seconds of a round; what takes longer is not run again
+PEERS = {"datasketch, in memory": ("datasketch",), "datasketch, on Redis": ("datasketch", "redis")}  # what they need
+REDIS = "datasketch, on Redis"
+BUILD_HEAD = (
+    f"tool|documents|bands|build, documents/s|batches of {BATCH:,}, documents/s|one by one, adds/s|"
+    "bytes an item|kept|once all are added|memory of the process, bytes an item|its peak in the build"
+)
+QUERY_HEAD = "tool|documents|queries|p50|p99|true matches|returned|recall|precision"
+
+Result = dict[str, Any]
+Found = list[list[int]]  # of each query, the documents
+
+
+def main() -> None:
+    given = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that Redis is stopped then too
+    contestants = [("lookalike", given.documents)]
+    if given.peers_documents and given.peers:
+        sizes = [given.peers_documents] if given.peers_documents != given.documents else []
+        contestants += [("lookalike", size) for size in sizes]
+        contestants += [(name, given.peers_documents) for name in PEERS if name.partition(" ")[2] in given.peers]
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        runs = measured(contestants, given, Path(folder))
+        builds, asked = [BUILD_HEAD.split("|")], [QUERY_HEAD.split("|")]
+        for (name, size), rounds in runs.items():
+            first = [name, f"{size:,}"]
+            if "error" in rounds[-1]:
+                builds.append(padded([*first, rounds[-1]["error"]], builds))
+                asked.append(padded([*first, rounds[-1]["error"]], asked))
+                continue
+            builds.append([*first, *build_columns(rounds)])
+            asked.append([*first, *query_columns(rounds, size, given)])
+    words = machine("lookalike", "numpy", "numba", "lmdb", "datasketch", "redis")
+    publish([f"{words}{redis_version()}", describe(given), builds, BUILD_NOTES, asked, QUERY_NOTES], given.markdown)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, default=1_000_000, help="in lookalike's index")
+    parser.add_argument("--peers-documents", type=int, default=100_000, help="in the peers' indexes; 0 for no peers")
+    parser.add_argument("--queries", type=int, default=2_000)
+    parser.add_argument("--singles", type=int, default=1_000, help="documents that are added one by one")
+    parser.add_argument("--threshold", type=float, default=0.7)
+    parser.add_argument("--repeat", type=int, default=3, help="rounds")
+    parser.add_argument("--peers", default="in memory,on Redis", help="where datasketch keeps its index")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where the index is made")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    given = parser.parse_args()
+    given.peers = [name for name in given.peers.split(",") if name]
+    if {*given.peers} - {name.partition(" ")[2] for name in PEERS}:
+        parser.error(f"--peers are in memory,on Redis; got {','.join(given.peers)}")
+    if not 0 < given.threshold <= 1:
+        parser.error(f"--threshold must be above 0 and at most 1; got {given.threshold:g}")
+    if min(given.documents, given.peers_documents or BATCH) < BATCH:
+        parser.error(f"--documents and --peers-documents must be at least {BATCH:,}")
+    if min(given.queries, given.singles, given.repeat) < 1:
+        parser.error("--queries, --singles and --repeat must be at least 1")
+    if not given.folder.is_dir():
+        sys.exit(f"no such folder: {given.folder}")
+    return given
+
+
+def progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+# --- the documents ---
+
+
+def vocabulary() -> list[str]:
+    """Distinct words of three syllables, the most frequent ones first."""
+    syllables = ["".join(letters) for letters in product("bdfgklmnprstvz", "aeiou")]
+    return Random(SEED).sample(["".join(three) for three in product(syllables, repeat=3)], WORDS)
+
+
+def draw(stream: int, *shape: int) -> np.ndarray:
+    """Numbers of words; that of rank r comes with a weight of 1 / (r + 3). More rows begin with the same ones."""
+    weights = np.cumsum(1 / (np.arange(WORDS) + 3))
+    drawn = np.random.default_rng((SEED, stream)).random(shape)
+    return np.searchsorted(weights, drawn * weights[-1]).astype(np.uint16)
+
+
+def documents(count: int) -> np.ndarray:
+    """The words of so many documents, by number: every tenth is a copy. The first ones are the same for any count."""
+    rows = draw(1, count, LENGTH)
+    copies = np.arange(COPIES - 1, count, COPIES)
+    rows[copies] = copied(rows[originals(copies)], 2)
+    return rows
+
+
+def originals(copies: np.ndarray) -> np.ndarray:
+    """For each copy an earlier document that is none."""
+    before = (copies + 1) // COPIES * (COPIES - 1)  # documents before it that are no copies
+    picked = (np.random.default_rng((SEED, 4)).random(len(copies)) * before).astype(np.int64)
+    return picked // (COPIES - 1) * COPIES + picked % (COPIES - 1)
+
+
+def copied(rows: np.ndarray, stream: int) -> np.ndarray:
+    """The rows with one word replaced by another."""
+    every, rows = np.arange(len(rows)), rows.copy()
+    places = (np.random.default_rng((SEED, stream, 1)).random(len(rows)) * LENGTH).astype(np.int64)
+    words = draw(stream, len(rows))
+    rows[every, places] = np.where(words == rows[every, places], (words + 1) % WORDS, words)
+    return rows
+
+
+def questions(rows: np.ndarray, count: int) -> np.ndarray:
+    """The words of so many queries: copies of rows and new ones, in turn."""
+    asked = draw(5, count, LENGTH)
+    known = np.random.default_rng((SEED, 6)).integers(len(rows), size=len(asked[::2]))
+    asked[::2] = copied(rows[known], 7)
+    return asked
+
+
+def texts_of(rows: np.ndarray) -> list[str]:
+    words = np.array(vocabulary(), object)
+    parts = (words[rows[start : start + CHUNK]].tolist() for start in range(0, len(rows), CHUNK))
+    return [" ".join(row) for part in parts for row in part]
+
+
+def in_all(size: int, singles: int) -> int:
+    """How many documents there are in the end, of so many to begin with."""
+    return size + batched(size) + singles
+
+
+def batched(size: int) -> int:
+    """How many are added in batches: 1%, and at least one batch."""
+    return max(BATCH, size // 100 // BATCH * BATCH)
+
+
+# --- the truth ---
+
+
+def codes_of(rows: np.ndarray) -> np.ndarray:
+    """The shingles of rows of words: one number for any three words, no two alike."""
+    wide = rows.astype(np.int64)
+    return (wide[:, :-2] * WORDS + wide[:, 1:-1]) * WORDS + wide[:, 2:]
+
+
+def truth(rows: np.ndarray, asked: np.ndarray, threshold: float) -> list[set[int]]:
+    """Of each query, the rows that are similar, by an index of the shingles of all queries."""
+    queries = [set(codes) for codes in codes_of(asked).tolist()]
+    holders: dict[int, list[int]] = defaultdict(list)
+    for query, codes in enumerate(queries):
+        for code in codes:
+            holders[code].append(query)
+    wanted = np.array(sorted(holders))
+    similar: list[set[int]] = [set() for _ in queries]
+    for start in range(0, len(rows), CHUNK):
+        codes = codes_of(rows[start : start + CHUNK])
+        hit = wanted[np.minimum(np.searchsorted(wanted, codes), len(wanted) - 1)] == codes
+        shared: Counter[tuple[int, int]] = Counter()
+        for row in np.flatnonzero(hit.any(1)).tolist():
+            shared.update((query, row) for code in {*codes[row][hit[row]].tolist()} for query in holders[code])
+        for (query, row), both in shared.items():
+            if both / (len(queries[query]) + len(set(codes[row].tolist())) - both) >= threshold:
+                similar[query].add(start + row)
+    return similar
+
+
+@cache
+def truth_of(size: int, singles: int, queries: int, threshold: float) -> list[set[int]]:
+    """The truth of the queries that a tool with so many documents is asked."""
+    progress(f"the truth of {size:,} documents")
+    rows = documents(in_all(size, singles))
+    return truth(rows, questions(rows, queries), threshold)
+
+
+def describe(given: argparse.Namespace) -> str:
+    rows = documents(10_000)
+    copies = np.arange(COPIES - 1, len(rows), COPIES)
+    pairs = zip(codes_of(rows[copies]).tolist(), codes_of(rows[originals(copies)]).tolist(), strict=True)
+    similar = [len(set(one) & set(other)) / len(set(one) | set(other)) for one, other in pairs]
+    size = np.mean([len(text) for text in texts_of(rows[:1000])])
+    return (
+        f"Documents of {LENGTH} words, {size:.0f} characters, out of {WORDS:,} words; one in {COPIES} is a copy of an "
+        f"earlier one with one word replaced, of Jaccard similarity {min(similar):.2f} to {max(similar):.2f}, "
+        f"{np.mean(similar):.2f} on average and {np.median(similar):.2f} mostly. "
+        f"Shingles {SHINGLES}; similarity at least {given.threshold:g}."
+    )
+
+
+# --- the tools, each in a child ---
+
+
+class Tool(Protocol):
+    """What is measured. Documents are numbered as they come."""
+
+    def build(self, texts: list[str]) -> None: ...
+    def add(self, texts: list[str], first: int) -> None: ...
+    def add_one(self, text: str, number: int) -> None: ...
+    def query(self, text: str) -> list[int]: ...
+    def bands(self) -> str: ...
+    def kept(self) -> dict[str, int]: ...  # bytes, by where they are
+    def close(self) -> None: ...
+
+
+class Lookalike:
+    """On disk, and what is returned is verified. A small index is made first, so that all is compiled."""
+
+    def __init__(self, path: Path, threshold: float, warm_up: bool = True) -> None:
+        self.path, self.threshold = path, threshold
+        if warm_up:
+            small = Lookalike(path.with_name(f"{path.name}-small"), threshold, warm_up=False)
+            texts = texts_of(documents(2000))
+            small.build(texts[:1000])
+            small.add(texts[1000:1999], 1000)
+            small.add_one(texts[1999], 1999)
+            for text in texts[:20]:
+                small.query(text)
+            small.close()
+
+    def build(self, texts: list[str]) -> None:
+        from lookalike.index import Index
+
+        self.index = Index.build(
+            self.path,
+            texts,
+            ids=range(len(texts)),
+            threshold=self.threshold,
+            shingles=SHINGLES,
+            expected=len(texts),
+            store_text=False,
+        )
+
+    def add(self, texts: list[str], first: int) -> None:
+        self.index.add(texts, ids=range(first, first + len(texts)))
+
+    def add_one(self, text: str, number: int) -> None:
+        self.index.add([text], ids=[number])
+
+    def query(self, text: str) -> list[int]:
+        return [int(number) for number, _ in self.index.query(text, top=10)]
+
+    def bands(self) -> str:
+        bands = self.index.settings["coding"]["bands"]
+        return f"{bands[0]} x {bands[1]}"
+
+    def kept(self) -> dict[str, int]:
+        return {"on disk": self.index.info()["bytes"]}
+
+    def close(self) -> None:
+        self.index.close()
+        shutil.rmtree(self.path)
+
+
+class Datasketch:
+    """In memory, with the bands it picks for the threshold; nothing is verified. Ids are not checked to be new."""
+
+    def __init__(self, threshold: float, storage: dict[str, Any] | None = None) -> None:
+        from datasketch import MinHash, MinHashLSH
+
+        self.none = MinHash(num_perm=HASHES)
+        self.index = MinHashLSH(threshold=threshold, num_perm=HASHES, storage_config=storage)
+
+    def sketch(self, text: str) -> Any:
+        """The minhashes of a text, as MinHash.bulk makes them, but one at a time, which takes less memory."""
+        words = text.split(" ")
+        shingles = {" ".join(words[i : i + 3]).encode() for i in range(len(words) - 2)}
+        sketch = self.none.copy()
+        sketch.update_batch(shingles)
+        return sketch
+
+    def build(self, texts: list[str]) -> None:
+        self.add(texts, 0)
+
+    def add(self, texts: list[str], first: int) -> None:
+        with self.index.insertion_session(buffer_size=50_000) as session:
+            for number, text in enumerate(texts, first):
+                session.insert(number, self.sketch(text), check_duplication=False)
+
+    def add_one(self, text: str, number: int) -> None:
+        self.index.insert(number, self.sketch(text), check_duplication=False)
+
+    def query(self, text: str) -> list[int]:
+        found: list[int] = self.index.query(self.sketch(text))
+        return found
+
+    def bands(self) -> str:
+        return f"{self.index.b} x {self.index.r}"
+
+    def kept(self) -> dict[str, int]:
+        return {}
+
+    def close(self) -> None:
+        pass
+
+
+class DatasketchRedis(Datasketch):
+    """The same on Redis, whose memory is what counts."""
+
+    def __init__(self, threshold: float, port: int) -> None:
+        import redis
+
+        where = {"host": "127.0.0.1", "port": port}
+        self.redis = redis.Redis(**where)
+        super().__init__(threshold, {"type": "redis", "redis": where, "redis_buffer": {"transaction": False}})
+        self.before = self.memory()
+
+    def memory(self) -> dict[str, int]:
+        facts = self.redis.info("memory")
+        return {"in Redis": facts["used_memory"], "resident": facts["used_memory_rss"]}
+
+    def kept(self) -> dict[str, int]:
+        return {where: size - self.before[where] for where, size in self.memory().items()}
+
+
+def child(name: str, size: int, given: argparse.Namespace, folder: Path, port: int) -> Result:
+    """Measure a tool; what it finds is written to the folder."""
+    rows = documents(in_all(size, given.singles))
+    asked = texts_of(questions(rows, given.queries))
+    texts = texts_of(rows)
+    del rows
+    tool: Tool
+    if name == "lookalike":
+        tool = Lookalike(folder / "lookalike.index", given.threshold)
+    else:
+        tool = DatasketchRedis(given.threshold, port) if name == REDIS else Datasketch(given.threshold)
+    try:
+        result, found = measure(tool, texts, size, given.singles, asked)
+    finally:
+        tool.close()
+    out = folder / f"{name}-{size}.json"
+    out.write_text(json.dumps(found))
+    return {**result, "out": str(out)}
+
+
+def measure(tool: Tool, texts: list[str], size: int, singles: int, asked: list[str]) -> tuple[Result, Found]:
+    """Build with the first documents, add the others in batches and one by one, and ask."""
+    first, more, last = texts[:size], texts[size : len(texts) - singles], texts[len(texts) - singles :]
+    gc.collect()
+    before = memory()
+    build = seconds(lambda: tool.build(first))
+    gc.collect()
+    after = memory()
+    kept = tool.kept()
+    for_batches = sum(
+        seconds(lambda at=at: tool.add(more[at : at + BATCH], size + at)) for at in range(0, len(more), BATCH)
+    )
+    for_singles = sum(seconds(lambda at=at: tool.add_one(last[at], size + len(more) + at)) for at in range(len(last)))
+    for text in texts[:50]:
+        tool.query(text)
+    found: Found = []
+    times = [seconds(lambda text=text: found.append(tool.query(text))) for text in asked]
+    p50, p99 = np.percentile(times, (50, 99)).tolist()
+    result = {
+        "build": size / build,
+        "batches": len(more) / for_batches,
+        "singles": len(last) / for_singles,
+        "p50": 1000 * p50,
+        "p99": 1000 * p99,
+        "memory": (after["RssAnon"] - before["RssAnon"]) / size,
+        "peak": (after["VmHWM"] - before["VmRSS"]) / size,
+        "kept": {where: each / size for where, each in kept.items()},
+        "kept once added": {where: each / len(texts) for where, each in tool.kept().items()},
+        "bands": tool.bands(),
+    }
+    return result, found
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def memory() -> dict[str, int]:
+    """Bytes of this process: its own, those with files it has mapped, and the most there were since the last call."""
+    lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+    sizes = {line[0][:-1]: 1024 * int(line[1]) for line in lines if line[0] in ("RssAnon:", "VmRSS:", "VmHWM:")}
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak
+    return sizes
+
+
+# --- run them ---
+
+
+def measured(
+    contestants: list[tuple[str, int]], given: argparse.Namespace, folder: Path
+) -> dict[tuple[str, int], list[Result]]:
+    """The results of every tool, in rounds that begin at alternate ends."""
+    runs: dict[tuple[str, int], list[Result]] = {one: [] for one in contestants}
+    for turn in range(given.repeat):
+        for name, size in contestants[:: -1 if turn % 2 else 1]:
+            done = runs[name, size]
+            if any("error" in one or one["seconds"] > SLOW for one in done):
+                continue
+            start = time.perf_counter()
+            result = run(name, size, given, folder)
+            done.append({**result, "seconds": time.perf_counter() - start})
+            said = result.get("error") or f"{result['build']:,.0f} documents/s built, query {result['p50']:.2f} ms"
+            progress(f"round {turn + 1}, {name}, {size:,} documents: {said}; {done[-1]['seconds']:.0f} s in all")
+    return runs
+
+
+def run(name: str, size: int, given: argparse.Namespace, folder: Path) -> Result:
+    """What a child prints, or why it failed."""
+    missing = [package for package in PEERS.get(name, ()) if version_of(package) is None]
+    if name == REDIS and shutil.which("redis-server") is None:
+        missing.append("redis-server")
+    if missing:
+        return {"error": f"not installed: {', '.join(missing)}"}
+    if name != REDIS:
+        return started(name, size, given, folder, 0)
+    with own_redis() as port:
+        return started(name, size, given, folder, port)
+
+
+def started(name: str, size: int, given: argparse.Namespace, folder: Path, port: int) -> Result:
+    options = {"queries": given.queries, "singles": given.singles, "threshold": given.threshold}
+    job = json.dumps({"name": name, "size": size, "folder": str(folder), "port": port, **options})
+    done = subprocess.run([sys.executable, str(HERE), "--child", job], capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return {"error": f"failed with {done.returncode}: {last}"}
+    result: Result = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+@contextmanager
+def own_redis() -> Iterator[int]:
+    """A Redis without persistence, in a folder of its own, on a free port of this machine alone."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    options = {"bind": "127.0.0.1", "port": str(port), "save": "", "appendonly": "no"}
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["redis-server", *(word for name, value in options.items() for word in (f"--{name}", value))]
+        server = subprocess.Popen([*command, "--dir", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(server, port)
+            yield port
+        finally:
+            server.kill()  # there is nothing to save
+            server.wait()
+
+
+def wait_for(server: subprocess.Popen[bytes], port: int) -> None:
+    for _ in range(100):
+        if server.poll() is not None:
+            break
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"redis-server does not answer on port {port}")
+
+
+# --- the report ---
+
+
+BUILD_NOTES = (
+    "The best of the rounds. Documents a second and bytes an item may be compared between rows of different numbers "
+    "of documents. Kept is where the bytes are: on disk, where lookalike's include the hashed shingles of every "
+    "document, by which answers are verified; in the memory of the process; or in Redis by its own account "
+    "(resident in brackets). datasketch keeps ids and bands only, with which nothing can be verified. Once all are "
+    f"added there are 1% more documents, at least {BATCH:,}, and those added one by one. The memory of the process "
+    "is its growth, without the pages of files that are mapped, which the system may drop; the peak has those too. "
+    "What lookalike adds is on disk when the call returns; the others write nothing to disk. lookalike builds and "
+    f"adds on all cores; datasketch has one thread, {HASHES} hashes, insertion sessions, and need not check that ids "
+    "are new."
+)
+QUERY_NOTES = (
+    "One query at a time, from the text, after all documents were added; the best of the rounds. Recall and precision "
+    "are of pairs of a query and a document. lookalike returns at most 10, verified and with their similarity; "
+    "datasketch returns candidates that nobody has verified."
+)
+
+
+def padded(row: list[str], table: Table) -> list[str]:
+    return [*row, *["-"] * (len(table[0]) - len(row))]
+
+
+def build_columns(rounds: list[Result]) -> list[str]:
+    """A tool's row of the first table, but for its name and number of documents."""
+    last = rounds[-1]
+    held = min(one["memory"] for one in rounds)
+    kept, later = last["kept"] or {"in memory": held}, last["kept once added"]
+    where = next(iter(kept))
+    return [
+        last["bands"],
+        *(f"{max(one[what] for one in rounds):,.0f}" for what in ("build", "batches", "singles")),
+        f"{kept[where]:,.0f}" + (f" ({kept['resident']:,.0f})" if "resident" in kept else ""),
+        where,
+        f"{later[where]:,.0f}" if later else "-",
+        f"{held:,.0f}",
+        f"{min(one['peak'] for one in rounds):,.0f}",
+    ]
+
+
+def query_columns(rounds: list[Result], size: int, given: argparse.Namespace) -> list[str]:
+    """A tool's row of the second table, but for its name and number of documents."""
+    true = truth_of(size, given.singles, given.queries, given.threshold)
+    found: Found = json.loads(Path(rounds[-1]["out"]).read_text())
+    both = sum(len(one & set(some)) for one, some in zip(true, found, strict=True))
+    matches, returned = sum(map(len, true)), sum(map(len, found))
+    return [
+        f"{given.queries:,}",
+        *(f"{min(one[what] for one in rounds):.3f} ms" for what in ("p50", "p99")),
+        f"{matches:,}",
+        f"{returned:,}",
+        f"{both / matches:.4f}" if matches else "-",
+        f"{both / returned:.4f}" if returned else "-",
+    ]
+
+
+def redis_version() -> str:
+    if shutil.which("redis-server") is None:
+        return ""
+    said = subprocess.run(["redis-server", "--version"], capture_output=True, text=True, check=False).stdout
+    return "".join(f"; redis-server {word[2:]}" for word in said.split() if word.startswith("v="))
+
+
+def run_child(job: dict[str, Any]) -> Result:
+    given = argparse.Namespace(**{name: job[name] for name in ("queries", "singles", "threshold")})
+    return child(job["name"], job["size"], given, Path(job["folder"]), job["port"])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        print(json.dumps(run_child(json.loads(sys.argv[2]))))
+    else:
+        main()

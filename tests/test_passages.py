@@ -1,0 +1,339 @@
+"""What two texts share, traced back to where it stands in them: exact places, a plain twin, Unicode."""
+
+import unicodedata
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lookalike import Shingles
+from lookalike.errors import DataError
+from lookalike.passages import Passage, prepared, runs, shared_passages, unit_spans, windows
+from lookalike.shingles import split_words
+
+# Pieces that no normal form joins to each other. A character of a SIMPLE piece's normal form stands for the piece.
+SIMPLE = ["a", "b", "B", " ", "\n", "\u3000", " \t", ".", "\u00e9", "e\u0301", "\u03a3", "\u03c3", "\ud55c",
+          "\u1112\u1161\u11ab", "\u0e01", "\u0e31", "\u4e00", "\U0001f600"]  # fmt: skip
+PIECES = [*SIMPLE, "\ufb01", "\u00bd", "\u00a8", "\u0958", "E\u0301\u0323", "\u0e01\u0e38", "\u0e33"]
+WHITE = {char for char in map(chr, range(0x3001)) if char.isspace()} - set("\x1c\x1d\x1e\x1f")  # as Unicode has it
+# Characters that join, move and come apart in all ways.
+MIXED = (
+    "abAB \n.\u00a0\u3000\u2028\x1c_9\u00e9e\u0301\u0323\u0327\u0345\u0130\u03a3\u03c2\u0391\u0e01\u0e31\u0e33\u0e38"
+    "\u1100\u1161\u11a8\uac00\ud55c\u3131\u314f\uff76\uff9e\uffa1\uffc2\u304b\u3099\u4e00\uf900\ufb01\u00bd\u00a8\u2126"
+    "\u0915\u093c\u0958\u0b47\u0b3e\u0cc6\u0cc2\u0cd5\u1b05\u1b35\U000110b9\U000110ba\U0001f600\u200d\ufe0f\U0001f3fd"
+)
+mixed = st.text(st.one_of(st.sampled_from(MIXED), st.characters(exclude_categories=["Cs", "Cn"])), max_size=25)
+
+common = {
+    "k": st.integers(1, 4),
+    "space": st.sampled_from(["collapse", "keep", "remove"]),
+    "lowercase": st.booleans(),
+    "form": st.sampled_from(["nfc", "nfkc", "none"]),
+    "bits": st.sampled_from([64, 32]),
+}
+plain = st.builds(Shingles, unit=st.sampled_from(["char", "word"]), **common)
+spots = st.builds(
+    Shingles,
+    unit=st.just("stop"),
+    stop_words=st.sampled_from([None, frozenset({"a", "b", "\u0e01"})]),
+    distance=st.integers(1, 3),
+    skip_stops=st.booleans(),
+    antecedents=st.sampled_from([None, frozenset({"b", "\u4e00"})]),
+    **common,
+)
+settings = st.one_of(plain, spots)
+
+
+def shared(left, right, spec, **options):
+    """The texts of the passages, which must have the exact places."""
+    found = shared_passages(left, right, Shingles.parse(spec, **options))
+    return [(left[at.left : at.left_end], right[at.right : at.right_end]) for at in found]
+
+
+# --- examples ---
+
+
+def test_characters():
+    left, right = "The old lighthouse keeper.", "An old lighthouse  keeper!"
+    assert shared_passages(left, right, Shingles(k=9)) == [Passage(3, 25, 2, 25)]
+    assert shared(left, right, "char:9") == [(" old lighthouse keeper", " old lighthouse  keeper")]
+    assert shared(left, right, "char:9", space="keep") == [(" old lighthouse ", " old lighthouse ")]
+    assert shared(left, right, "char:9", space="remove") == [("old lighthouse keeper", "old lighthouse  keeper")]
+
+
+def test_words():
+    left, right = "So: to be, or not to be!", "to be or\nnot; To BE or not"
+    assert shared_passages(left, right, Shingles.parse("word:3")) == [Passage(4, 17, 0, 12)]
+    lower = shared_passages(left, right, Shingles.parse("word:3", lowercase=True))
+    assert lower == [Passage(4, 23, 0, 19), Passage(11, 17, 20, 26)]
+    assert shared(left, right, "word:3", lowercase=True)[1] == ("or not", "or not")
+
+
+def test_spots():
+    left = "News: the keeper of the old lamp said nothing. Weather: a mild day."
+    right = "Menu. The keeper of the old lamp said much. Sport: a mild day!"
+    assert shared(left, right, "stop:3") == [("of the old lamp", "of the old lamp"), ("a mild day", "a mild day")]
+    found = shared(left, right, "stop:3", lowercase=True)
+    assert found == [("the keeper of the old lamp", "The keeper of the old lamp"), ("a mild day", "a mild day")]
+
+
+def test_spots_that_follow_each_other_take_in_what_is_between():
+    options = {"antecedents": {"the"}, "stop_words": {"the"}}
+    left, right = "the cat sat here, the dog ran", "the cat sat quite still, the dog ran"
+    assert shared(left, right, "stop:3", **options) == [(left, right)]
+
+
+def test_chains_reach_over_the_words_they_pass():
+    options = {"distance": 2, "stop_words": {"the"}}
+    assert shared("x the old lamp", "the new lamp x", "stop:2", **options) == [("the old lamp", "the new lamp")]
+
+
+def test_what_overlaps_on_the_right_is_cut():
+    """The two runs share the word three on the right: the second begins after it, on the left too."""
+    left, right = "two three four. one two three", "one two three four"
+    found = shared(left, right, "word:2")
+    assert found == [("one two three", "one two three"), ("four", "four")]
+    assert shared_passages("bcd abc", "abcd", Shingles(k=3)) == [Passage(4, 7, 0, 3), Passage(2, 3, 3, 4)]
+
+
+def test_spots_that_overlap_on_the_right_are_cut():
+    options = {"stop_words": {"a", "b"}}
+    left, right = "b x y . a b x", "a b x y"
+    assert shared(left, right, "stop:3", **options) == [("a b x", "a b x"), ("y", "y")]
+    assert shared("b x y . a b x y", right, "stop:3", **options) == [(right, right)]
+
+
+def test_passages_may_overlap_on_the_left():
+    found = shared_passages("one two three", "one two three, one two three", Shingles.parse("word:3"))
+    assert found == [Passage(0, 13, 0, 13), Passage(0, 13, 15, 28)]
+
+
+def test_of_several_places_the_longest_run_is_taken_and_then_the_next():
+    assert shared_passages("ab. abc. abd", "abc", Shingles(k=2)) == [Passage(4, 7, 0, 3)]
+    assert shared_passages("ab1ab2ab3", "ab1!ab?", Shingles(k=2)) == [Passage(0, 3, 0, 3), Passage(3, 5, 4, 6)]
+
+
+def test_runs():
+    assert list(runs([], [1])) == list(runs([1], [])) == list(runs([1], [2])) == []
+    assert list(runs([1, 2, 9, 1, 2], [7, 1, 2, 7, 1, 2])) == [(0, 1, 2), (3, 4, 2)]
+    assert list(runs([5] * 40, [5] * 3)) == [(0, 0, 3)]
+
+
+@pytest.mark.parametrize("unit", ["char", "word"])
+def test_a_text_shorter_than_k_is_one_shingle(unit):
+    shingles = Shingles(k=50, unit=unit)
+    assert shared_passages(" to be", "to  be ", shingles) == [Passage(1, 6, 0, 6)]
+    assert shared_passages("to be or", "to be", shingles) == []
+
+
+@pytest.mark.parametrize("spec", ["char:1", "word:1", "stop:1"])
+def test_empty_and_disjoint_texts_share_nothing(spec):
+    shingles = Shingles.parse(spec)
+    for left, right in [("", ""), ("", "a the"), ("a the", ""), (" \n", "\u3000"), ("...", " !?"), ("the", "a")]:
+        assert shared_passages(left, right, shingles) == []
+
+
+def test_only_so_many_characters_are_looked_at():
+    text = "one two three four"
+    assert shared_passages(text, text, Shingles.parse("word:2"), most=13) == [Passage(0, 13, 0, 13)]
+    assert shared_passages(text, text, Shingles(k=2), most=0) == []
+    long = "ab" * 100_001
+    assert shared_passages(long, long, Shingles()) == [Passage(0, 200_000, 0, 200_000)]
+
+
+@pytest.mark.parametrize("spec", ["char:9", "word:5", "stop:3"])
+def test_one_word_over_and_over(spec):
+    """Work is linear, whichever of the texts is the longer one."""
+    many, few = "the " * 100_000, "the " * 10
+    assert shared_passages(many, many, Shingles.parse(spec), 400_000) == [Passage(0, 399_999, 0, 399_999)]
+    assert shared_passages(many, few, Shingles.parse(spec), 400_000) == [Passage(0, 39, 0, 39)]
+    found = shared_passages(few, many, Shingles.parse(spec), 400_000)
+    assert (found[0], found[-1].right_end) == (Passage(0, 39, 0, 39), 399_999)
+
+
+@pytest.mark.parametrize("form", ["nfc", "none"])
+def test_texts_must_be_valid_unicode(form):
+    with pytest.raises(DataError, match="texts must be strings of valid Unicode"):
+        shared_passages("a", "\ud800", Shingles(form=form))
+
+
+# --- Unicode ---
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "options"),
+    [
+        ("caf\u00e9", "cafe\u0301", {}),
+        ("\ud55c\uad6d", "\u1112\u1161\u11ab\u1100\u116e\u11a8", {}),
+        ("a\u0323\u0307", "a\u0307\u0323", {}),
+        ("\u0958", "\u0915\u093c", {}),
+        ("fine", "\ufb01ne", {"form": "nfkc"}),
+        ("\u30ac", "\uff76\uff9e", {"form": "nfkc"}),
+        ("\u03a3\u039f\u03a6\u039f\u03a3", "\u03c3\u03bf\u03c6\u03bf\u03c3", {"lowercase": True}),
+        ("\u01f0", "J\u030c", {"lowercase": True}),
+        ("x\u3000\u2003y", "x y", {}),
+    ],
+)
+def test_spellings_of_the_same(left, right, options):
+    left, right = f"\u4e00({left})", f"?({right})"
+    whole = Passage(1, len(left), 1, len(right))
+    assert shared_passages(left, right, Shingles(k=2, **options)) == [whole]
+    inner = Passage(2, len(left) - 1, 2, len(right) - 1)
+    assert shared_passages(left, right, Shingles.parse("word:1", **options)) == [inner]
+
+
+def test_a_character_that_comes_apart_is_shown_whole_and_once():
+    """The ligature fi is two characters in normal form KC, and a passage may end between them."""
+    shingles = Shingles(k=2, form="nfkc")
+    assert shared_passages("af", "a\ufb01", shingles) == [Passage(0, 2, 0, 2)]
+    assert shared_passages("af ix", "a\ufb01x", shingles) == [Passage(0, 2, 0, 2), Passage(4, 5, 2, 3)]
+
+
+@given(settings, mixed)
+def test_what_is_seen_is_what_shingles_are(shingles, text):
+    """The prepared text, its units and the windows of these."""
+    clean, starts, ends = prepared(text, shingles)
+    assert clean == shingles.prepare(pa.array([text], pa.large_string()))[0].as_py()
+    assert len(clean) == len(starts) == len(ends)
+    assert (sorted(starts), sorted(ends)) == (starts, ends)
+    assert not text or (starts[0], ends[-1]) == (0, len(text))
+    units = [clean[start:end] for start, end in unit_spans(clean, shingles)]
+    if shingles.unit == "char" and shingles.space == "collapse":
+        units = [" " if unit[0] in WHITE else unit for unit in units]
+    seen = windows(text, shingles)
+    in_order = shingles.in_order(text)
+    bounds = list(zip(seen.first, seen.last, strict=True))
+    if shingles.unit == "stop":
+        ends_of = [(words[0], words[-1]) for words in (shingle.split(" ") for shingle in in_order)]
+        assert [(units[first], units[last]) for first, last in bounds] == ends_of
+    else:
+        glue = " " if shingles.unit == "word" else ""
+        assert [glue.join(units[first : last + 1]) for first, last in bounds] == in_order
+    assert len(seen.hashes) == len(bounds)
+    assert set(seen.hashes) == set(shingles.sets([text])[0].tolist())
+
+
+# --- a plain twin ---
+
+
+def traced(pieces, shingles):
+    """The characters of a text made of pieces, as shingles see them: (character, start, end)."""
+    found, at = [], 0
+    for part in "".join(pieces) if shingles.form == "none" else pieces:
+        clean = part
+        for lower in (False, True)[: 1 + shingles.lowercase]:
+            clean = "".join(char.lower() for char in clean) if lower else clean
+            clean = clean if shingles.form == "none" else unicodedata.normalize(shingles.form.upper(), clean)
+        found += [(char, at, at + len(part)) for char in clean]
+        at += len(part)
+    return found
+
+
+def twin_units(pieces, shingles):
+    """The units of a text: (unit, start, end)."""
+    characters = traced(pieces, shingles)
+    clean = "".join(char for char, _, _ in characters)
+    found, at = [], 0
+    if shingles.unit != "char":
+        for word in split_words(clean):
+            at = clean.index(word, at)
+            found.append((word, characters[at][1], characters[at + len(word) - 1][2]))
+            at += len(word)
+        return found
+    for char, start, end in characters:
+        white = char in WHITE and shingles.space != "keep"
+        if white and shingles.space == "collapse" and found and found[-1][0] == " ":
+            found[-1] = (" ", found[-1][1], end)
+        elif not white or (shingles.space == "collapse" and found):
+            found.append((" " if white else char, start, end))
+    return found[:-1] if shingles.space == "collapse" and found and found[-1][0] == " " else found
+
+
+def twin_windows(pieces, shingles):
+    """The shingles of a text: (its units, start, end)."""
+    units = twin_units(pieces, shingles)
+    chosen = [list(range(i, i + shingles.k)) for i in range(len(units) - shingles.k + 1)]
+    if shingles.unit == "stop":
+        stops, first = shingles._skipped, shingles._antecedents
+        chosen = []
+        for at, (word, _, _) in enumerate(units):
+            chain = [i for i in range(at + 1, len(units)) if units[i][0] not in stops]
+            chain = chain[shingles.distance - 1 :: shingles.distance][: shingles.k - 1]
+            if word in first and len(chain) == shingles.k - 1:
+                chosen.append([at, *chain])
+    elif units and not chosen:
+        chosen = [list(range(len(units)))]
+    return [(tuple(units[i][0] for i in one), units[one[0]][1], units[one[-1]][2]) for one in chosen]
+
+
+def covered(own, other):
+    """The characters in windows that the other text has too; and those with what is between two such in a row."""
+    theirs = {window for window, _, _ in other}
+    inside, near = set(), set()
+    before = None
+    for window, start, end in own:
+        if window in theirs:
+            inside |= set(range(start, end))
+            near |= set(range(start if before is None else min(before, start), end))
+        before = end if window in theirs else None
+    return inside, near
+
+
+pairs = st.tuples(st.lists(st.sampled_from(PIECES), max_size=20), st.lists(st.sampled_from(PIECES), max_size=20))
+
+
+@given(settings, pairs)
+def test_passages_cover_what_is_shared(shingles, pieces):
+    left, right = ("".join(one) for one in pieces)
+    one, two = (twin_windows(part, shingles) for part in pieces)
+    found = shared_passages(left, right, shingles)
+    bounds = [(at.right, at.right_end) for at in found]
+    assert all(start < end for start, end in bounds)
+    assert sum(bounds, ()) == tuple(sorted(sum(bounds, ())))
+    shown = {i for start, end in bounds for i in range(start, end)}
+    inside, near = covered(two, one)
+    assert inside <= shown <= (near if shingles.unit == "stop" else inside)
+    assert all(at.left < at.left_end for at in found)
+    shown = {i for at in found for i in range(at.left, at.left_end)}
+    inside, near = covered(one, two)
+    assert shown <= (near if shingles.unit == "stop" else inside)
+
+
+few = st.lists(st.sampled_from(SIMPLE), max_size=30).map("".join)
+
+
+@given(plain, few, few)
+def test_the_two_sides_of_a_passage_are_the_same(shingles, left, right):
+    """Up to normal form, case and white space; a text of fewer than k units is one shingle, itself."""
+    whole = replace(shingles, k=1 << 20)
+    for at in shared_passages(left, right, shingles):
+        sides = left[at.left : at.left_end], right[at.right : at.right_end]
+        assert whole.of(sides[0]) == whole.of(sides[1])
+        assert whole.of(sides[0]) or sides[0].isspace()
+
+
+@given(settings, mixed)
+def test_identical_texts_are_one_passage(shingles, text):
+    found = shared_passages(text, text, shingles)
+    seen = windows(text, shingles)
+    if not seen.hashes:
+        assert found == []
+        return
+    start, end = seen.starts[seen.first[0]], seen.ends[seen.last[-1]]
+    assert found == [Passage(start, end, start, end)]
+    if shingles.unit == "char":
+        assert shingles.of(text[start:end]) == shingles.of(text)
+        assert shingles.space == "keep" or not (text[:start] + text[end:]).strip()
+
+
+def test_texts_that_do_not_fit_the_places_of_others():
+    """A text with its sentences in another order: every one is found."""
+    rng = np.random.default_rng(5)
+    sentences = [" ".join(f"w{n}" for n in rng.integers(0, 999, 12)) for _ in range(50)]
+    left, right = ". ".join(sentences), ". ".join(sentences[i] for i in rng.permutation(50))
+    found = shared(left, right, "word:5")
+    assert all(split_words(one) == split_words(two) for one, two in found)
+    assert sum(len(split_words(one)) for one, _ in found) == 600

@@ -20,16 +20,17 @@ MODULES_IN_ORDER = """
     formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes vector_columns
     vector_tables vector_files record_files shingles passages pairwise measures exact mapreduce families.base
     families.draws families.minhash families.simhash families.projections families.hyperplanes families.lines
-    families.bits families.squares families.fields families candidates candidates.banding candidates.exact amplify plan
-    collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
+    families.bits families.squares families.fields families candidates candidates.banding candidates.exact amplify
+    plan collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
     candidates.strings verify audit cluster search items set_search vector_search find entities.nicknames
     entities.values entities.fields entities.mixture entities.company_words entities.companies entities.scores
-    entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities baskets.cells
-    baskets.reading baskets.ratings baskets.similar baskets.recommending baskets.names baskets write fingerprints.prints
-    fingerprints.made_up fingerprints.print_files fingerprints.grids fingerprints.squares fingerprints.corners
-    fingerprints.database fingerprints index.codings index.store index.batches index.checking index.looking
-    index.sifting index plots cli.progress cli.job cli.records cli.baskets cli.fingerprints cli.curves cli.demo
-    cli.index cli.sifting cli.options cli.app cli.documents cli.domains cli.indexing cli.tools cli __main__
+    entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities
+    baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending baskets.names baskets write
+    fingerprints.prints fingerprints.made_up fingerprints.print_files fingerprints.grids fingerprints.squares
+    fingerprints.corners fingerprints.database fingerprints index.codings index.store index.batches index.checking
+    index.looking index.sifting index serve.metrics serve.guard serve.messages serve.describing serve.app serve plots
+    cli.progress cli.job cli.records cli.baskets cli.fingerprints cli.curves cli.demo cli.index cli.sifting
+    cli.options cli.app cli.documents cli.domains cli.indexing cli.serving cli.tools cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

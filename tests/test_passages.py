@@ -15,7 +15,7 @@ from lookalike.passages import Passage, prepared, runs, shared_passages, unit_sp
 from lookalike.shingles import split_words
 
 # Pieces that no normal form joins to each other. A character of a SIMPLE piece's normal form stands for the piece.
-SIMPLE = ["a", "b", "B", " ", "\n", "\u3000", " \t", ".", "\u00e9", "e\u0301", "\u03a3", "\u03c3", "\ud55c",
+SIMPLE = ["a", "b", "B", " ", "\n", "\u3000", "\t", ".", "\u00e9", "e\u0301", "\u03a3", "\u03c3", "\ud55c",
           "\u1112\u1161\u11ab", "\u0e01", "\u0e31", "\u4e00", "\U0001f600"]  # fmt: skip
 PIECES = [*SIMPLE, "\ufb01", "\u00bd", "\u00a8", "\u0958", "E\u0301\u0323", "\u0e01\u0e38", "\u0e33"]
 WHITE = {char for char in map(chr, range(0x3001)) if char.isspace()} - set("\x1c\x1d\x1e\x1f")  # as Unicode has it
@@ -190,6 +190,8 @@ def test_a_character_that_comes_apart_is_shown_whole_and_once():
     shingles = Shingles(k=2, form="nfkc")
     assert shared_passages("af", "a\ufb01", shingles) == [Passage(0, 2, 0, 2)]
     assert shared_passages("af ix", "a\ufb01x", shingles) == [Passage(0, 2, 0, 2), Passage(4, 5, 2, 3)]
+    words = Shingles.parse("word:1", form="nfkc")  # one half is the words 1 and 2, and here 2a
+    assert shared_passages("1 x 2a", "\u00bda", words) == [Passage(0, 1, 0, 1), Passage(4, 6, 1, 2)]
 
 
 @given(settings, mixed)
@@ -253,7 +255,7 @@ def twin_units(pieces, shingles):
 
 
 def twin_windows(pieces, shingles):
-    """The shingles of a text: (its units, start, end)."""
+    """The shingles of a text: (its units, the places of these and of those it passes over)."""
     units = twin_units(pieces, shingles)
     chosen = [list(range(i, i + shingles.k)) for i in range(len(units) - shingles.k + 1)]
     if shingles.unit == "stop":
@@ -266,27 +268,36 @@ def twin_windows(pieces, shingles):
                 chosen.append([at, *chain])
     elif units and not chosen:
         chosen = [list(range(len(units)))]
-    return [(tuple(units[i][0] for i in one), units[one[0]][1], units[one[-1]][2]) for one in chosen]
+    return [(tuple(units[i][0] for i in one), [units[i][1:] for i in range(one[0], one[-1] + 1)]) for one in chosen]
 
 
 def covered(own, other):
-    """The characters in windows that the other text has too; and those with what is between two such in a row."""
-    theirs = {window for window, _, _ in other}
-    inside, near = set(), set()
+    """The characters of units in shared windows; and these with all that is between them and between such windows."""
+    theirs = {window for window, _ in other}
+    units, all_ = set(), set()
     before = None
-    for window, start, end in own:
+    for window, places in own:
+        start, end = places[0][0], places[-1][1]
         if window in theirs:
-            inside |= set(range(start, end))
-            near |= set(range(start if before is None else min(before, start), end))
+            units |= {i for place in places for i in range(*place)}
+            all_ |= set(range(start if before is None else min(before, start), end))
         before = end if window in theirs else None
-    return inside, near
+    return units, all_
 
 
-pairs = st.tuples(st.lists(st.sampled_from(PIECES), max_size=20), st.lists(st.sampled_from(PIECES), max_size=20))
+@st.composite
+def pairs(draw):
+    """Two texts in pieces, the second made of stretches of the first and of others."""
+    left = draw(st.lists(st.sampled_from(PIECES), max_size=20))
+    right = []
+    for start, size, other in draw(st.lists(st.tuples(*[st.integers(0, 20)] * 2, st.sampled_from(PIECES)), max_size=4)):
+        right += [*left[start : start + size], other]
+    return left, right
 
 
-@given(settings, pairs)
+@given(settings, pairs())
 def test_passages_cover_what_is_shared(shingles, pieces):
+    """On the right every unit; and nothing else, but what is between units and between windows in a row."""
     left, right = ("".join(one) for one in pieces)
     one, two = (twin_windows(part, shingles) for part in pieces)
     found = shared_passages(left, right, shingles)
@@ -294,12 +305,12 @@ def test_passages_cover_what_is_shared(shingles, pieces):
     assert all(start < end for start, end in bounds)
     assert sum(bounds, ()) == tuple(sorted(sum(bounds, ())))
     shown = {i for start, end in bounds for i in range(start, end)}
-    inside, near = covered(two, one)
-    assert inside <= shown <= (near if shingles.unit == "stop" else inside)
+    units, all_ = covered(two, one)
+    assert units <= shown <= all_
+    assert units == all_ or shingles.unit != "char" or shingles.space == "remove"
     assert all(at.left < at.left_end for at in found)
     shown = {i for at in found for i in range(at.left, at.left_end)}
-    inside, near = covered(one, two)
-    assert shown <= (near if shingles.unit == "stop" else inside)
+    assert shown <= covered(one, two)[1]
 
 
 few = st.lists(st.sampled_from(SIMPLE), max_size=30).map("".join)

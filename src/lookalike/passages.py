@@ -53,9 +53,9 @@ def shared_passages(left: str, right: str, shingles: Shingles, most: int = MOST)
     """The passages of `right` that are in `left` too, in the order of `right`, where no two overlap.
 
     A passage is a run of shingles that follow each other in both texts, from the start of its first unit to the end
-    of its last, white space between units included. Where runs overlap in `right`, the later one begins where the
-    earlier one ends. They may overlap in `left`, as when `right` says twice what `left` says once. Only the first
-    `most` characters of each text are looked at.
+    of its last, with the white space and signs between units. Where runs overlap in `right`, the later one begins
+    where the earlier one ends. They may overlap in `left`, as when `right` says twice what `left` says once. Only the
+    first `most` characters of each text are looked at.
 
     A stop-word shingle reaches from its stop word to the last word chosen. A run of these takes in the words between
     them, which need not be the same in both texts.

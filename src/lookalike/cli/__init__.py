@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _run() -> int:
-    from lookalike.cli import documents, domains, indexing, tools  # noqa: F401  which register their commands
+    from lookalike.cli import documents, domains, indexing, serving, tools  # noqa: F401  which register their commands
     from lookalike.cli.app import app
     from lookalike.errors import LookalikeError
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -343,13 +344,36 @@ class Index:
             stats=stats,
         )
 
+    def warm(self) -> None:
+        """Look something up, so that the first who asks need not wait for what is compiled or read on first use."""
+        coding = self._known()
+        if coding is not None:
+            with self.store.reading() as reader:
+                for item in islice(reader.items(), 1):
+                    look_up(reader, coding, coding.again(item.payload), 0, self.threshold, 1)
+            if coding.kind == "texts":
+                self.look("a text to begin with")
+
     def _bounds(self, threshold: float | None, top: int | None) -> tuple[float, int | None]:
         return self._threshold(threshold), None if top is None else whole("top", top)
+
+    @property
+    def threshold(self) -> float:
+        """The similarity or distance that items are found at, if no other is asked for."""
+        return float(Fraction(self.settings["wanted"]["threshold"]))
+
+    def curve(self, points: int = 101) -> list[tuple[float, float]]:
+        """How surely an item is found, by its similarity, or by its distance up to three thresholds."""
+        coding = self._known()
+        if coding is None:
+            return []
+        least, most = (0.0, 1.0) if self.measured == "similarity" else (0.0, min(coding.farthest, 3 * self.threshold))
+        return [(x, coding.recall(x)) for x in np.linspace(least, most, points).tolist()]
 
     def _threshold(self, given: float | None) -> float:
         """That of the index, or another one."""
         if given is None:
-            return float(Fraction(self.settings["wanted"]["threshold"]))
+            return self.threshold
         return float(within("threshold", given, 1.0 if self.measured == "similarity" else math.inf))
 
     @property

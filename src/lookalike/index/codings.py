@@ -3,6 +3,7 @@
 A coding also measures an item against others by their bytes, and knows how surely a pair at a threshold is found.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -50,6 +51,7 @@ class Coding(ABC):
     """How items of one kind are kept, and compared."""
 
     kind: str  # "texts", "sets", "vectors" or "bits"
+    farthest: float = math.inf  # that two items can be apart
     plan: Plan
 
     @abstractmethod
@@ -163,6 +165,7 @@ class VectorCoding(Coding):
     def __init__(self, plan: VectorPlan, size: int, dtype: str) -> None:
         self.kind = "bits" if plan.measure == "hamming" else "vectors"
         self.plan, self.size, self.dtype = plan, size, np.dtype(dtype)
+        self.farthest = {"hamming": size, "cosine": 180.0}.get(plan.measure, math.inf)
 
     @classmethod
     def fitted(cls, rows: Vectors | Bits, items: int, given: Settings) -> "VectorCoding":

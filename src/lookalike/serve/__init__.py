@@ -1,0 +1,88 @@
+"""An index over HTTP: an interface for programs, and a page for people.
+
+Needs the extra `serve`: pip install 'lookalike[serve]'.
+"""
+
+import socket
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from lookalike.errors import DataError, UsageError, whole
+from lookalike.index import Index
+from lookalike.news import need_selectolax
+
+try:
+    import uvicorn
+
+    from lookalike.serve.app import make_app
+    from lookalike.serve.guard import Limits, is_local
+except ImportError as error:
+    raise UsageError("the server needs FastAPI and uvicorn: pip install 'lookalike[serve]'.") from error
+
+__all__ = ["Limits", "make_app", "serve"]
+
+LEAST_TOKEN = 16  # characters
+GRACE = 10  # seconds that requests have to be done when the server is stopped
+
+
+def serve(
+    path: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token_file: str | Path | None = None,
+    read_only: bool = False,
+    limits: Limits | None = None,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve an index until SIGINT or SIGTERM, and finish what is under way then."""
+    token = None if token_file is None else read_token(Path(token_file), say)
+    if token is None and not is_local(host):
+        raise UsageError(
+            f"--host {host} can be reached from elsewhere: name a --token-file; `openssl rand -hex 32` makes a token."
+        )
+    with Index.open(path, read_only=read_only) as index:
+        if index.settings["notes"].get("html"):
+            need_selectolax()
+        index.warm()
+        app = make_app(index, limits=limits, token=token, read_only=read_only)
+        with listening(host, whole("port", port, least=0, most=65535)) as listener:
+            name = f"[{host}]" if ":" in host else host
+            say(f"serving {len(index):,} items at http://{name}:{listener.getsockname()[1]}/; Ctrl-C stops")
+            server = uvicorn.Server(
+                uvicorn.Config(
+                    app,
+                    log_level="warning",
+                    access_log=False,
+                    server_header=False,
+                    lifespan="off",
+                    timeout_graceful_shutdown=GRACE,
+                )
+            )
+            with suppress(KeyboardInterrupt):  # which is raised again when all is done
+                server.run(sockets=[listener])
+    say("stopped")
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens there."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise DataError(f"{host}, port {port}: cannot be listened at: {error.strerror or error}.") from error
+
+
+def read_token(path: Path, say: Callable[[str], None]) -> str:
+    """The token in a file."""
+    try:
+        token = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: the token cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if len(token) < LEAST_TOKEN or not token.isascii() or len(token.split()) != 1:
+        raise DataError(f"{path}: a token must be one word of at least {LEAST_TOKEN} ASCII characters.")
+    if path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        say(f"note: {path} can be read by other users of this machine; chmod 600 keeps it to yourself")
+    return token

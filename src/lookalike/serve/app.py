@@ -1,0 +1,218 @@
+"""The HTTP interface of an index: ask, add, remove, look after; and the page that does so in a browser."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
+
+from lookalike import __version__
+from lookalike.errors import AlreadyThere, LookalikeError, NotThere, StoreError
+from lookalike.index import Index
+from lookalike.news import article_text, visible_text
+from lookalike.passages import shared_passages
+from lookalike.run import Run
+from lookalike.serve.describing import described
+from lookalike.serve.guard import Guard, Limits, Refused, log
+from lookalike.serve.messages import (
+    Added,
+    Answer,
+    Compared,
+    Comparison,
+    Health,
+    Info,
+    Items,
+    Kept,
+    Match,
+    Query,
+    Result,
+)
+from lookalike.serve.metrics import Metrics
+from lookalike.shingles import Shingles
+
+ABOUT = "Look items up among those of an index, add items and remove them. Every match is verified."
+TAG = re.compile(r"<[a-zA-Z!/?]")
+POINTS = 101  # of the curve
+TYPES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+STATUSES: dict[type[LookalikeError], int] = {NotThere: 404, AlreadyThere: 409, StoreError: 503, LookalikeError: 400}
+
+
+def make_app(index: Index, *, limits: Limits | None = None, token: str | None = None, read_only: bool = False) -> Guard:
+    """The server of an index, as an ASGI application. The index stays the caller's to close."""
+    limits, metrics = limits or Limits(), Metrics()
+    app = FastAPI(title="lookalike", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    handlers = Handlers(index, metrics, limits, read_only)
+    _errors(app)
+    _routes(app, handlers)
+    app.openapi_schema = described(app.openapi(), index.info(buckets=False).get("kind"), token is not None)
+    return Guard(app, metrics, limits, token)
+
+
+class Handlers:
+    """What is done for each request."""
+
+    def __init__(self, index: Index, metrics: Metrics, limits: Limits, read_only: bool) -> None:
+        self.index, self.metrics, self.limits, self.read_only = index, metrics, limits, read_only
+        self.writing = asyncio.Lock()  # so that those who wait to write take no thread
+        self.curve = lru_cache(maxsize=1)(self._curve)
+
+    def query(self, asked: Query) -> Answer:
+        """Find the items most similar to each of those given."""
+        self._check_count(len(asked.items))
+        results = []
+        for item in asked.items:
+            looked = self.index.look(self._as_read(item), threshold=asked.threshold, top=asked.top)
+            found = [Match.model_validate({"id": name, self.index.measured: value}) for name, value in looked.found]
+            results.append(Result(found=found, candidates=looked.candidates, crowded=looked.crowded))
+        self.metrics.add(
+            queries=len(results),
+            candidates=sum(result.candidates for result in results),
+            matches=sum(len(result.found) for result in results),
+        )
+        return Answer(results=results)
+
+    async def add(self, given: Items) -> Added:
+        """Add items, all of them or none; they are on disk when the answer comes."""
+        self._check_writable()
+        self._check_count(len(given.items))
+        if len(given.ids) != len(given.items):
+            raise Refused(422, f"ids must name each item; got {len(given.ids)} for {len(given.items)}.")
+        async with self.writing:
+            items = await run_in_threadpool(lambda: [self._as_read(item) for item in given.items])
+            added = await run_in_threadpool(
+                lambda: self.index.add(items, given.ids, replace=given.replace, batch=self.limits.items, run=Run(1))
+            )
+        self.metrics.add(added=added)
+        return Added(added=added, items=len(self.index))
+
+    async def remove(self, id: str) -> None:
+        """Remove an item."""
+        self._check_writable()
+        async with self.writing:
+            await run_in_threadpool(lambda: self.index.remove([self.index.spelled(id)]))
+        self.metrics.add(removed=1)
+
+    def item(self, id: str) -> Kept:
+        """Show an item; its text is there if the index keeps texts."""
+        name = self.index.spelled(id)
+        return Kept(id=name, item=self.index.item(name))
+
+    def compare(self, asked: Comparison) -> Compared:
+        """Show which passages a text shares with an item, if the index keeps texts."""
+        other = self.index.item(asked.id)
+        if not isinstance(other, str) or not self.index.settings["store_text"]:
+            raise Refused(409, "the index keeps no texts; one built with --store-text does.")
+        text = self._as_read(asked.text)
+        shingles = Shingles(**self.index.settings["shingles"])
+        return Compared(text=text, other=other, passages=[*shared_passages(text, other, shingles)])
+
+    def info(self) -> Info:
+        """Tell what the index holds, and how surely it finds an item of each similarity."""
+        facts = self.index.info(buckets=False)
+        kind = facts.get("kind")
+        return Info(
+            items=facts["items"],
+            bytes=facts["bytes"],
+            kind=kind,
+            measure=self.index.measure,
+            measured=self.index.measured,
+            threshold=self.index.threshold,
+            recall=facts.get("expected recall at the threshold"),
+            shingles=str(Shingles(**self.index.settings["shingles"])) if kind in (None, "texts") else None,
+            texts_kept=facts["texts kept"],
+            read_only=self.read_only,
+            curve=self.curve(kind),
+        )
+
+    def health(self) -> Health:
+        """Tell that the server runs and can read its index."""
+        len(self.index)
+        return Health(status="ok")
+
+    def count(self) -> PlainTextResponse:
+        """Tell counts and times, in the text format of Prometheus."""
+        gauges = {"items": len(self.index), "index_bytes": self.index.store.byte_size()}
+        return PlainTextResponse(self.metrics.text(gauges), media_type="text/plain; version=0.0.4")
+
+    def _as_read(self, item: Any) -> Any:
+        """What is compared: of a page the text in it, if the index is one of pages."""
+        notes = self.index.settings["notes"]
+        if notes.get("html") and isinstance(item, str) and TAG.search(item):
+            return article_text(item) if notes.get("article") else visible_text(item)
+        return item
+
+    def _curve(self, kind: str | None) -> list[tuple[float, float]]:
+        """How surely an item is found, by its similarity or distance; nothing before the first item."""
+        if kind is None:
+            return []
+        return self.index.curve(POINTS)
+
+    def _check_count(self, items: int) -> None:
+        if items > self.limits.items:
+            raise Refused(413, f"a request may have at most {self.limits.items:,} items; got {items:,}.")
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise Refused(403, "this server only reads.")
+
+
+def _routes(app: FastAPI, handlers: Handlers) -> None:
+    app.post("/query", response_model_exclude_none=True)(handlers.query)
+    app.post("/items", status_code=201)(handlers.add)
+    app.get("/items/{id:path}")(handlers.item)
+    app.delete("/items/{id:path}", status_code=204)(handlers.remove)
+    app.post("/compare")(handlers.compare)
+    app.get("/info")(handlers.info)
+    app.get("/health")(handlers.health)
+    app.get("/metrics", response_class=PlainTextResponse)(handlers.count)
+    for name, kind in TYPES.items():
+        path = "/" if name == "index.html" else f"/{name}"
+        app.get(path, include_in_schema=False)(_file(name, kind))
+
+
+def _file(name: str, kind: str) -> Callable[[], Response]:
+    """What gives a file of the page."""
+    content = files("lookalike.serve").joinpath("page", name).read_bytes()
+    return lambda: Response(content, media_type=kind)
+
+
+def _errors(app: FastAPI) -> None:
+    """Every error as one line in one form; of what went wrong within, the log has more than the answer."""
+
+    def refused(request: Request, error: Refused) -> JSONResponse:
+        return JSONResponse({"error": error.reason}, error.status, error.headers)
+
+    def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        return JSONResponse({"error": f"{where}: {first['msg']}." if where else f"{first['msg']}."}, 422)
+
+    def unknown(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"error": f"{error.detail}."}, error.status_code, error.headers)
+
+    def failed(request: Request, error: LookalikeError) -> JSONResponse:
+        status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+        if status < 500:
+            return JSONResponse({"error": str(error)}, status)
+        log.error("%s", error)
+        return JSONResponse({"error": "the index cannot be used now; the log of the server says why."}, status)
+
+    def broken(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"error": "something failed; the log of the server says what."}, 500)
+
+    handlers: dict[type[Exception], Callable[[Request, Any], JSONResponse]] = {
+        Refused: refused,
+        RequestValidationError: invalid,
+        HTTPException: unknown,
+        LookalikeError: failed,
+        Exception: broken,
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)

@@ -1,0 +1,63 @@
+"""The OpenAPI document: examples that fit the index, and the errors that any request may meet."""
+
+from typing import Any
+
+TEXTS = ["The old bell of Tarrow rang again on Sunday.", "Rain is expected until the weekend."]
+EXAMPLES: dict[str, list[Any]] = {
+    "texts": TEXTS,
+    "sets": [["milk", "bread", "tea"], ["bread", "salt"]],
+    "vectors": [[0.1, 0.7, 0.2], [0.3, 0.1, 0.5]],
+    "bits": ["0110", "0111"],
+}
+ERRORS = {
+    400: "The item is not of the kind that the index holds, or cannot be used.",
+    401: "A token is needed, or another one.",
+    403: "This server only reads.",
+    404: "There is no such item.",
+    408: "The body took too long to arrive.",
+    409: "There is an item of this id already; or the index keeps no texts.",
+    413: "The body, or the number of items, is over the limit.",
+    415: "The body is not said to be JSON.",
+    421: "The name or address is not one of this server.",
+    422: "The message breaks a rule.",
+    429: "There are too many requests at a time.",
+    503: "The index cannot be used now.",
+}
+OF_ALL = (413, 421, 429, 503)
+OF_BODIES = (400, 408, 415, 422)
+OWN = {"/items": (403, 409), "/items/{id}": (403, 404), "/compare": (404, 409)}
+WITHOUT_TOKEN = ("/health",)
+
+
+def described(document: dict[str, Any], kind: str | None, token: bool) -> dict[str, Any]:
+    """The document, completed: for an index of this kind, and with a token or without."""
+    schemas = document["components"]["schemas"]
+    for made_by_default in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(made_by_default, None)
+    line = {"type": "string", "description": "What was wrong."}
+    schemas["Error"] = {"type": "object", "properties": {"error": line}, "required": ["error"]}
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            closed = token and path not in WITHOUT_TOKEN
+            statuses = [*OF_ALL, *OWN.get(path, ()), *(OF_BODIES if method == "post" else ()), *([401] * closed)]
+            for status in (400, 422):
+                operation["responses"].pop(str(status), None)
+            for status in sorted(statuses):
+                operation["responses"][str(status)] = {"description": ERRORS[status], "content": content}
+            if closed:
+                operation["security"] = [{"token": []}]
+    if token:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    for path, example in _examples(EXAMPLES[kind or "texts"]).items():
+        document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["example"] = example
+    return document
+
+
+def _examples(items: list[Any]) -> dict[str, dict[str, Any]]:
+    ids = [f"item-{number}" for number in range(1, len(items) + 1)]
+    return {
+        "/query": {"items": items[:1], "top": 3},
+        "/items": {"items": items, "ids": ids, "replace": True},
+        "/compare": {"text": TEXTS[0], "id": ids[0]},
+    }

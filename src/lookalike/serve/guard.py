@@ -1,0 +1,172 @@
+"""What stands before the server: who may ask, how much, and how many at a time.
+
+A request is refused before its body is read where that can be told from its head. Bodies are read here, with limits
+on their size and on the time they take, so that what is behind never waits for a slow sender.
+"""
+
+import asyncio
+import hmac
+import ipaddress
+import logging
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from starlette.responses import JSONResponse
+
+from lookalike.serve.metrics import Metrics
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+PAGE = ("/", "/page.css", "/page.js", "/icon.svg")
+OPEN = (*PAGE, "/health", "/openapi.json")  # to anyone who can reach the server: nothing of the index is in them
+ALWAYS = ("/health", "/metrics")  # answered however busy the server is
+ROUTES = (*OPEN, "/metrics", "/info", "/query", "/compare", "/items")
+METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+log = logging.getLogger("lookalike.serve")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much the server takes."""
+
+    body: int = 10_000_000  # bytes of a request
+    items: int = 1000  # of a request
+    requests: int = 256  # at a time
+    seconds: float = 30.0  # that the body of a request may take to arrive
+
+
+class Refused(Exception):
+    """A request that is not let through: the status, and the reason in a line."""
+
+    def __init__(self, status: int, reason: str, **headers: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class Guard:
+    """An ASGI application around another one."""
+
+    def __init__(self, app: App, metrics: Metrics, limits: Limits, token: str | None) -> None:
+        self.app, self.metrics, self.limits = app, metrics, limits
+        self.token = None if token is None else sha256(token.encode()).digest()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 500
+
+        async def watched(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    *((name.encode(), value.encode()) for name, value in HEADERS.items()),
+                ]
+            await send(message)
+
+        self.metrics.in_flight += 1
+        try:
+            await self._pass(scope, receive, watched)
+        finally:
+            self.metrics.in_flight -= 1
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self.metrics.request(_route(scope["path"]), method, status, time.perf_counter() - start)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+            self._check(scope, headers)
+            if scope["method"] == "POST":
+                receive = await self._read(receive)
+        except Refused as refused:
+            answer = JSONResponse({"error": refused.reason}, refused.status, refused.headers)
+            await answer(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _check(self, scope: Scope, headers: dict[str, str]) -> None:
+        """Refuse what the head of a request gives reason to."""
+        if self.token is None and not is_local(_host(headers.get("host", ""))):
+            raise Refused(421, "this server answers to localhost alone.")  # or a page elsewhere could ask by a name
+        if scope["path"] not in OPEN and not self._knows(headers.get("authorization", "")):
+            raise Refused(401, "a token is needed: Authorization: Bearer TOKEN.", www_authenticate="Bearer")
+        if self.metrics.in_flight > self.limits.requests and scope["path"] not in ALWAYS:
+            raise Refused(429, f"more than {self.limits.requests:,} requests at a time; try again.", retry_after="1")
+        size = headers.get("content-length", "0")
+        if not size.isdecimal() or int(size) > self.limits.body:
+            raise self._too_large()
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if scope["method"] == "POST" and kind != "application/json":
+            raise Refused(415, "the body must be JSON: Content-Type: application/json.")
+
+    def _knows(self, given: str) -> bool:
+        """Whether the token is given; the time this takes tells nothing of it."""
+        scheme, _, token = given.partition(" ")
+        if self.token is None:
+            return True
+        same = hmac.compare_digest(sha256(token.strip().encode("latin-1")).digest(), self.token)
+        return same and scheme.lower() == "bearer"
+
+    def _too_large(self) -> Refused:
+        return Refused(413, f"the body must have at most {self.limits.body:,} bytes.", connection="close")
+
+    async def _read(self, receive: Receive) -> Receive:
+        """The whole body, to be received again."""
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                more = True
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refused(400, "the body is cut short.")
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > self.limits.body:
+                        raise self._too_large()
+        except TimeoutError:
+            raise Refused(408, "the body took too long to arrive.", connection="close") from None
+        waiting = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def again() -> MutableMapping[str, Any]:
+            return waiting.pop() if waiting else await receive()
+
+        return again
+
+
+def is_local(host: str) -> bool:
+    """Whether a name or address is this machine's own."""
+    try:
+        return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _host(header: str) -> str:
+    """The name or address without its port."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0]
+
+
+def _route(path: str) -> str:
+    """A path as it is counted, of which there are only so many."""
+    return "/items/{id}" if path.startswith("/items/") else path if path in ROUTES else "other"

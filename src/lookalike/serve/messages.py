@@ -1,0 +1,121 @@
+"""What is asked of the server and what it answers, as pydantic checks it and the OpenAPI document describes it."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, StrictInt, StrictStr
+
+from lookalike.index.store import LARGEST_ID, LONGEST_ID
+
+MOST_FOUND = 1000
+
+Whole = Annotated[StrictInt, Field(ge=-LARGEST_ID - 1, le=LARGEST_ID)]
+Id = Annotated[StrictStr, Field(max_length=LONGEST_ID - 1)] | Whole
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+# A document or a code of 0s and 1s; a set of strings or of whole numbers; a vector.
+Item = StrictStr | list[StrictStr] | list[Whole] | list[Number]
+
+
+class Message(BaseModel):
+    """A message has the fields it has and no others, so that a slip of the pen is not passed over."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Query(Message):
+    """Items to look up."""
+
+    items: list[Item] = Field(min_length=1, description="Documents, sets, vectors or codes, as the index holds.")
+    threshold: Annotated[FiniteFloat, Field(ge=0)] | None = Field(
+        None, description="Least similarity, or greatest distance; by default that of the index."
+    )
+    top: Annotated[StrictInt, Field(ge=1, le=MOST_FOUND)] = Field(10, description="At most so many for each item.")
+
+
+class Match(Message):
+    """An item of the index that is similar to what was asked: verified, with its similarity or its distance."""
+
+    id: Id
+    similarity: float | None = None
+    distance: float | None = None
+
+
+class Result(Message):
+    """What was found for one item, the best first."""
+
+    found: list[Match]
+    candidates: int = Field(description="How many items were compared with it.")
+    crowded: bool = Field(description="Whether there were so many candidates that some were passed over.")
+
+
+class Answer(Message):
+    """A result for each item, in their order."""
+
+    results: list[Result]
+
+
+class Items(Message):
+    """Items to be added, each with an id."""
+
+    items: list[Item] = Field(min_length=1)
+    ids: list[Id] = Field(min_length=1, description="The ids of the items, in their order.")
+    replace: StrictBool = Field(False, description="Whether an item takes the place of one that has its id.")
+
+
+class Added(Message):
+    """What was added, and is on disk."""
+
+    added: int
+    items: int = Field(description="How many the index has now.")
+
+
+class Kept(Message):
+    """An item as it was given; null where the index keeps no more than hashes of it."""
+
+    id: Id
+    item: Item | None
+
+
+class Comparison(Message):
+    """A text, and the id of the one to compare it with."""
+
+    text: StrictStr
+    id: Id
+
+
+class Compared(Message):
+    """Both texts as they are compared, and the passages they share.
+
+    A passage is where it begins and ends in `text`, then in `other`, in code points.
+    """
+
+    text: str
+    other: str
+    passages: list[tuple[int, int, int, int]]
+
+
+class Info(Message):
+    """What the index holds, and what it finds."""
+
+    items: int
+    bytes: int
+    kind: str | None = Field(description="texts, sets, vectors or bits; null while there are no items.")
+    measure: str
+    measured: str = Field(description="similarity or distance.")
+    threshold: float
+    recall: float | None = Field(description="How surely an item right at the threshold is found.")
+    shingles: str | None
+    texts_kept: bool
+    read_only: bool
+    curve: list[tuple[float, float]] = Field(description="How surely an item of each similarity or distance is found.")
+
+
+class Health(Message):
+    """That the server runs and can read its index."""
+
+    status: str
+
+
+class Error(Message):
+    """What was wrong, in one line."""
+
+    error: str

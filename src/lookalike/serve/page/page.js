@@ -1,0 +1,349 @@
+// The page of an index: what is pasted is looked up, and what is found can be compared, removed, and added to.
+
+const byId = (id) => document.getElementById(id);
+const WAIT = 200; // milliseconds after the last key before the index is asked
+const SURE = 4000; // milliseconds in which a second press removes
+const HINTS = {
+  texts: "Paste or write a text, or drop a file here.",
+  sets: "The elements of a set, with white space, commas or semicolons between them.",
+  vectors: "The numbers of a vector, with white space or commas between them.",
+  bits: "A code of 0s and 1s.",
+};
+
+let index = null; // what /info says
+let asked = 0; // so that an answer that comes late is passed over
+let found = []; // what is listed
+let chosen = null; // the id of what is compared
+
+// --- asking the server ---
+
+class Failed extends Error {}
+
+async function ask(method, path, body) {
+  const headers = {};
+  const token = sessionStorage.getItem("token");
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  } catch {
+    throw new Failed("The server does not answer.");
+  }
+  if (response.status === 401) {
+    sessionStorage.removeItem("token");
+    byId("main").hidden = true;
+    byId("ask-token").hidden = false;
+    byId("token").focus();
+  }
+  const answer = response.status === 204 ? null : await response.json();
+  if (!response.ok) throw new Failed(sentence(answer.error));
+  return answer;
+}
+
+const sentence = (line) => line.charAt(0).toUpperCase() + line.slice(1);
+
+const place = (id) => `items/${String(id).split("/").map(encodeURIComponent).join("/")}`;
+
+async function trying(work) {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    say(error.message, true);
+  }
+}
+
+function say(line, wrong = false) {
+  byId("status").textContent = line;
+  byId("status").classList.toggle("wrong", wrong);
+}
+
+// --- the index and its curve ---
+
+const counted = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+
+async function begin() {
+  index = await ask("GET", "info");
+  byId("ask-token").hidden = true;
+  byId("main").hidden = false;
+  const what = { texts: ["text", "texts"], sets: ["set", "sets"], vectors: ["vector", "vectors"], bits: ["code", "codes"] };
+  const [one, many] = what[index.kind] ?? ["item", "items"];
+  const measure = index.measure.replaceAll("_", " ").replace(/^jaccard/, "Jaccard similarity").replace(/^bag/, "bag ");
+  const by = index.shingles ? `${measure} of ${index.shingles} shingles` : measure;
+  byId("facts").textContent = `${counted(index.items, one, many)}, compared by ${by}`;
+  byId("hint").textContent = HINTS[index.kind ?? "texts"];
+  byId("add").hidden = index.read_only;
+  byId("threshold-title").textContent = index.measured === "similarity" ? "Least similarity" : "Greatest distance";
+  draw();
+}
+
+function draw() {
+  const slider = byId("threshold");
+  const curve = index.curve;
+  document.querySelector(".curve").hidden = curve.length === 0;
+  if (curve.length === 0) {
+    byId("chance").textContent = "The curve is drawn when there are items.";
+    return;
+  }
+  const first = slider.max !== String(curve.at(-1)[0]) || slider.dataset.drawn === undefined;
+  [slider.min, slider.max] = [curve[0][0], curve.at(-1)[0]];
+  slider.step = (slider.max - slider.min) / 100;
+  if (first) slider.value = index.threshold;
+  slider.dataset.drawn = "";
+  const line = curve.map(([x, chance], at) => `${at ? "L" : "M"}${across(x)} ${40 - 40 * chance}`).join("");
+  byId("line").setAttribute("d", line);
+  byId("area").setAttribute("d", `${line}L100 40L0 40Z`);
+  upright("own", index.threshold);
+  byId("scale").replaceChildren(
+    ...[0, 0.5, 1].map((share) => element("span", { textContent: short(slider.min * 1 + share * (slider.max - slider.min)) })),
+  );
+  mark();
+}
+
+const across = (x) => (100 * (x - byId("threshold").min)) / (byId("threshold").max - byId("threshold").min);
+
+const short = (x) => String(Math.round(x * 100) / 100);
+
+function upright(id, x) {
+  byId(id).setAttribute("x1", across(x));
+  byId(id).setAttribute("x2", across(x));
+}
+
+function mark() {
+  const at = Number(byId("threshold").value);
+  upright("mark", at);
+  const chance = index.curve.reduce((best, point) => (Math.abs(point[0] - at) < Math.abs(best[0] - at) ? point : best))[1];
+  const shown = chance > 0.9995 ? "over 0.999" : chance.toFixed(3);
+  byId("chance").textContent = `An item ${index.measured === "similarity" ? "of similarity" : "at distance"} ${short(at)} is found with probability ${shown}.`;
+  byId("threshold").setAttribute("aria-valuetext", `${short(at)}, found with probability ${shown}`);
+}
+
+// --- looking up ---
+
+function item() {
+  const text = byId("item").value;
+  if (text.trim() === "") return null;
+  if (index.kind === "sets") return text.split(/[\s,;]+/).filter((element) => element);
+  if (index.kind === "vectors") return text.split(/[\s,;[\]]+/).filter((number) => number).map(Number);
+  return index.kind === "bits" ? text.replace(/\s/g, "") : text;
+}
+
+let timer;
+function later() {
+  clearTimeout(timer);
+  timer = setTimeout(() => trying(find), WAIT);
+}
+
+async function find() {
+  clearTimeout(timer);
+  const mine = ++asked;
+  const one = item();
+  byId("add-it").disabled = one === null;
+  if (one === null) {
+    found = [];
+    list();
+    return say(index.items ? "" : "The index has no items yet. Write a text and add it.");
+  }
+  if (Array.isArray(one) && one.some((part) => part !== part)) throw new Failed("A vector is made of numbers.");
+  const body = { items: [one], top: 100 };
+  if (index.curve.length) body.threshold = Number(byId("threshold").value);
+  const { results } = await ask("POST", "query", body);
+  if (mine !== asked) return;
+  found = results[0].found;
+  list();
+  const looked = counted(results[0].candidates, "candidate", "candidates");
+  const count = found.length === body.top ? `The ${body.top} best` : found.length || "None";
+  say(`${count} found, each one verified, among ${looked}.${results[0].crowded ? " There were more candidates than are looked at." : ""}`);
+}
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+function list() {
+  byId("results").replaceChildren(...found.map(row));
+  const still = found.some(({ id }) => id === chosen);
+  if (index.texts_kept && chosen !== null && still) trying(compare);
+  else close();
+}
+
+function row(match) {
+  const value = match[index.measured];
+  const shown = index.measured === "similarity" ? value.toFixed(3) : short(value);
+  const name = index.texts_kept
+    ? element("button", { className: "name", type: "button", title: `Compare with ${match.id}`, textContent: match.id })
+    : element("span", { className: "name", title: match.id, textContent: match.id });
+  name.addEventListener("click", () => index.texts_kept && choose(match.id, true));
+  const bar = element("span", { className: "bar", ariaHidden: "true" });
+  bar.style.setProperty("--share", index.measured === "similarity" ? value : 1 - value / Number(byId("threshold").max));
+  const line = element("li", {}, name, element("span", { className: "value" }, shown, bar));
+  line.dataset.id = JSON.stringify(match.id);
+  line.classList.toggle("chosen", match.id === chosen);
+  if (!index.read_only) line.append(remover(match.id));
+  return line;
+}
+
+function move(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  const names = [...document.querySelectorAll("#results button.name")];
+  const next = names[names.indexOf(document.activeElement) + step];
+  if (next) {
+    event.preventDefault();
+    next.focus();
+  }
+}
+
+// --- comparing ---
+
+function choose(id, show) {
+  chosen = id;
+  for (const line of byId("results").children) line.classList.toggle("chosen", line.dataset.id === JSON.stringify(id));
+  trying(async () => {
+    await compare();
+    if (show) byId("compare").scrollIntoView({ behavior: "smooth", block: "nearest" });
+  });
+}
+
+async function compare() {
+  const id = chosen;
+  const { text, other, passages } = await ask("POST", "compare", { text: byId("item").value, id });
+  if (id !== chosen) return;
+  const title = passages.length ? `${counted(passages.length, "passage", "passages")} in both` : "No passage in both";
+  byId("compare-title").textContent = title;
+  byId("compare-hint").textContent = passages.length ? "Click a passage, or press Enter on it, to see it on the other side." : "";
+  byId("right-title").textContent = id;
+  show(byId("left"), text, passages.map(([start, end], at) => [start, end, at]));
+  show(byId("right"), other, passages.map(([, , start, end], at) => [start, end, at]));
+  byId("compare").hidden = false;
+}
+
+function close() {
+  chosen = null;
+  byId("compare").hidden = true;
+}
+
+function show(where, text, spans) {
+  // Places count code points, of which a string has fewer than it has units. Spans of the left may overlap.
+  const points = Array.from(text);
+  const pieces = [];
+  let done = 0;
+  for (const [start, end, at] of spans.toSorted((a, b) => a[0] - b[0] || b[1] - a[1])) {
+    const from = Math.max(start, done);
+    if (from >= end) continue;
+    pieces.push(points.slice(done, from).join(""));
+    const piece = element("mark", { tabIndex: 0, textContent: points.slice(from, end).join("") });
+    piece.dataset.passage = at;
+    pieces.push(piece);
+    done = end;
+  }
+  where.replaceChildren(...pieces, points.slice(done).join(""));
+  where.scrollTop = 0;
+}
+
+function light(event) {
+  const piece = event.target.closest("mark");
+  if (!piece || (event.type === "keydown" && event.key !== "Enter")) return;
+  for (const other of document.querySelectorAll("mark")) {
+    const same = other.dataset.passage === piece.dataset.passage;
+    other.classList.toggle("now", same);
+    if (same && other !== piece && event.type !== "mouseover") other.scrollIntoView({ behavior: "smooth", block: "nearest" });
+  }
+}
+
+// --- changing the index ---
+
+function remover(id) {
+  const button = element("button", { className: "remove", type: "button", textContent: "Remove", ariaLabel: `Remove ${id}` });
+  let calm;
+  button.addEventListener("click", () => {
+    clearTimeout(calm);
+    if (button.classList.toggle("sure")) {
+      button.textContent = "Really?";
+      button.ariaLabel = `Really remove ${id}?`;
+      calm = setTimeout(() => button.isConnected && reset(button, id), SURE);
+      return;
+    }
+    trying(async () => {
+      await ask("DELETE", place(id));
+      await changed(`Removed ${id}.`);
+    });
+  });
+  return button;
+}
+
+function reset(button, id) {
+  button.classList.remove("sure");
+  button.textContent = "Remove";
+  button.ariaLabel = `Remove ${id}`;
+}
+
+async function add(event) {
+  event.preventDefault();
+  const name = byId("name").value;
+  await ask("POST", "items", { items: [item()], ids: [name] });
+  byId("name").value = "";
+  await changed(`Added ${name}.`);
+}
+
+async function changed(line) {
+  await begin();
+  await find();
+  say(`${line} ${byId("status").textContent}`);
+}
+
+async function drop(event) {
+  event.preventDefault();
+  byId("item").classList.remove("over");
+  const file = event.dataTransfer.files[0];
+  if (!file) return;
+  if (file.size > 5e6) throw new Failed(`${file.name} is too large; lookalike index query takes files of any size.`);
+  byId("item").value = await file.text();
+  if (!byId("name").value) byId("name").value = file.name;
+  await find();
+}
+
+// --- what the user does ---
+
+byId("item").addEventListener("input", later);
+byId("item").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) trying(find);
+});
+byId("item").addEventListener("dragover", (event) => {
+  if (!event.dataTransfer.types.includes("Files")) return;
+  event.preventDefault();
+  byId("item").classList.add("over");
+});
+byId("item").addEventListener("dragleave", () => byId("item").classList.remove("over"));
+byId("item").addEventListener("drop", (event) => {
+  if (event.dataTransfer.files.length) trying(() => drop(event));
+});
+byId("threshold").addEventListener("input", () => {
+  mark();
+  later();
+});
+byId("results").addEventListener("keydown", move);
+byId("add").addEventListener("submit", (event) => {
+  event.preventDefault();
+  trying(() => add(event));
+});
+for (const side of ["left", "right"]) {
+  for (const kind of ["click", "keydown", "mouseover"]) byId(side).addEventListener(kind, light);
+}
+byId("ask-token").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem("token", byId("token").value.trim());
+  byId("token").value = "";
+  trying(start);
+});
+
+async function start() {
+  await begin();
+  byId("item").focus();
+  await find();
+}
+
+trying(start);

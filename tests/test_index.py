@@ -102,6 +102,12 @@ def test_vectors_and_bits(place, tmp_path):
         assert index.verify() == 500
         with pytest.raises(DataError, match=r"^vectors must have 20 dimensions, as those of the index; got 3\.$"):
             index.query_batch(rows[:, :3])
+    apart = np.linalg.norm(rows[:250] - rows[250:], axis=1)
+    with Index.build(tmp_path / "far", rows + 1000, measure="euclidean", threshold=1.5 * apart.max()) as index:
+        for row in range(250):  # one at a time, where the centre is not that of all
+            assert [name for name, _ in index.query(rows[row] + 1000, top=2)] == [row, row + 250]
+        index.remove(range(0, 500, 2))
+        assert index.verify() == 250
     codes = draw.integers(0, 1 << 62, 300)
     codes[150:] = codes[:150] ^ (1 << draw.integers(0, 62, 150))
     with Index.build(tmp_path / "codes", codes.astype(np.uint64), measure="hamming", threshold=2) as index:

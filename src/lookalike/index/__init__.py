@@ -18,7 +18,17 @@ import numpy as np
 
 from lookalike import __version__
 from lookalike.data import Bits, Sets, Vectors
-from lookalike.errors import LARGEST_SEED, AlreadyThere, DataError, NotThere, StoreError, fraction, whole, within
+from lookalike.errors import (
+    LARGEST_SEED,
+    AlreadyThere,
+    DataError,
+    NotThere,
+    StoreError,
+    choice,
+    fraction,
+    whole,
+    within,
+)
 from lookalike.index.batches import BATCH, Waiting, as_id, as_kind, batches_of, joined, numbered, rows_of, same_type
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, Encoded, SetCoding, VectorCoding, coding_of, shingle_settings
@@ -29,9 +39,12 @@ from lookalike.measures import MEASURES
 from lookalike.results import Pairs
 from lookalike.run import Run
 from lookalike.shingles import Shingles
+from lookalike.spaces import MEASURES_OF_VECTORS
 
 BULK = 1_000_000  # items that are written at a time when an index is built
 SAMPLE = 1000  # items that the bands are chosen by
+MEASURED = ("jaccard", "bag_jaccard", *MEASURES_OF_VECTORS)
+NAMES = {"bag": "bag_jaccard"}
 
 
 class Index:
@@ -79,7 +92,7 @@ class Index:
             "format": FORMAT,
             "version": __version__,
             "wanted": {
-                "measure": measure,
+                "measure": choice("measure", NAMES.get(measure, measure), MEASURED),
                 "threshold": str(threshold),
                 "recall": fraction("recall", recall),
                 "seed": whole("seed", seed, least=0, most=LARGEST_SEED),

@@ -26,7 +26,7 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.pairwise import of_shared
 from lookalike.plan import Plan, fit, make_plan
 from lookalike.shingles import Shingles
-from lookalike.spaces import BitSpace, Space, space_of
+from lookalike.spaces import BitSpace, Space, VectorSpace, space_of
 from lookalike.vector_plan import VectorPlan, fit_tables, make_vector_plan
 from lookalike.vector_search import fit_for
 
@@ -158,12 +158,16 @@ class SetCoding(Coding):
 
 
 class VectorCoding(Coding):
-    """Vectors or bit codes as they are, and the tables of their family."""
+    """Vectors or bit codes as they are, and the tables of their family.
+
+    Lines that measure distances go through a centre, which stays what it was among the first items.
+    """
 
     plan: VectorPlan
 
-    def __init__(self, plan: VectorPlan, size: int, dtype: str) -> None:
+    def __init__(self, plan: VectorPlan, size: int, dtype: str, centre: list[float] | None) -> None:
         self.kind = "bits" if plan.measure == "hamming" else "vectors"
+        self.centre = None if centre is None else np.array(centre)
         self.plan, self.size, self.dtype = plan, size, np.dtype(dtype)
         self.farthest = {"hamming": size, "cosine": 180.0}.get(plan.measure, math.inf)
 
@@ -175,13 +179,15 @@ class VectorCoding(Coding):
             raise DataError("an index holds dense vectors; got a sparse matrix.")
         size = rows.length if isinstance(rows, Bits) else rows.dimensions
         plan = make_vector_plan(method="auto", what=f"{size} dimensions", length=size, **given)
-        plan = fit_tables(plan, space_of([rows], plan.measure, float(plan.threshold)), items)
-        return cls(plan, size, "<u8" if isinstance(rows, Bits) else rows.values.dtype.newbyteorder("<").str)
+        space = space_of([rows], plan.measure, float(plan.threshold))
+        centre = space.centre.tolist() if isinstance(space, VectorSpace) and plan.measure == "euclidean" else None
+        dtype = "<u8" if isinstance(rows, Bits) else rows.values.dtype.newbyteorder("<").str
+        return cls(fit_tables(plan, space, items), size, dtype, centre)
 
     @classmethod
     def of_settings(cls, settings: Settings) -> "VectorCoding":
         """The coding that has these settings."""
-        return cls(_plan_of(settings), settings["size"], settings["dtype"])
+        return cls(_plan_of(settings), settings["size"], settings["dtype"], settings["centre"])
 
     def encode(self, items: Any) -> Encoded:
         self._check(items)
@@ -220,7 +226,11 @@ class VectorCoding(Coding):
             return np.stack(list(tables.keys), axis=1)
         assert plan.bands is not None
         family = space.family(plan.bands.hashes, plan.seed, plan.width)
-        signatures = as_keys(family.signatures(space.take(np.arange(len(space)))))
+        items = space.take(np.arange(len(space)))
+        if self.centre is not None:
+            assert isinstance(space, VectorSpace)
+            items = Vectors(space.values - self.centre)
+        signatures = as_keys(family.signatures(items))
         keys: np.ndarray = fold_bands(signatures, plan.bands.bands, plan.bands.rows)
         return keys
 
@@ -237,7 +247,12 @@ class VectorCoding(Coding):
         return float(self.plan.bands.curve(space.family(1, 1, self.plan.width).collision(space.distance)))
 
     def settings(self) -> Settings:
-        own = {"kind": self.kind, "size": self.size, "dtype": self.dtype.str}
+        own = {
+            "kind": self.kind,
+            "size": self.size,
+            "dtype": self.dtype.str,
+            "centre": None if self.centre is None else self.centre.tolist(),
+        }
         return {**_plan_settings(self.plan), **own, "width": self.plan.width, "parts": self.plan.parts}
 
 

@@ -10,6 +10,15 @@ const HINTS = {
   bits: "A code of 0s and 1s.",
 };
 
+const MEASURES = {
+  jaccard: "Jaccard similarity",
+  bag_jaccard: "Jaccard similarity of bags",
+  cosine: "angle",
+  cosine_similarity: "cosine",
+  euclidean: "Euclidean distance",
+  hamming: "Hamming distance",
+};
+
 let index = null; // what /info says
 let asked = 0; // so that an answer that comes late is passed over
 let found = []; // what is listed
@@ -69,8 +78,7 @@ async function begin() {
   byId("main").hidden = false;
   const what = { texts: ["text", "texts"], sets: ["set", "sets"], vectors: ["vector", "vectors"], bits: ["code", "codes"] };
   const [one, many] = what[index.kind] ?? ["item", "items"];
-  const measure = index.measure.replaceAll("_", " ").replace(/^jaccard/, "Jaccard similarity").replace(/^bag/, "bag ");
-  const by = index.shingles ? `${measure} of ${index.shingles} shingles` : measure;
+  const by = index.shingles ? `${MEASURES[index.measure]} of ${index.shingles} shingles` : MEASURES[index.measure];
   byId("facts").textContent = `${counted(index.items, one, many)}, compared by ${by}`;
   byId("hint").textContent = HINTS[index.kind ?? "texts"];
   byId("add").hidden = index.read_only;

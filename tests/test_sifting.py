@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -491,7 +492,7 @@ def test_bits(place):
     with Index.create(place, measure="hamming", threshold=2) as index:
         index.add(codes[:50])
         sifted = index.sift(Bits.of(codes[50:]), update=True)
-        assert sifted.keep.tolist() == by_hand(codes[50:], codes[:50], -2, lambda x, y: -apart(x, y) - 0.5)
+        assert sifted.keep.tolist() == by_hand(codes[50:], codes[:50], -2, lambda x, y: -apart(x, y))
         assert check_dropped(sifted, codes, 50, 2, apart, far=True) > 50
         assert index.verify() == 50 + sifted.keep.sum()
 
@@ -504,7 +505,7 @@ def test_sets_and_bags(place, tmp_path):
         assert sifted.like == ["a", None, "c", None]
         assert sifted.values.tolist() == [0.6, 0, 1, 0]
         assert index.verify() == 3
-        named = Sets.of([{7, 8}, {9}], ids=["x", "y"])
+        named = replace(Sets.of([{7, 8}, {9}]), ids=pa.array(["x", "y"]))
         assert index.sift(named, update=True).ids == ["x", "y"]
         assert list(index.ids()) == ["a", "c", "e", "y"]
     with Index.create(tmp_path / "bags", measure="bag_jaccard", threshold=0.8, shingles="word:1") as index:
@@ -538,7 +539,7 @@ def seen(run, inputs, out):
 def test_lines_stay_as_they_stood(run, inputs, out, seen):
     """Also where JSON could be written otherwise; keys that are in some lines alone are no matter."""
     odd = [
-        '{ "text" :"caf\\u00e9 '.encode() + clear(3).encode() + b'", "n": 1.50,"id":"x"}',
+        b'{ "text" :"caf\\u00e9 ' + clear(3).encode() + b'", "n": 1.50,"id":"x"}',
         b'{"id": "y", "text": "' + clear(1).encode() + b'"}',
         '{"text": "é'.encode() + clear(4).encode() + b'", "id": "z", "deep": {"b": [1,  2]}}',
         b'{"id": "w", "text": "' + clear(4).encode() + b'"}',
@@ -898,8 +899,8 @@ def test_pages(run, inputs, out):
     first = run("dedup", inputs / "a.jsonl", "--against", out / "seen", "--update", "--html", "-o", out / "n.csv")
     assert first.code == 0, first.err
     assert [row["html"] for row in removed_in(out / "n.csv")] == [pages[0]]
-    for given in ((), ("--html",)):
-        second = run("dedup", inputs / "b.jsonl", "--against", out / "seen", *given)
+    for options in ((), ("--html",)):
+        second = run("dedup", inputs / "b.jsonl", "--against", out / "seen", *options)
         assert (second.code, second.out) == (0, "")
     assert complaint(run("dedup", inputs / "b.jsonl", "--against", out / "seen", "--article")) == (
         "--article of the index is False; got True."
@@ -980,7 +981,7 @@ def test_an_index_made_in_python(run, inputs, out):
 
 
 @pytest.mark.parametrize("threshold", ["abc", "3/0", "nan", "2", "0"])
-@pytest.mark.parametrize("text", [lines_of(1), ""])
+@pytest.mark.parametrize("text", [lines_of(1), ""], ids=["one", "none"])
 def test_a_threshold_that_is_none(run, inputs, out, threshold, text):
     (inputs / "a.jsonl").write_text(text)
     done = run("dedup", inputs / "a.jsonl", "--against", out / "seen", "--update", "-t", threshold)
@@ -989,7 +990,7 @@ def test_a_threshold_that_is_none(run, inputs, out, threshold, text):
     assert left_in(out) == set()
 
 
-@pytest.mark.parametrize("text", [lines_of(1), ""])
+@pytest.mark.parametrize("text", [lines_of(1), ""], ids=["one", "none"])
 def test_a_measure_that_no_index_has(run, inputs, out, text):
     (inputs / "a.jsonl").write_text(text)
     done = run("dedup", inputs / "a.jsonl", "--against", out / "seen", "--update", "--measure", "edit", "-t", "2")
@@ -1110,6 +1111,6 @@ def test_an_output_folder_that_is_read_only(run, inputs, out, seen):
         for place, index in (("n.jsonl", seen), ("n.jsonl", out / "new")):
             done = run("dedup", inputs / "a.jsonl", "--against", index, "--update", "-o", out / "closed" / place)
             assert done.code == 1
-            assert "permission denied" in complaint(done)
+            assert "denied" in complaint(done)
     assert state_in(seen) == before
     assert left_in(out) == {"seen", "closed"}

@@ -247,12 +247,8 @@ class VectorCoding(Coding):
         return float(self.plan.bands.curve(space.family(1, 1, self.plan.width).collision(space.distance)))
 
     def settings(self) -> Settings:
-        own = {
-            "kind": self.kind,
-            "size": self.size,
-            "dtype": self.dtype.str,
-            "centre": None if self.centre is None else self.centre.tolist(),
-        }
+        centre = None if self.centre is None else self.centre.tolist()
+        own = {"kind": self.kind, "size": self.size, "dtype": self.dtype.str, "centre": centre}
         return {**_plan_settings(self.plan), **own, "width": self.plan.width, "parts": self.plan.parts}
 
 

@@ -29,14 +29,6 @@ from lookalike.errors import DataError, UsageError
 from lookalike.index import Index
 from lookalike.read import Source
 
-
-def bug(reason):
-    """A test of what should be so and is not yet: when it is mended the test says so, and the mark can go."""
-    return pytest.mark.xfail(strict=True, reason=f"BUG: {reason}")
-
-
-BAGS = bug("an index by bag_jaccard compares texts as sets: its shingles are not bags, as those of find_pairs are")
-BUGGY_BAGS = pytest.param(["a a a a", "a", "a a a a"], marks=BAGS)
 WORDS = [f"w{number}" for number in range(300)]
 
 
@@ -195,7 +187,7 @@ lists = st.lists(st.lists(numbers, max_size=5), max_size=3)
 
 
 @given(lists, st.lists(st.tuples(st.booleans(), lists), max_size=4))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_whatever_comes(tmp_path_factory, first, passes):
     """Texts that are the same or have nothing in common, in passes of some batches; ids are numbered on."""
     texts = ["", *map(clear, range(1, 7))]
@@ -315,7 +307,6 @@ def test_too_few_ids(place):
         assert state(index) == before
 
 
-@bug("sift takes no note of ids that are left over, where add raises")
 def test_too_many_ids(place):
     with made(place) as index:
         with pytest.raises(DataError, match=r"^ids must name each item; there are more than the 1 items?\.$"):
@@ -356,7 +347,6 @@ def test_identical_texts(place):
         assert index.verify() == 2
 
 
-@bug("sift without update leaves its coding in the Index, so that it takes texts alone")
 def test_without_update_an_index_may_still_be_of_any_kind(place):
     with made(place) as index:
         index.sift([clear(1)])
@@ -371,7 +361,6 @@ with Index.open(sys.argv[1]) as index:
 """
 
 
-@bug("sieve writes its settings over those of another process, which damages the index")
 def test_another_process_begins_the_index(place):
     """Its bands are not replaced by those that were chosen for items that were not added."""
     draw = random.Random(1)
@@ -416,7 +405,6 @@ def test_own_numbers_are_not_given_again(place):
         assert index.verify() == 7
 
 
-@bug("Sieve.following is not raised by ids that are numbers, so an item replaces another")
 def test_batches_with_and_without_ids(place):
     """Within one sieve: a number that is taken is not given to another item."""
     with made(place) as index:
@@ -440,7 +428,6 @@ def test_an_id_that_is_there_is_replaced(place):
         assert index.verify() == 3
 
 
-@bug("with update the old item of an id is gone for those after it, without it is not")
 def test_an_id_that_is_there_with_and_without_update(tmp_path):
     """What is kept does not depend on whether it is added."""
     found = []
@@ -451,7 +438,6 @@ def test_an_id_that_is_there_with_and_without_update(tmp_path):
     assert found[0] == found[1]
 
 
-@bug("the second item of an id makes the sieve forget the first, of which a copy is kept then")
 @pytest.mark.parametrize("update", [False, True])
 def test_an_id_twice_in_one_pass(place, update):
     """A text that was kept is not kept again: that, or an error as `add` has it."""
@@ -525,7 +511,7 @@ def test_sets(place):
         assert list(index.ids()) == ["a", "c", "e", "y"]
 
 
-@pytest.mark.parametrize("items", [[Counter("aaaa"), Counter("a"), Counter("aaaa")], BUGGY_BAGS])
+@pytest.mark.parametrize("items", [[Counter("aaaa"), Counter("a"), Counter("aaaa")], ["a a a a", "a", "a a a a"]])
 def test_bags(place, items):
     with Index.create(place, measure="bag_jaccard", threshold=0.8, shingles="word:1") as index:
         assert index.sift(items, update=True).keep.tolist() == [True, True, False]
@@ -610,7 +596,6 @@ def test_numbers_on_the_second_day(run, inputs, out):
         assert index.verify() == 3
 
 
-@bug("the ids of lines of text are those of rows in the output, but numbered on in the index")
 def test_lines_of_text_have_the_ids_of_the_index(run, inputs, out):
     """The ids that are written are those by which the index knows the documents."""
     for numbers in ((1, 2, 1), (2, 3)):
@@ -746,10 +731,10 @@ def test_strings_after_many_numbers(run, inputs, out, monkeypatch):
 @pytest.mark.parametrize("name", ["n.jsonl", "n.parquet", "n.csv"])
 def test_the_same_whatever_the_size_of_batches(run, inputs, out, monkeypatch, update, name):
     """Byte for byte, in all files; the ids in the index, too."""
-    texts = texts_of(200, changes=1)
+    texts = texts_of(150, changes=1)
     (inputs / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     found = []
-    for size in (1, 900, 1 << 22):
+    for size in (900, 1 << 22):
         monkeypatch.setattr("lookalike.cli.job.Source", functools.partial(Source, batch_bytes=size))
         place = out / str(size)
         place.mkdir()
@@ -806,9 +791,8 @@ WAYS = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("size", [1, 1 << 22])
-def test_a_failed_run_makes_no_index(run, inputs, out, monkeypatch, way, size):
-    monkeypatch.setattr("lookalike.cli.job.Source", functools.partial(Source, batch_bytes=size))
+def test_a_failed_run_makes_no_index(run, inputs, out, monkeypatch, way):
+    monkeypatch.setattr("lookalike.cli.job.Source", functools.partial(Source, batch_bytes=1))
     args, why = failing(inputs, out)[way]
     done = run("dedup", *args, "--against", out / "seen", "--update")
     assert done.code in (1, 2)
@@ -964,7 +948,6 @@ def test_two_outputs_must_differ(run, inputs, out, seen):
     assert "--out and --removed must be two files" in complaint(done)
 
 
-@bug("KeyError, as dedup has no options vector and separator: the inputs are read before the check")
 @pytest.mark.parametrize("kind", ["vectors", "sets"])
 def test_an_index_of_something_else(run, inputs, out, kind):
     if kind == "vectors":
@@ -1005,8 +988,8 @@ def test_an_index_made_in_python(run, inputs, out):
     [
         ("2", lines_of(1)),
         ("0", lines_of(1)),
-        *(pytest.param(no, lines_of(1), marks=bug("ValueError, ZeroDivisionError")) for no in ("abc", "3/0", "nan")),
-        *(pytest.param(no, "", marks=bug("an empty input makes an index of any threshold")) for no in ("2", "0")),
+        *((no, lines_of(1)) for no in ("abc", "3/0", "nan")),
+        *((no, "") for no in ("2", "0")),
     ],
 )
 def test_a_threshold_that_is_none(run, inputs, out, threshold, text):
@@ -1026,7 +1009,6 @@ def test_a_measure_that_no_index_has(run, inputs, out, text):
     assert left_in(out) == set()
 
 
-@BAGS
 @pytest.mark.parametrize("name", ["bag", "bag_jaccard"])
 def test_documents_as_bags(run, inputs, out, name):
     """The measure has two names, here as elsewhere."""
@@ -1040,7 +1022,6 @@ def test_documents_as_bags(run, inputs, out, name):
         assert (done.code, done.out) == (0, "")
 
 
-@bug("OverflowError in Dropped.add")
 def test_a_number_too_large_for_an_id(run, inputs, out):
     """Of a document that is dropped: one line, or it is dropped as any other."""
     ids = pa.array([1, 1 << 63], pa.uint64())
@@ -1112,7 +1093,6 @@ def read_only(folder):
             path.chmod(mode)
 
 
-@bug("Store opens in-use to append also if it only reads, and LMDB its lock.mdb")
 def test_a_folder_that_is_read_only(run, inputs, out, seen):
     """Is enough without --update."""
     (inputs / "a.jsonl").write_text(lines_of(1, 3))

@@ -111,7 +111,10 @@ class Source:
 
     def has_ids(self) -> bool:
         """Whether the documents have ids of their own, which are not just the numbers of their rows."""
-        return all(self._columns(part)[1] is not None for part in self.parts)
+        have = {self._columns(part)[1] is not None for part in self.parts}
+        if len(have) > 1:
+            raise DataError("some of the inputs have ids and others have none; id='-' (--id -) numbers them all.")
+        return have == {True}
 
     def text_columns(self) -> list[str]:
         """The names of the columns of the text in the inputs that are tables."""

@@ -63,10 +63,18 @@ def writing(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> 
 
 def write_lines(lines: Iterable[bytes], path: str) -> None:
     """Write lines of JSON as they are."""
+    with writing_lines(lines, path):
+        pass
+
+
+@contextmanager
+def writing_lines(lines: Iterable[bytes], path: str) -> Iterator[None]:
+    """The same, but the file takes its place only if what is done meanwhile goes well, too."""
     check_output(path)
     with replacing(path) as file:
         for line in lines:
             file.write(line + b"\n")
+        yield
 
 
 @contextmanager

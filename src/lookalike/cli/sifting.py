@@ -14,7 +14,7 @@ from lookalike.cli.index import like
 from lookalike.cli.job import Job
 from lookalike.cli.progress import time_line
 from lookalike.errors import UsageError
-from lookalike.index import Index
+from lookalike.index import NAMES, Index
 from lookalike.index.batches import named
 from lookalike.index.codings import shingle_settings
 from lookalike.index.sifting import Sieve, Sifted
@@ -23,7 +23,7 @@ from lookalike.measures import exact_fraction
 from lookalike.read import Source
 from lookalike.run import Tick
 from lookalike.wording import counted
-from lookalike.write import write_lines, write_tables
+from lookalike.write import write_tables, writing, writing_lines
 
 WANTED = ("measure", "recall", "seed")
 NOT_HERE = ("method", "sketch", "audit", "keep")
@@ -45,17 +45,16 @@ def dedup_against(job: Job, inputs: list[str], path: str, update: bool, removed:
             raise UsageError(f"--{name} is not for --against, which takes documents one by one, as they come.")
     with opened(job, path, update) as index:
         source, dropped = like(job, index, inputs), Dropped(index.measured)
-        if not isinstance(source, Source):
-            raise UsageError(f"dedup --against is for documents; the index holds {index.settings['notes']['kind']}.")
         settings = {"version": __version__, "index": Path(path).name}
         with job.run.stage("sift") as tick, index.sieve(update=update) as sieve, dropped:
             if source.is_jsonl() and (job.out == "-" or job.out.endswith(".jsonl")):
-                write_lines(_kept_lines(source, sieve, dropped, tick), job.out)  # as they stood
+                kept = writing_lines(_kept_lines(source, sieve, dropped, tick), job.out)  # as they stood
             else:
                 strings = not job.out.endswith((".parquet", ".arrow"))
-                write_tables(_kept_rows(source, sieve, dropped, tick, strings), job.out, settings)
-            if removed is not None:
-                write_tables(dropped.tables(), removed, settings)
+                kept = writing(_kept_rows(source, sieve, dropped, tick, strings), job.out, settings)
+            with kept:
+                if removed is not None:
+                    write_tables(dropped.tables(), removed, settings)
         facts = index.info(buckets=False)
         skipped = f" ({source.skipped:,} skipped)" if source.skipped else ""
         recall = facts.get("expected recall at the threshold", 1.0)
@@ -75,6 +74,9 @@ def opened(job: Job, path: str, update: bool) -> Iterator[Index]:
     """The index, which the options may not contradict; with `update` a new one if there is none."""
     if Path(path).exists() or not update:
         with Index.open(path, read_only=not update) as index:
+            kind = index.settings["notes"].get("kind", "documents")
+            if kind != "documents":
+                raise UsageError(f"dedup --against is for documents; the index holds {kind}.")
             check_options(job, index.settings)
             yield index
         return
@@ -90,7 +92,7 @@ def check_options(job: Job, settings: dict[str, Any]) -> None:
     if "threshold" in job.chosen and exact_fraction(job.given["threshold"]) == exact_fraction(have["threshold"]):
         have["threshold"] = job.given["threshold"]  # if written in another way
     for name in ("threshold", *WANTED, "html", "article"):
-        if name in job.chosen and job.given[name] != have.get(name, False):
+        if name in job.chosen and NAMES.get(job.given[name], job.given[name]) != have.get(name, False):
             raise UsageError(f"--{name} of the index is {have.get(name, False)}; got {job.given[name]}.")
     made = shingle_settings(job.options["shingles"])
     for option, names in SHINGLES.items():
@@ -147,21 +149,26 @@ class Dropped:
         return table
 
 
-def _sift(sieve: Sieve, documents: pa.Table, own: bool, dropped: Dropped, tick: Tick) -> pa.Array:
-    """Which of the documents are kept."""
+def _sift(sieve: Sieve, documents: pa.Table, own: bool, dropped: Dropped, tick: Tick) -> Sifted:
+    """What becomes of some documents."""
     names = named(documents["id"].to_pylist(), len(documents)) if own else None
     sifted = sieve.sift(documents["text"].combine_chunks(), names)
     dropped.add(sifted)
     tick(len(documents))
-    return pa.array(sifted.keep)
+    return sifted
 
 
 def _kept_rows(source: Source, sieve: Sieve, dropped: Dropped, tick: Tick, strings: bool) -> Iterator[pa.Table]:
+    lines = all(part.format == "text" for part in source.parts)  # which have no ids but those we give them
     for documents, rows in source.with_rows(strings):
-        yield rows.filter(_sift(sieve, documents, source.has_ids(), dropped, tick)) if len(rows) else rows
+        if len(rows):
+            sifted = _sift(sieve, documents, source.has_ids(), dropped, tick)
+            rows = rows.set_column(0, "id", pa.array(sifted.ids, pa.int64())) if lines else rows
+            rows = rows.filter(pa.array(sifted.keep))
+        yield rows
 
 
 def _kept_lines(source: Source, sieve: Sieve, dropped: Dropped, tick: Tick) -> Iterator[bytes]:
     for documents, lines in source.with_lines():
-        keep = _sift(sieve, documents, source.has_ids(), dropped, tick).to_pylist()
+        keep = _sift(sieve, documents, source.has_ids(), dropped, tick).keep.tolist()
         yield from (line for line, kept in zip(lines, keep, strict=True) if kept)

@@ -4,6 +4,7 @@ An `Index` is a folder. Every answer is verified on the items themselves, and th
 at the threshold is found.
 """
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -29,20 +30,35 @@ from lookalike.errors import (
     whole,
     within,
 )
-from lookalike.index.batches import BATCH, Waiting, as_id, as_kind, batches_of, joined, numbered, rows_of, same_type
+from lookalike.index.batches import (
+    BATCH,
+    Encoder,
+    Waiting,
+    as_id,
+    as_kind,
+    batches_of,
+    check_all_named,
+    joined,
+    numbered,
+    rows_of,
+    same_type,
+)
 from lookalike.index.checking import check
-from lookalike.index.codings import Coding, Encoded, SetCoding, VectorCoding, coding_of, shingle_settings
+from lookalike.index.codings import Coding, SetCoding, VectorCoding, coding_of, shingle_settings
 from lookalike.index.looking import Found, Looked, look_up
 from lookalike.index.sifting import Sieve, Sifted, all_sifted, drop, sieve_of
-from lookalike.index.store import FORMAT, Id, Store, building, check_new
+from lookalike.index.store import FORMAT, Id, Store, Writer, building, check_new
 from lookalike.measures import MEASURES
+from lookalike.plan import parse_threshold
 from lookalike.results import Pairs
 from lookalike.run import Run
 from lookalike.shingles import Shingles
 from lookalike.spaces import MEASURES_OF_VECTORS
+from lookalike.vector_plan import parse_distance
 
 BULK = 1_000_000  # items that are written at a time when an index is built
 SAMPLE = 1000  # items that the bands are chosen by
+LONGEST_CODE = 1 << 31
 MEASURED = ("jaccard", "bag_jaccard", *MEASURES_OF_VECTORS)
 NAMES = {"bag": "bag_jaccard"}
 
@@ -87,17 +103,22 @@ class Index:
         """
         path = Path(path)
         check_new(path)
+        measure = choice("measure", NAMES.get(measure, measure), MEASURED)
+        if measure in MEASURES_OF_VECTORS:
+            parse_distance(measure, threshold, LONGEST_CODE)
+        else:
+            parse_threshold(measure, threshold)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         settings = {
             "format": FORMAT,
             "version": __version__,
             "wanted": {
-                "measure": choice("measure", NAMES.get(measure, measure), MEASURED),
+                "measure": measure,
                 "threshold": str(threshold),
                 "recall": fraction("recall", recall),
                 "seed": whole("seed", seed, least=0, most=LARGEST_SEED),
             },
-            "shingles": shingle_settings(parsed),
+            "shingles": shingle_settings(dataclasses.replace(parsed, bag=measure == "bag_jaccard")),
             "expected": whole("expected", expected),
             "store_text": bool(store_text),
             "notes": notes or {},
@@ -170,34 +191,23 @@ class Index:
         good, or not at all. An id that is there already is an error; with `replace` the new item takes its place.
         """
         run, batch = run or Run(), whole("batch", batch)
-        given = None if ids is None else iter(ids)
+        given, encoder = None if ids is None else iter(ids), self._encoder()
         added, waiting = 0, Waiting([], [], [])
         with run.stage("add") as tick:
             batches = numbered(self._batches(items, given, run), self._following())
-            for names, encoded, texts in run.map(self._encoded, self._fitting(batches)):
+            for names, encoded, texts in run.map(encoder.encode, encoder.fitting(batches)):
                 waiting.ids.extend(names)
                 waiting.encoded.append(encoded)
                 waiting.texts.extend(texts)
                 if len(waiting.ids) >= batch:
-                    added, waiting = added + self._write(waiting, replace), Waiting([], [], [])
+                    added += self._write(waiting, encoder, replace)
+                    waiting = Waiting([], [], [])
                 tick(len(names))
-            if given is not None and next(given, None) is not None:
-                raise DataError(f"ids must name each item; there are more than the {added + len(waiting.ids):,} items.")
-            return added + self._write(waiting, replace)
+            check_all_named(given, added + len(waiting.ids))
+            return added + self._write(waiting, encoder, replace)
 
-    def _fitting(self, batches: Iterator[tuple[Any, list[Id]]]) -> Iterator[tuple[Any, list[Id]]]:
-        """The batches, once the first of them has told what the bands are to be."""
-        for batch, names in batches:
-            self._coding_for(batch)
-            yield batch, names
-
-    def _coding_for(self, batch: Any) -> Coding:
-        """The coding, or if there is none yet the one that suits these items."""
-        coding = self._known()
-        if coding is None:
-            coding = self._coding = self._fit(batch)
-            self.settings = {**self.settings, "coding": coding.settings()}
-        return coding
+    def _encoder(self) -> Encoder:
+        return Encoder(self._known(), self._fit, self.settings["store_text"])
 
     def _known(self) -> Coding | None:
         """The coding, which another process may have chosen meanwhile; None before there are items."""
@@ -212,32 +222,36 @@ class Index:
         coding = self._known()
         return batches_of(items, self.measure, None if coding is None else coding.kind, ids, run)
 
-    def _encoded(self, task: tuple[Any, list[Id]]) -> tuple[list[Id], Encoded, list[str]]:
-        batch, names = task
-        encoded = self._fitted().encode(batch)
-        texts = batch.to_pylist() if self.settings["store_text"] and self._fitted().kind == "texts" else []
-        return names, encoded, texts
+    def _following(self) -> int:
+        """The number that the next item without an id will have."""
+        with self.store.reading() as reader:
+            return reader.next_id()
 
-    def _write(self, waiting: "Waiting", replace: bool) -> int:
+    def _write(self, waiting: Waiting, encoder: Encoder, replace: bool) -> int:
         """Write a batch, all of it or nothing."""
         ids = waiting.ids
         if not ids:
             return 0
         if len(set(ids)) < len(ids):
-            twice = Counter(ids).most_common(1)[0][0]
-            raise DataError(f"ids must be unique; {twice!r} occurs more than once.")
+            raise DataError(f"ids must be unique; {Counter(ids).most_common(1)[0][0]!r} occurs more than once.")
         with self.store.writing() as writer:
-            begun = writer.settings() or {}
-            if begun.get("coding") not in (None, self.settings["coding"]):
-                raise StoreError(f"{self.store.path}: another process has begun the index; open it again.")
-            writer.put_settings(self.settings)
+            self._settle(writer, encoder)
             there = [name for name in ids if writer.number_of(name) is not None]
             if there and not replace:
                 raise AlreadyThere(f"id {there[0]!r} is there already; replace=True (--replace) takes the new item.")
             for name in there:
-                drop(writer, self._fitted(), name)
+                drop(writer, encoder.fitted(), name)
             writer.add(joined(waiting.encoded), ids, waiting.texts or None)
         return len(ids)
+
+    def _settle(self, writer: Writer, encoder: Encoder) -> None:
+        """Write down the coding of the first items, if no other process was faster."""
+        if encoder.coding is not None:
+            settings = writer.settings() or self.settings
+            made = encoder.coding.settings()
+            if settings["coding"] not in (None, made):
+                raise StoreError(f"{self.store.path}: another process has begun the index; open it again.")
+            writer.put_settings({**settings, "coding": made})
 
     def _fit(self, batch: Any) -> Coding:
         """The coding for items of which these are the first."""
@@ -264,15 +278,13 @@ class Index:
     @contextmanager
     def sieve(self, *, update: bool = False, threshold: float | None = None) -> Iterator[Sieve]:
         """A sieve for batches of items: see `sift`. With `update` all is written at the end, if nothing failed."""
-
-        def encode(batch: Any) -> tuple[Coding, Encoded, list[str]]:
-            coding = self._coding_for(batch)
-            return coding, *self._encoded((batch, []))[1:]
-
-        with sieve_of(self.store, encode, update, self._threshold(threshold)) as sieve:
+        encoder = self._encoder()
+        with sieve_of(self.store, encoder, update, self._threshold(threshold)) as sieve:
+            if update:
+                self._settle(sieve.new, encoder)  # fails now rather than in the end
             yield sieve
             if update:
-                sieve.new.put_settings(self.settings)
+                self._settle(sieve.new, encoder)
 
     def sift(
         self,
@@ -295,16 +307,8 @@ class Index:
             for batch, names in self._batches(items, given, run):
                 parts.append(sieve.sift(batch, names))
                 tick(len(batch))
+            check_all_named(given, sum(len(part.ids) for part in parts))
         return all_sifted(parts)
-
-    def _following(self) -> int:
-        """The number that the next item without an id will have."""
-        with self.store.reading() as reader:
-            return reader.next_id()
-
-    def _fitted(self) -> Coding:
-        assert self._coding is not None  # there are items
-        return self._coding
 
     # --- ask ---
 

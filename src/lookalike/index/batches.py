@@ -1,7 +1,7 @@
 """Items of all kinds a batch at a time, each with its id."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +11,16 @@ import pyarrow as pa
 
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError
-from lookalike.index.codings import Encoded
-from lookalike.index.store import Id
+from lookalike.index.codings import Coding, Encoded
+from lookalike.index.store import LARGEST_ID, Id
 from lookalike.items import as_items
 from lookalike.read import Source
 from lookalike.run import Run
 from lookalike.shingles import as_array
 
 BATCH = 10_000  # items that are taken at a time
+
+Batch = tuple[Any, list[Id]]  # items, and their ids
 
 
 class Waiting(NamedTuple):
@@ -27,6 +29,31 @@ class Waiting(NamedTuple):
     ids: list[Id]
     encoded: list[Encoded]
     texts: list[str]
+
+
+class Encoder:
+    """Encodes batches of items, by the coding that there is or that the first of them leads to."""
+
+    def __init__(self, coding: Coding | None, fit: Callable[[Any], Coding], store_text: bool) -> None:
+        self.coding, self.fit, self.store_text = coding, fit, store_text
+
+    def fitting(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The batches, when the first of them has told the coding, as it must before any is encoded."""
+        for batch, names in batches:
+            if self.coding is None:
+                self.coding = self.fit(batch)
+            yield batch, names
+
+    def encode(self, task: Batch) -> tuple[list[Id], Encoded, list[str]]:
+        """The ids, the items and, if they are to be kept, the texts of a batch."""
+        batch, names = task
+        encoded = self.fitted().encode(batch)
+        return names, encoded, batch.to_pylist() if self.store_text and self.fitted().kind == "texts" else []
+
+    def fitted(self) -> Coding:
+        """The coding, when there was a batch."""
+        assert self.coding is not None
+        return self.coding
 
 
 def joined(parts: list[Encoded]) -> Encoded:
@@ -88,9 +115,17 @@ def named(own: list[Any] | None, size: int, given: Iterator[Id] | None = None) -
 
 def as_id(name: Any) -> Id:
     """A string or a whole number as it is; anything else, such as a date, by its string."""
-    if isinstance(name, np.integer):
+    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if not -LARGEST_ID <= name <= LARGEST_ID:
+            raise DataError(f"an id that is a number must have at most 63 bits; got {name}.")
         return int(name)
-    return name if isinstance(name, int | str) and not isinstance(name, bool) else str(name)
+    return name if isinstance(name, str) else str(name)
+
+
+def check_all_named(ids: Iterator[Id] | None, items: int) -> None:
+    """An error if there are ids left when all items have theirs."""
+    if ids is not None and next(ids, None) is not None:
+        raise DataError(f"ids must name each item; there are more than the {items:,} items.")
 
 
 def rows_of(items: Any, rows: np.ndarray) -> Any:

@@ -1,6 +1,6 @@
 """One pass over items that keeps those unlike all that came before, in an index or in the pass itself."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.errors import NotThere
+from lookalike.errors import DataError, NotThere
+from lookalike.index.batches import Encoder
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.store import Id, Reader, Store, Writer
-
-Encode = Callable[[Any], tuple[Coding, Encoded, list[str]]]  # items to how they are kept, and the texts to be kept
 
 
 class Sifted(NamedTuple):
@@ -44,16 +43,20 @@ class Sieve:
     `old` is the index.
     """
 
-    def __init__(self, encode: Encode, new: Writer, old: Reader | None, threshold: float) -> None:
-        self.encode, self.new, self.old, self.threshold = encode, new, old, threshold
+    def __init__(self, encoder: Encoder, new: Writer, old: Reader | None, threshold: float) -> None:
+        self.encoder, self.new, self.old, self.threshold = encoder, new, old, threshold
+        self.first = new.next_number()  # of what is let through
         self.following = (old or new).next_id()  # of the next item without an id
+        self.displaced: list[int] = []  # the numbers of items whose ids others have now
 
     def sift(self, batch: Any, ids: list[Id] | None = None) -> Sifted:
         """Sift a batch in its order; without ids the items are numbered on from those of the index."""
-        coding, encoded, texts = self.encode(batch)
         if ids is None:
+            self.following = max(self.following, self.new.next_id())
             ids = list(range(self.following, self.following + len(batch)))
             self.following += len(batch)
+        ((_, encoded, texts),) = map(self.encoder.encode, self.encoder.fitting([(batch, ids)]))
+        coding = self.encoder.fitted()
         keep, values = np.ones(len(ids), bool), np.zeros(len(ids))
         like: list[Id | None] = [None] * len(ids)
         candidates = crowded = 0
@@ -64,7 +67,7 @@ class Sieve:
                 keep[place] = False
                 like[place], values[place] = looked.found[0]
             else:
-                self._take(coding, encoded.part(place), name, texts[place : place + 1])
+                self._take(encoded.part(place), name, texts[place : place + 1])
         self.new.number_from(self.following)
         return Sifted(ids, keep, like, values, candidates, crowded)
 
@@ -76,10 +79,19 @@ class Sieve:
         among = look_up(self.new, coding, encoded, place, self.threshold, 1)
         return Looked(among.found, looked.candidates + among.candidates, looked.crowded or among.crowded)
 
-    def _take(self, coding: Coding, one: Encoded, name: Id, texts: list[str]) -> None:
-        if self.new.number_of(name) is not None:
-            drop(self.new, coding, name)
+    def _take(self, one: Encoded, name: Id, texts: list[str]) -> None:
+        number = self.new.number_of(name)
+        if number is not None:
+            if number >= self.first:
+                raise DataError(f"ids must be unique; {name!r} occurs more than once.")
+            self.displaced.append(number)  # to be removed in the end, as what comes may be like it
         self.new.add(one, [name], texts or None)
+
+    def finish(self) -> None:
+        """Remove the items whose ids others have now."""
+        for number in self.displaced:
+            item = self.new.item(number)
+            self.new.remove(item, self.encoder.fitted().again(item.payload).keys)
 
 
 def drop(writer: Writer, coding: Coding, identity: Id) -> None:
@@ -92,13 +104,15 @@ def drop(writer: Writer, coding: Coding, identity: Id) -> None:
 
 
 @contextmanager
-def sieve_of(store: Store, encode: Encode, update: bool, threshold: float) -> Iterator[Sieve]:
+def sieve_of(store: Store, encoder: Encoder, update: bool, threshold: float) -> Iterator[Sieve]:
     """A sieve over a store: all that it lets through is added at the end, or with `update` False nothing is."""
     with ExitStack() as stack:
         if update:
-            yield Sieve(encode, stack.enter_context(store.writing()), None, threshold)
+            sieve = Sieve(encoder, stack.enter_context(store.writing()), None, threshold)
+            yield sieve
+            sieve.finish()
             return
         folder = stack.enter_context(TemporaryDirectory(prefix="lookalike-"))
         other = Store(Path(folder) / "new", create=True)
         stack.callback(other.close)
-        yield Sieve(encode, stack.enter_context(other.writing()), stack.enter_context(store.reading()), threshold)
+        yield Sieve(encoder, stack.enter_context(other.writing()), stack.enter_context(store.reading()), threshold)

@@ -56,7 +56,7 @@ class Store:
             path.mkdir()
         elif not (path / "data.mdb").is_file():
             raise StoreError(f"{path}: there is no index; `lookalike index build` makes one.")
-        self._lock = open(path / "in-use", "ab")  # noqa: SIM115  held as long as the store is open
+        self._lock = open(path / "in-use", "rb" if read_only else "ab")  # noqa: SIM115  held while it is open
         try:
             self._open(read_only, create)
         except BaseException:
@@ -66,9 +66,11 @@ class Store:
     def _open(self, read_only: bool, create: bool) -> None:
         with self._known_errors():
             self._hold(fcntl.LOCK_SH)
-            where = str(self.path)
-            self.env = lmdb.open(where, map_size=ROOM, max_dbs=8, max_readers=1024, readonly=read_only, create=create)
-            self.env.reader_check()  # those of processes that were killed
+            options: dict[str, Any] = {"map_size": ROOM, "max_dbs": 8, "max_readers": 1024, "create": create}
+            lock = not read_only or os.access(self.path / "lock.mdb", os.W_OK, effective_ids=True)
+            self.env = lmdb.open(str(self.path), readonly=read_only, lock=lock, **options)
+            if lock:
+                self.env.reader_check()  # lets go of what processes read that were killed
             self.tables = {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
 
     def close(self) -> None:
@@ -186,6 +188,10 @@ class Reader:
         """The numbers of the items with this content, the head first."""
         return under(self.txn.cursor(db=self.tables["contents"]), content, most)
 
+    def next_number(self) -> int:
+        """The number that the next item will have."""
+        return self._number(NEXT)
+
     def next_id(self) -> int:
         """A number that is no item's id, nor are those after it."""
         return self._number(NEXT_ID)
@@ -249,8 +255,9 @@ class Writer(Reader):
         """Remove an item, given the keys of its buckets; the next one like it takes its place."""
         number, content = item.number.to_bytes(4, "big"), bytes(item.content)
         head = next(self.twins(content, 1))
-        own = {"items": number, "texts": number, "ids": pack_id(item.id), "contents": content + number}
-        for table, key in own.items():
+        if self.number_of(item.id) == item.number:  # and no other item has taken its id
+            self.txn.delete(pack_id(item.id), db=self.tables["ids"])
+        for table, key in {"items": number, "texts": number, "contents": content + number}.items():
             self.txn.delete(key, db=self.tables[table])
         if head == item.number:
             heir = next(self.twins(content, 1), None)

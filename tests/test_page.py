@@ -15,16 +15,14 @@ from playwright.sync_api import expect, sync_playwright
 
 from lookalike.index import Index
 
-BELL = """The old bell of Tarrow rang again on Sunday, after forty years of silence. Two hundred people came up the hill.
+BELL = """The old bell of Tarrow rang again on Sunday, after forty years of silence. Two hundred people came up.
 The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. She would not take any pay."""
-TWIN = """TARROW - The old bell of Tarrow rang again on Sunday, after forty years of silence. Many people came up the hill.
+TWIN = """TARROW - The old bell of Tarrow rang again on Sunday, after forty years of silence. Many people came up.
 The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. The church paid her in wine."""
 RAIN = "Rain is expected until the weekend, with some snow above nine hundred metres and a cold wind from the north."
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+QUIET = ("quic", "background-networking", "component-update", "sync", "gpu")
+ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +92,7 @@ def test_a_text_is_looked_up_and_compared(browser, news):
         assert names(page) == ["bell"]
         value = float(page.locator("#results .value").text_content())
         assert 0.4 <= value < 1
-        page.get_by_role("button", name="Compare with bell").click()
+        page.get_by_role("button", name="bell", exact=True).click()
         expect(page.locator("#compare-title")).to_have_text(re.compile(r"^\d passages in both$"))
         marks = [mark.text_content() for mark in page.locator("#left mark").all()]
         assert marks[0].startswith("The old bell of Tarrow rang again on Sunday, after forty years of silence")
@@ -111,7 +109,8 @@ def test_the_threshold(browser, news):
         expect(page.locator("#results li")).to_have_count(1)
         expect(page.locator("#chance")).to_have_text(re.compile(r"^An item of similarity 0.4 is found with probab"))
         path = page.locator("#line").get_attribute("d")
-        assert path.startswith("M0 40") and path.endswith("L100 0")
+        assert path.startswith("M0 40")
+        assert path.endswith("L100 0")
         slider = page.locator("#threshold")
         slider.focus()
         page.keyboard.press("End")
@@ -126,6 +125,7 @@ def test_the_threshold(browser, news):
 def test_by_the_keyboard_alone(browser, news):
     """Paste, tab to the results, compare, go on to a passage, and see it on the other side."""
     with opened(browser, news) as page:
+        expect(page.locator("#item")).to_be_focused()
         page.keyboard.insert_text(TWIN)
         expect(page.locator("#results li")).to_have_count(1)
         reached = []
@@ -180,12 +180,11 @@ def test_text_is_never_markup(browser, tmp_path):
     options = {"threshold": 0.3, "shingles": "word:2", "store_text": True}
     Index.build(tmp_path / "i", [evil], ["<b>id</b>"], **options).close()
     with served(tmp_path / "i") as address, opened(browser, address) as page:
-        page.fill("#item", "\U0001f40e one two three four five six seven")
+        page.fill("#item", f"Ten: {evil}")
         page.locator("#results button.name").click()
         expect(page.locator("#right")).to_have_text(evil)
         assert page.locator("main b, main img").count() == 0
-        shared = page.locator("#right mark").first.text_content()
-        assert shared.startswith("one two three four five")
+        assert [mark.text_content() for mark in page.locator("#right mark").all()] == [evil[1:]]
 
 
 def test_a_token_is_asked_for(browser, tmp_path):
@@ -237,12 +236,18 @@ def test_it_fits_the_window(browser, news, scheme, width):
 # The least contrast, as WCAG measures it, of a text on the page and what is behind it.
 LEAST_CONTRAST = """() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);
-  const light = (color) => { const [r, g, b] = channels(color).map((c) => c / 255)
-    .map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const behind = (one) => { while (one && channels(getComputedStyle(one).backgroundColor)[3] === 0) one = one.parentElement;
-    return one ? getComputedStyle(one).backgroundColor : "rgb(255, 255, 255)"; };
-  const shown = [...document.querySelectorAll("main *, header *")].filter((one) => one.checkVisibility()
-    && [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()));
-  return Math.min(...shown.map((one) => { const [a, b] = [light(getComputedStyle(one).color), light(behind(one))];
-    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05); }));
+  const linear = (c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = (color) => {
+    const [r, g, b] = channels(color).map((c) => linear(c / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const behind = (one) => {
+    while (one && channels(getComputedStyle(one).backgroundColor)[3] === 0) one = one.parentElement;
+    return one ? getComputedStyle(one).backgroundColor : "rgb(255, 255, 255)";
+  };
+  const written = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+  const every = [...document.querySelectorAll("main *, header *")];
+  const shown = every.filter((one) => one.checkVisibility() && written(one));
+  const contrasts = shown.map((one) => light(getComputedStyle(one).color) / light(behind(one)));
+  return Math.min(...contrasts.map((ratio) => Math.max(ratio, 1 / ratio)));
 }"""

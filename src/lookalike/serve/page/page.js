@@ -96,7 +96,7 @@ function draw() {
   }
   const first = slider.max !== String(curve.at(-1)[0]) || slider.dataset.drawn === undefined;
   [slider.min, slider.max] = [curve[0][0], curve.at(-1)[0]];
-  slider.step = (slider.max - slider.min) / 100;
+  slider.step = index.kind === "bits" ? 1 : "any";
   if (first) slider.value = index.threshold;
   slider.dataset.drawn = "";
   const line = curve.map(([x, chance], at) => `${at ? "L" : "M"}${across(x)} ${40 - 40 * chance}`).join("");

@@ -247,7 +247,7 @@ def as_array(texts: Iterable[str] | pa.Array) -> pa.LargeStringArray:
         texts = texts.combine_chunks()
     try:
         array = texts if isinstance(texts, pa.Array) else pa.array(list(texts), pa.large_string())
-        array = array.cast(pa.large_string())
+        array = array if array.type == pa.large_string() else array.cast(pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError) as error:
         raise DataError(f"texts must be strings of valid Unicode: {' '.join(str(error).split())}") from error
     if array.null_count:

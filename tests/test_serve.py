@@ -10,11 +10,12 @@ import socket
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from http.client import HTTPConnection
 from urllib.parse import quote
 
 import httpx
+import jsonschema_rs
 import lmdb
 import pytest
 import schemathesis
@@ -62,6 +63,27 @@ def indexed(tmp_path):
 def texts(indexed):
     """An index of texts that keeps them."""
     return indexed([CAT, OTHER], ["cat", "other"], threshold=0.5, shingles="char:4", store_text=True)
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory):
+    """The same, for tests that leave it as it was."""
+    place = tmp_path_factory.mktemp("still") / "secret.index"
+    options = {"threshold": 0.5, "shingles": "char:4", "store_text": True}
+    with Index.build(place, [CAT, OTHER], ["cat", "other"], **options) as index:
+        yield index
+
+
+@pytest.fixture(scope="module")
+def app(still):
+    """Its server; to make one takes longer than to ask it."""
+    return make_app(still)
+
+
+@pytest.fixture(scope="module")
+def closed(still):
+    """Its server with a token."""
+    return make_app(still, token=TOKEN)
 
 
 def client_of(app, **options):
@@ -346,8 +368,7 @@ ODD_IDS += ["", "\\", '"', "<b>", "\0", "a\tb", "-7", "007", "info", "..a", "a/.
 
 
 @pytest.mark.parametrize("name", ODD_IDS, ids=ascii)
-def test_odd_ids(texts, name):
-    app = make_app(texts)
+def test_odd_ids(still, app, name):
     asked = [post("/items", items=[HAT], ids=[name]), get(at(name)), post("/compare", text=CAT, id=name)]
     added, kept, compared = ask(app, *asked)
     assert (added.status_code, compared.status_code) == (201, 200)
@@ -355,7 +376,7 @@ def test_odd_ids(texts, name):
     assert name in ids_of(ask(app, post("/query", items=[HAT]))[0])[0]
     assert one(app, "DELETE", at(name), {}) == (204, None)
     assert one(app, *get(at(name)))[0] == 404
-    assert texts.verify() == 2
+    assert still.verify() == 2
 
 
 def test_numbers_as_ids(texts):
@@ -395,22 +416,21 @@ def test_an_id_of_two_lines(texts):
 
 # fails: 400 "an id that is no string must be an integer of at most ...", which the document does not name
 @pytest.mark.xfail(strict=True)
-def test_a_number_that_is_no_id(texts):
-    assert one(make_app(texts), *get("/items/9999999999999999999"))[0] == 404
+def test_a_number_that_is_no_id(app):
+    assert one(app, *get("/items/9999999999999999999"))[0] == 404
 
 
 @pytest.mark.parametrize("name", ["x" * 480, "é" * 240, 2**63, -(2**63) - 1])
-def test_ids_that_are_too_long(texts, name):
-    answers = ask(make_app(texts), post("/items", items=["x"], ids=[name]), post("/compare", text="x", id=name))
+def test_ids_that_are_too_long(still, app, name):
+    answers = ask(app, post("/items", items=["x"], ids=[name]), post("/compare", text="x", id=name))
     assert [answer.status_code in (400, 422) for answer in answers] == [True, True]
-    assert len(texts) == 2
+    assert len(still) == 2
 
 
 # fails: 400, which the document does not name for these; 404 would be enough
 @pytest.mark.xfail(strict=True)
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-def test_a_path_that_is_too_long(texts, method):
-    app = make_app(texts)
+def test_a_path_that_is_too_long(app, method):
     answer, document = ask(app, (method, at("x" * 480), {}), get("/openapi.json"))
     assert str(answer.status_code) in document.json()["paths"]["/items/{id}"][method.lower()]["responses"]
 
@@ -424,8 +444,7 @@ def test_texts_that_are_not_kept(indexed):
     )
 
 
-def test_compare(texts):
-    app = make_app(texts)
+def test_compare(app):
     status, shown = one(app, *post("/compare", text="😀 cat sat on the mat", id="cat"))
     assert (status, shown["text"], shown["other"]) == (200, "😀 cat sat on the mat", CAT)
     assert [2, 20, 4, 22] in shown["passages"]  # in code points
@@ -509,21 +528,22 @@ BODIES = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_malformed_queries(texts, body):
-    (answer,) = ask(make_app(texts), raw("/query", body))
+def test_malformed_queries(app, body):
+    (answer,) = ask(app, raw("/query", body))
     assert answer.status_code in (400, 422)
 
 
 @pytest.mark.parametrize("kind", ["texts", "sets", "vectors", "bits", "empty"])
-@pytest.mark.parametrize("item", [b'"\\ud800"', b'["\\ud800"]', b"[" + LONG + b"]", b"[NaN]"], ids=ascii)
-def test_malformed_items_of_every_kind(indexed, kind, item):
+def test_malformed_items_of_every_kind(indexed, kind):
     options = {"vectors": {"measure": "cosine", "threshold": 9}, "bits": {"measure": "hamming", "threshold": 1}}
     first = {"texts": ["abc"], "sets": [["a"]], "vectors": [[0.5]], "bits": ["01"], "empty": None}[kind]
     index = indexed(first, **options.get(kind, {}))
     app = make_app(index)
-    answers = ask(app, raw("/query", b'{"items": [%s]}' % item), raw("/items", b'{"items": [%s], "ids": [9]}' % item))
-    assert answers[1].status_code in (400, 422)
-    assert answers[0].status_code in ((400, 422) if first else (200, 400, 422))
+    for item in (b'"\\ud800"', b'["\\ud800"]', b"[" + LONG + b"]", b"[NaN]", b"[" * 500 + b"]" * 500):
+        asked = raw("/query", b'{"items": [%s]}' % item), raw("/items", b'{"items": [%s], "ids": [9]}' % item)
+        answers = ask(app, *asked)
+        assert answers[1].status_code in (400, 422)
+        assert answers[0].status_code in ((400, 422) if first else (200, 400, 422))
     assert len(index) == (1 if first else 0)
 
 
@@ -546,8 +566,7 @@ FIELDS = [
 
 
 @pytest.mark.parametrize(("path", "good", "field", "wrong"), FIELDS, ids=[f"{row[0]} {row[2]}" for row in FIELDS])
-def test_wrong_types(texts, path, good, field, wrong):
-    app = make_app(texts)
+def test_wrong_types(still, app, path, good, field, wrong):
     for value in wrong:
         (answer,) = ask(app, raw(path, json.dumps(good | {field: value}).encode()))
         assert (value, answer.status_code) == (value, 422)
@@ -556,19 +575,18 @@ def test_wrong_types(texts, path, good, field, wrong):
     if field not in ("threshold", "top", "replace"):
         (missing,) = ask(app, raw(path, json.dumps({name: good[name] for name in good if name != field}).encode()))
         assert (missing.status_code, missing.json()["error"].partition(":")[0]) == (422, field)
-    assert len(texts) == 2
+    assert len(still) == 2
 
 
 # fails: 200; FiniteFloat is not strict, where all other fields are
 @pytest.mark.xfail(strict=True)
 @pytest.mark.parametrize("value", ["0.5", True])
-def test_a_threshold_that_is_no_number(texts, value):
-    assert one(make_app(texts), *post("/query", items=["x"], threshold=value))[0] == 422
+def test_a_threshold_that_is_no_number(app, value):
+    assert one(app, *post("/query", items=["x"], threshold=value))[0] == 422
 
 
 @pytest.mark.parametrize("ids", [["a", "b"], [1, 2, 3]])
-def test_more_or_fewer_ids_than_items(texts, ids):
-    app = make_app(texts)
+def test_more_or_fewer_ids_than_items(app, ids):
     assert one(app, *post("/items", items=["x"], ids=ids)) == (
         422,
         {"error": f"ids must name each item; got {len(ids)} for 1."},
@@ -592,8 +610,8 @@ UGLY = {
 # fails: words of pydantic, of Python and of the command line, such as "items.0.str" and "1: JSON decode error."
 @pytest.mark.xfail(strict=True)
 @pytest.mark.parametrize("call", UGLY.values(), ids=UGLY)
-def test_errors_are_in_words_of_the_interface(texts, call):
-    line = one(make_app(texts), *call)[1]["error"]
+def test_errors_are_in_words_of_the_interface(app, call):
+    line = one(app, *call)[1]["error"]
     assert not re.search(
         r"\.str\b|constrained-str|^1:|There was an error parsing|Expected bytes|replace=True|--replace", line
     )
@@ -617,8 +635,8 @@ METHODS = {
 
 
 @pytest.mark.parametrize(("method", "path", "status"), METHODS.values(), ids=METHODS)
-def test_paths_and_methods(texts, method, path, status):
-    (answer,) = ask(make_app(texts), (method, path, {"headers": JSON}))
+def test_paths_and_methods(app, method, path, status):
+    (answer,) = ask(app, (method, path, {"headers": JSON}))
     assert answer.status_code == status
     assert ("allow" in answer.headers) == (status == 405)
     assert "access-control-allow-origin" not in answer.headers
@@ -626,33 +644,27 @@ def test_paths_and_methods(texts, method, path, status):
 
 # fails: 307 to a Location that is made of the Host header (redirect_slashes)
 @pytest.mark.xfail(strict=True)
-def test_a_slash_at_the_end(texts):
-    assert one(
-        make_app(texts, token=TOKEN), *get("/health/", host="elsewhere.example", authorization=f"Bearer {TOKEN}")
-    ) == (
+def test_a_slash_at_the_end(closed):
+    assert one(closed, *get("/health/", host="elsewhere.example", authorization=f"Bearer {TOKEN}")) == (
         404,
         {"error": "Not Found."},
     )
 
 
 @pytest.mark.parametrize("kind", [None, "", "text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
-def test_bodies_must_be_said_to_be_json(texts, kind):
-    app = make_app(texts)
+def test_bodies_must_be_said_to_be_json(still, app, kind):
     headers = {} if kind is None else {"content-type": kind}
     body = json.dumps({"items": ["x"], "ids": ["n"]}).encode()
     assert one(app, "POST", "/items", {"content": body, "headers": headers}) == (
         415,
         {"error": "the body must be JSON: Content-Type: application/json."},
     )
-    assert len(texts) == 2
+    assert len(still) == 2
 
 
 @pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8", " application/json ;x"])
-def test_json_by_other_spellings(texts, kind):
-    assert (
-        one(make_app(texts), "POST", "/query", {"content": b'{"items": ["x"]}', "headers": {"content-type": kind}})[0]
-        == 200
-    )
+def test_json_by_other_spellings(app, kind):
+    assert one(app, "POST", "/query", {"content": b'{"items": ["x"]}', "headers": {"content-type": kind}})[0] == 200
 
 
 async def chunks(*parts, pause=0.0):
@@ -697,14 +709,14 @@ def test_a_body_that_is_too_large_is_not_read(texts):
 
 # fails: int() takes at most 4,300 digits, and what it raises nobody handles; h11 refuses such a head before that
 @pytest.mark.xfail(strict=True)
-def test_a_length_of_many_digits(texts):
-    (answer,) = ask(make_app(texts), get("/info", content_length="9" * 5000))
+def test_a_length_of_many_digits(app):
+    (answer,) = ask(app, get("/info", content_length="9" * 5000))
     assert answer.status_code == 413
 
 
 def test_a_slow_body(texts):
     app = make_app(texts, limits=Limits(seconds=0.2))
-    (answer,) = ask(app, raw("/query", chunks(b'{"items": ', b'["x"]}', pause=600)))
+    (answer,) = ask(app, raw("/query", chunks(b'{"items": ', b'["x"]}', pause=5)))
     assert (answer.status_code, answer.json()) == (408, {"error": "the body took too long to arrive."})
     assert answer.headers["connection"] == "close"
     assert one(app, *raw("/query", chunks(b'{"items": ', b'["x"]}', pause=0.001)))[0] == 200
@@ -794,23 +806,21 @@ BEARERS = {
 
 
 @pytest.mark.parametrize(("given", "status"), BEARERS.values(), ids=BEARERS)
-def test_tokens(texts, given, status):
-    app = make_app(texts, token=TOKEN)
-    (answer,) = ask(app, ("GET", "/info", {"headers": {} if given is None else {"authorization": given}}))
+def test_tokens(closed, given, status):
+    (answer,) = ask(closed, ("GET", "/info", {"headers": {} if given is None else {"authorization": given}}))
     assert answer.status_code == status
     if status == 401:
         assert answer.headers["www-authenticate"] == "Bearer"
         assert answer.json() == {"error": "a token is needed: Authorization: Bearer TOKEN."}
 
 
-def test_what_is_open_without_a_token(texts):
-    app = make_app(texts, token=TOKEN)
-    assert {answer.status_code for answer in ask(app, *map(get, OPEN))} == {200}
+def test_what_is_open_without_a_token(closed):
+    assert {answer.status_code for answer in ask(closed, *map(get, OPEN))} == {200}
     base = "http://127.0.0.1"
-    assert {answer.status_code for answer in ask(app, *(get(base + path) for path in CLOSED))} == {401}
+    assert {answer.status_code for answer in ask(closed, *(get(base + path) for path in CLOSED))} == {401}
     methods = [(method, path, {"headers": JSON}) for method in ("POST", "DELETE", "OPTIONS") for path in CLOSED[:7]]
-    assert {answer.status_code for answer in ask(app, *methods)} == {401}
-    (opened,) = ask(app, get("/openapi.json"))
+    assert {answer.status_code for answer in ask(closed, *methods)} == {401}
+    (opened,) = ask(closed, get("/openapi.json"))
     assert CAT not in opened.text
 
 
@@ -848,11 +858,11 @@ HOSTS = {
 
 
 @pytest.mark.parametrize(("host", "status"), HOSTS.items())
-def test_hosts(texts, host, status):
+def test_hosts(app, closed, host, status):
     """A page elsewhere whose name is made to mean this machine is not answered; with a token it may be any."""
     for path in ("/health", "/info", "/"):
-        assert ask(make_app(texts), get(path, host=host))[0].status_code == status
-    assert ask(make_app(texts, token=TOKEN), get("/health", host=host))[0].status_code == 200
+        assert ask(app, get(path, host=host))[0].status_code == status
+    assert ask(closed, get("/health", host=host))[0].status_code == 200
 
 
 # --- what fails within ---
@@ -1121,20 +1131,25 @@ GOOD = {
     "GET /health": {},
     "GET /metrics": {},
 }
-# fails: pairs and passages are described by a list of schemas as `items`, where OpenAPI 3.1 has `prefixItems`
-TUPLES = ("POST /compare", "GET /info")
-ANSWERS = [pytest.param(name, marks=pytest.mark.xfail(strict=True) if name in TUPLES else (), id=name) for name in GOOD]
+TUPLES = ("POST /compare", "GET /info")  # whose `prefixItems` Schemathesis takes for something else
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", GOOD)
 def test_answers_are_as_the_document_says(texts, name):
     method, path = name.split()
-    operation = schema_of(make_app(texts))[path][method]
+    app = make_app(texts)
+    document = document_of(app)
     media = {"media_type": "application/json"} if "body" in GOOD[name] else {}
-    case = operation.Case(**GOOD[name], **media)
+    case = schema_of(app)[path][method].Case(**GOOD[name], **media)
     answer = case.call(headers={"host": "localhost"})
     assert answer.status_code in (200, 201, 204)
-    case.validate_response(answer)
+    if name not in TUPLES:
+        case.validate_response(answer)
+    if path != "/metrics" and answer.content:
+        content = document["paths"][path][method.lower()]["responses"][str(answer.status_code)]["content"]
+        rule = {**content["application/json"]["schema"], "components": document["components"]}
+        jsonschema_rs.Draft202012Validator(rule).validate(answer.json())
+        assert not jsonschema_rs.Draft202012Validator(rule).is_valid({**answer.json(), "further": 1})
 
 
 DRAWN = [(*operation, GenerationMode.POSITIVE) for operation in OPERATIONS[:5]]
@@ -1156,7 +1171,7 @@ def test_drawn_requests(texts, method, path, mode):
     def ask_it(case):
         answer = case.call(headers={"host": "localhost"})
         statuses[answer.status_code] += 1
-        if not (path == "/compare" and answer.status_code == 200):  # which the document describes wrongly, as above
+        if not (path == "/compare" and answer.status_code == 200):  # as above
             case.validate_response(answer, excluded_checks=[positive_data_acceptance])
 
     ask_it()
@@ -1238,32 +1253,36 @@ def test_many_requests_at_a_time(place, server):
         with open(f"/proc/{served.process.pid}/status") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
 
-    async def asker(client, number):
-        name = f"/items/own%20{number}"
-        while time.monotonic() < end:
-            for answer in (
-                await client.post("/query", json={"items": [HAT, OTHER]}),
-                await client.post("/items", json={"items": [f"{number} {CAT}"], "ids": [f"own {number}"]}),
-                await client.get(name),
-                await client.delete(name),
-                await client.get("/info"),
-            ):
-                statuses[answer.request.method, answer.status_code] += 1
+    def asker(number):
+        """Every tenth adds an item and removes it again, which waits for the disk; the others look up and show."""
+        calls = [("POST", "/query", {"items": [HAT, OTHER]}), ("GET", "/items/t0", None), ("GET", "/info", None)]
+        if number % 10 == 0:
+            own = {"items": [f"{number} {CAT}"], "ids": [f"own/{number}"]}
+            calls = [
+                ("POST", "/items", own),
+                *((method, f"/items/own%2F{number}", None) for method in ("GET", "DELETE")),
+            ]
+        with closing(HTTPConnection("127.0.0.1", served.port, timeout=60)) as connection:
+            while time.monotonic() < end:
+                for method, path, message in calls:
+                    connection.request(method, path, message and json.dumps(message), JSON if message else {})
+                    answer = connection.getresponse()
+                    answer.read()
+                    with lock:
+                        statuses[method, answer.status] += 1
 
-    async def watch():
-        await asyncio.sleep(1.5)
-        memory.append(resident())
-
-    async def crowd():
-        limits = httpx.Limits(max_connections=100)
-        address = f"http://127.0.0.1:{served.port}"
-        async with httpx.AsyncClient(base_url=address, limits=limits, timeout=60) as client:
-            await asyncio.gather(watch(), *(asker(client, number) for number in range(100)))
-
-    asyncio.run(crowd())
+    lock = threading.Lock()
+    threads = [threading.Thread(target=asker, args=(number,)) for number in range(100)]
+    for thread in threads:
+        thread.start()
+    time.sleep(1.5)
+    memory.append(resident())
+    for thread in threads:
+        thread.join()
     memory.append(resident())
     assert set(statuses) == {("POST", 200), ("POST", 201), ("GET", 200), ("DELETE", 204)}
-    assert statuses["DELETE", 204] >= 100
+    assert statuses["DELETE", 204] >= 10
+    assert sum(statuses.values()) >= 300
     assert memory[1] - memory[0] < 16  # MB
     counted = parsed(served("GET", "/metrics")[1])["lookalike_requests_total"]
     assert sum(counted.values()) == sum(statuses.values())
@@ -1405,6 +1424,13 @@ def test_the_port_is_in_use(place, run):
     assert complaint(ended).startswith(f"127.0.0.1, port {port}: cannot be listened at: Address already in use")
 
 
+# fails: 0, so that each answer on a connection that is kept waits 40 ms for the other side to acknowledge its head
+@pytest.mark.xfail(strict=True)
+def test_answers_are_sent_at_once():
+    with listening("127.0.0.1", 0) as listener:  # what is accepted has its options
+        assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+
+
 # fails: the message goes on: (while attempting to bind on address ('127.0.0.1', 8000)).
 @pytest.mark.xfail(strict=True)
 def test_the_port_is_named_once(place, run):
@@ -1415,7 +1441,8 @@ def test_the_port_is_named_once(place, run):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "elsewhere.example", ""])
 def test_another_address_needs_a_token(place, run, host):
-    ended = run("serve", place, "--port", 0, "--host", host)
+    with listening("127.0.0.1", 0) as taken:  # so that no server would be started
+        ended = run("serve", place, "--port", taken.getsockname()[1], "--host", host)
     assert (ended.code, complaint(ended)) == (
         2,
         f"--host {host} can be reached from elsewhere: name a --token-file; `openssl rand -hex 32` makes a token."

@@ -38,6 +38,11 @@ NO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # soft hyphens a
 UNDISPLAYED = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.I)
 WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|\w+")  # a letter of a script without spaces is one
 
+OPEN_OR_CLOSE = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+EMPTY_ELEMENTS = {
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+}  # fmt: skip
+
 LEAST_WORDS = 10  # of a block that is prose by itself
 LEAST_STOPS = 0.25  # of its words that are stop words
 MOST_LINKED = 1 / 3  # of its characters that are in links
@@ -138,6 +143,19 @@ def article_text(page: bytes | str) -> str:
     start, stop = _heaviest(weights)
     found = [blocks[at] for at in range(start, stop) if weights[at] >= 0]
     return "" if all(block.place.headline for block in found) else "\n".join(block.text for block in found)
+
+
+def nesting(page: str) -> int:
+    """About how many elements of a page are within each other, at the deepest; those that need no end count, too.
+
+    >>> nesting("<p>one<br><p>two<div><div></div></div>")
+    4
+    """
+    depth = deepest = 0
+    for tag in OPEN_OR_CLOSE.finditer(page):
+        depth = max(0, depth + (-1 if tag[1] else tag[2].lower() not in EMPTY_ELEMENTS))
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def decode_page(page: bytes) -> str:

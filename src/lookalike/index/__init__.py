@@ -6,6 +6,7 @@ at the threshold is found.
 
 import dataclasses
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ from lookalike.index.batches import (
     batches_of,
     check_all_named,
     joined,
+    kind_by,
     numbered,
     rows_of,
     same_type,
@@ -47,7 +49,7 @@ from lookalike.index.checking import check
 from lookalike.index.codings import Coding, SetCoding, VectorCoding, coding_of, shingle_settings
 from lookalike.index.looking import Found, Looked, look_up
 from lookalike.index.sifting import Sieve, Sifted, all_sifted, drop, sieve_of
-from lookalike.index.store import FORMAT, Id, Store, Writer, building, check_new
+from lookalike.index.store import FORMAT, Id, Store, Writer, building, check_new, is_id
 from lookalike.measures import MEASURES
 from lookalike.plan import parse_threshold
 from lookalike.results import Pairs
@@ -61,6 +63,7 @@ SAMPLE = 1000  # items that the bands are chosen by
 LONGEST_CODE = 1 << 31
 MEASURED = ("jaccard", "bag_jaccard", *MEASURES_OF_VECTORS)
 NAMES = {"bag": "bag_jaccard"}
+SPELLED = re.compile(r"0|-?[1-9][0-9]{0,18}")  # numbers
 
 
 class Index:
@@ -319,8 +322,8 @@ class Index:
     def look(self, item: Any, *, threshold: float | None = None, top: int | None = 10) -> Looked:
         """The same, with how many items were looked at."""
         coding = self._known()
-        one = as_kind([item], None if coding is None else coding.kind, self.measure)
-        return self._looks(one, *self._bounds(threshold, top))[0]
+        bounds = self._bounds(threshold, top)
+        return Looked([]) if coding is None else self._looks(as_kind([item], coding.kind, self.measure), *bounds)[0]
 
     def _looks(self, batch: Any, threshold: float, top: int | None) -> list[Looked]:
         coding = self._known()
@@ -379,6 +382,11 @@ class Index:
         """The similarity or distance that items are found at, if no other is asked for."""
         return float(Fraction(self.settings["wanted"]["threshold"]))
 
+    def holds(self) -> tuple[str, int]:
+        """What kind of items the index holds, or will hold: "texts", "sets", "vectors" or "bits"; and of what size."""
+        coding = self._known()
+        return (kind_by(self.measure), 3) if coding is None else (coding.kind, coding.size)
+
     def curve(self, points: int = 101) -> list[tuple[float, float]]:
         """How surely an item is found, by its similarity, or by its distance up to three thresholds."""
         coding = self._known()
@@ -417,8 +425,9 @@ class Index:
 
     def spelled(self, name: str) -> Id:
         """The id of the item that is called so: the string, or else the number that it spells."""
-        for identity in (name, int(name)) if name.removeprefix("-").isdecimal() and len(name) < 20 else (name,):
-            if identity in self:
+        number = int(name) if SPELLED.fullmatch(name) else None
+        for identity in (name, number):
+            if identity is not None and is_id(identity) and identity in self:
                 return identity
         raise NotThere(f"there is no item {name!r} in the index.")
 

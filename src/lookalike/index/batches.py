@@ -12,11 +12,12 @@ import pyarrow as pa
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError
 from lookalike.index.codings import Coding, Encoded
-from lookalike.index.store import LARGEST_ID, Id
+from lookalike.index.store import Id, is_id
 from lookalike.items import as_items
 from lookalike.read import Source
 from lookalike.run import Run
 from lookalike.shingles import as_array
+from lookalike.spaces import MEASURES_OF_VECTORS
 
 BATCH = 10_000  # items that are taken at a time
 
@@ -86,14 +87,26 @@ def batches_of(
 
 
 def as_kind(items: list[Any], kind: str | None, measure: str) -> Any:
-    """A list of items as what it is to be; of no kind in particular, or of paths, it stays as it is."""
-    if not items or kind is None or isinstance(items[0], Path):
+    """A list of items as what an index holds; if it holds none yet, as what the measure and the first item say."""
+    if not items or isinstance(items[0], Path):
         return items
+    kind = kind or kind_by(measure, items[0])
+    for place, item in enumerate(items):
+        if kind != "bits" and isinstance(item, str) != (kind == "texts"):
+            got = "text" if isinstance(item, str) else type(item).__name__
+            raise DataError(f"the index holds {kind}; items[{place}] is a {got}.")
     if kind == "texts":
         return as_array(items)
     if kind == "sets":
         return Sets.of(map(Counter, items) if measure == "bag_jaccard" else items)
     return Bits.of(items) if kind == "bits" else Vectors.of(items)
+
+
+def kind_by(measure: str, item: Any = "") -> str:
+    """The kind of items that a measure compares, of which this is one."""
+    if measure in MEASURES_OF_VECTORS:
+        return "bits" if measure == "hamming" else "vectors"
+    return "texts" if isinstance(item, str) else "sets"
 
 
 def numbered(batches: Iterable[tuple[Any, list[Id] | None]], first: int = 0) -> Iterator[tuple[Any, list[Id]]]:
@@ -116,8 +129,8 @@ def named(own: list[Any] | None, size: int, given: Iterator[Id] | None = None) -
 def as_id(name: Any) -> Id:
     """A string or a whole number as it is; anything else, such as a date, by its string."""
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
-        if not -LARGEST_ID <= name <= LARGEST_ID:
-            raise DataError(f"an id that is a number must have at most 63 bits; got {name}.")
+        if not is_id(int(name)):
+            raise DataError(f"an id that is a number must have at most 64 bits; got {name}.")
         return int(name)
     return name if isinstance(name, str) else str(name)
 

@@ -51,6 +51,7 @@ class Coding(ABC):
     """How items of one kind are kept, and compared."""
 
     kind: str  # "texts", "sets", "vectors" or "bits"
+    size = 0  # dimensions or bits
     farthest: float = math.inf  # that two items can be apart
     plan: Plan
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import lmdb
 import numpy as np
 
-from lookalike.errors import DataError, StoreError, whole
+from lookalike.errors import DataError, StoreError
 from lookalike.index.codings import Encoded
 from lookalike.kernels.hashing import EMPTY
 
@@ -319,15 +319,21 @@ def under(cursor: Any, prefix: bytes, most: int | None = None) -> Iterator[int]:
             yield int.from_bytes(key[size:], "big")
 
 
+def is_id(identity: Id) -> bool:
+    """Whether an item can be called so."""
+    if isinstance(identity, str):
+        return len(identity.encode()) < LONGEST_ID
+    return -LARGEST_ID - 1 <= identity <= LARGEST_ID
+
+
 def pack_id(identity: Id) -> bytes:
     """An id as bytes; whole numbers and strings are never the same."""
+    if not is_id(identity):
+        rule = f"at most {LONGEST_ID - 1} bytes, or be a number of 64"
+        raise DataError(f"ids must have {rule}; got {str(identity)[:40]!r}...")
     if isinstance(identity, str):
-        packed = b"s" + identity.encode()
-        if len(packed) > LONGEST_ID:
-            raise DataError(f"ids must have at most {LONGEST_ID - 1} bytes; got {identity[:40]!r}...")
-        return packed
-    number = whole("an id that is no string", identity, least=-LARGEST_ID - 1, most=LARGEST_ID)
-    return b"i" + (number + (1 << 63)).to_bytes(8, "big")
+        return b"s" + identity.encode()
+    return b"i" + (identity + (1 << 63)).to_bytes(8, "big")
 
 
 def unpack_id(packed: bytes) -> Id:

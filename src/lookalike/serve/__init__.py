@@ -3,8 +3,10 @@
 Needs the extra `serve`: pip install 'lookalike[serve]'.
 """
 
+import os
 import socket
 import stat
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -64,16 +66,27 @@ def serve(
             )
             with suppress(KeyboardInterrupt):  # which is raised again when all is done
                 server.run(sockets=[listener])
+            wait_for_workers()
     say("stopped")
+
+
+def wait_for_workers() -> None:
+    """Let threads finish that were still at work when the time to stop was over: they use the index."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
 
 
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens there."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        raise DataError(f"{host}, port {port}: cannot be listened at: {error.strerror or error}.") from error
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise DataError(f"{host}, port {port}: cannot be listened at: {why}.") from error
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or small answers wait for the one before
+    return listener
 
 
 def read_token(path: Path, say: Callable[[str], None]) -> str:

@@ -1,25 +1,26 @@
 """The HTTP interface of an index: ask, add, remove, look after; and the page that does so in a browser."""
 
-import asyncio
 import re
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
 from lookalike import __version__
 from lookalike.errors import AlreadyThere, LookalikeError, NotThere, StoreError
 from lookalike.index import Index
-from lookalike.news import article_text, visible_text
+from lookalike.news import article_text, nesting, visible_text
 from lookalike.passages import shared_passages
 from lookalike.run import Run
-from lookalike.serve.describing import described
+from lookalike.serve.describing import described, some_items
 from lookalike.serve.guard import Guard, Limits, Refused, log
 from lookalike.serve.messages import (
     Added,
@@ -33,13 +34,16 @@ from lookalike.serve.messages import (
     Match,
     Query,
     Result,
+    reason,
 )
 from lookalike.serve.metrics import Metrics
 from lookalike.shingles import Shingles
 
 ABOUT = "Look items up among those of an index, add items and remove them. Every match is verified."
 TAG = re.compile(r"<[a-zA-Z!/?]")
+ASKING = 2  # threads
 POINTS = 101  # of the curve
+DEEPEST = 20_000  # elements of a page within each other; to parse more takes seconds
 TYPES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 STATUSES: dict[type[LookalikeError], int] = {NotThere: 404, AlreadyThere: 409, StoreError: 503, LookalikeError: 400}
 
@@ -47,11 +51,18 @@ STATUSES: dict[type[LookalikeError], int] = {NotThere: 404, AlreadyThere: 409, S
 def make_app(index: Index, *, limits: Limits | None = None, token: str | None = None, read_only: bool = False) -> Guard:
     """The server of an index, as an ASGI application. The index stays the caller's to close."""
     limits, metrics = limits or Limits(), Metrics()
-    app = FastAPI(title="lookalike", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="lookalike",
+        version=__version__,
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
     handlers = Handlers(index, metrics, limits, read_only)
     _errors(app)
     _routes(app, handlers)
-    app.openapi_schema = described(app.openapi(), index.info(buckets=False).get("kind"), token is not None)
+    app.openapi_schema = described(app.openapi(), some_items(*index.holds()), token is not None)
     return Guard(app, metrics, limits, token)
 
 
@@ -60,12 +71,16 @@ class Handlers:
 
     def __init__(self, index: Index, metrics: Metrics, limits: Limits, read_only: bool) -> None:
         self.index, self.metrics, self.limits, self.read_only = index, metrics, limits, read_only
-        self.writing = asyncio.Lock()  # so that those who wait to write take no thread
+        # Few threads: more would only wait for each other to let go of the interpreter. One of them writes.
+        self.asking, self.writing = CapacityLimiter(ASKING), CapacityLimiter(1)
         self.curve = lru_cache(maxsize=1)(self._curve)
 
-    def query(self, asked: Query) -> Answer:
+    async def query(self, asked: Query) -> Answer:
         """Find the items most similar to each of those given."""
         self._check_count(len(asked.items))
+        return await run_sync(self._query, asked, limiter=self.asking)
+
+    def _query(self, asked: Query) -> Answer:
         results = []
         for item in asked.items:
             looked = self.index.look(self._as_read(item), threshold=asked.threshold, top=asked.top)
@@ -84,19 +99,18 @@ class Handlers:
         self._check_count(len(given.items))
         if len(given.ids) != len(given.items):
             raise Refused(422, f"ids must name each item; got {len(given.ids)} for {len(given.items)}.")
-        async with self.writing:
-            items = await run_in_threadpool(lambda: [self._as_read(item) for item in given.items])
-            added = await run_in_threadpool(
-                lambda: self.index.add(items, given.ids, replace=given.replace, batch=self.limits.items, run=Run(1))
-            )
+        return await run_sync(self._add, given, limiter=self.writing)
+
+    def _add(self, given: Items) -> Added:
+        items = [self._as_read(item) for item in given.items]
+        added = self.index.add(items, given.ids, replace=given.replace, batch=self.limits.items, run=Run(1))
         self.metrics.add(added=added)
         return Added(added=added, items=len(self.index))
 
     async def remove(self, id: str) -> None:
         """Remove an item."""
         self._check_writable()
-        async with self.writing:
-            await run_in_threadpool(lambda: self.index.remove([self.index.spelled(id)]))
+        await run_sync(lambda: self.index.remove([self.index.spelled(id)]), limiter=self.writing)
         self.metrics.add(removed=1)
 
     def item(self, id: str) -> Kept:
@@ -104,8 +118,11 @@ class Handlers:
         name = self.index.spelled(id)
         return Kept(id=name, item=self.index.item(name))
 
-    def compare(self, asked: Comparison) -> Compared:
+    async def compare(self, asked: Comparison) -> Compared:
         """Show which passages a text shares with an item, if the index keeps texts."""
+        return await run_sync(self._compare, asked, limiter=self.asking)
+
+    def _compare(self, asked: Comparison) -> Compared:
         other = self.index.item(asked.id)
         if not isinstance(other, str) or not self.index.settings["store_text"]:
             raise Refused(409, "the index keeps no texts; one built with --store-text does.")
@@ -145,6 +162,8 @@ class Handlers:
         """What is compared: of a page the text in it, if the index is one of pages."""
         notes = self.index.settings["notes"]
         if notes.get("html") and isinstance(item, str) and TAG.search(item):
+            if nesting(item) > DEEPEST:
+                raise Refused(413, f"a page may have at most {DEEPEST:,} elements within each other.")
             return article_text(item) if notes.get("article") else visible_text(item)
         return item
 
@@ -163,11 +182,26 @@ class Handlers:
             raise Refused(403, "this server only reads.")
 
 
+class Anything(Convertor[str]):
+    """Whatever stands in a path, line feeds and all."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("any", Anything())
+
+
 def _routes(app: FastAPI, handlers: Handlers) -> None:
     app.post("/query", response_model_exclude_none=True)(handlers.query)
     app.post("/items", status_code=201)(handlers.add)
-    app.get("/items/{id:path}")(handlers.item)
-    app.delete("/items/{id:path}", status_code=204)(handlers.remove)
+    app.get("/items/{id:any}")(handlers.item)
+    app.delete("/items/{id:any}", status_code=204)(handlers.remove)
     app.post("/compare")(handlers.compare)
     app.get("/info")(handlers.info)
     app.get("/health")(handlers.health)
@@ -190,15 +224,18 @@ def _errors(app: FastAPI) -> None:
         return JSONResponse({"error": error.reason}, error.status, error.headers)
 
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body")
-        return JSONResponse({"error": f"{where}: {first['msg']}." if where else f"{first['msg']}."}, 422)
+        return JSONResponse({"error": reason(error.errors()[0])}, 422)
 
     def unknown(request: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"error": f"{error.detail}."}, error.status_code, error.headers)
+        said = "the body is not JSON that can be read" if error.status_code == 400 else error.detail
+        return JSONResponse({"error": f"{said}."}, error.status_code, error.headers)
 
     def failed(request: Request, error: LookalikeError) -> JSONResponse:
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+        if isinstance(error, AlreadyThere):
+            return JSONResponse(
+                {"error": f'{str(error).partition(";")[0]}; "replace": true takes the new item.'}, status
+            )
         if status < 500:
             return JSONResponse({"error": str(error)}, status)
         log.error("%s", error)

@@ -3,12 +3,6 @@
 from typing import Any
 
 TEXTS = ["The old bell of Tarrow rang again on Sunday.", "Rain is expected until the weekend."]
-EXAMPLES: dict[str, list[Any]] = {
-    "texts": TEXTS,
-    "sets": [["milk", "bread", "tea"], ["bread", "salt"]],
-    "vectors": [[0.1, 0.7, 0.2], [0.3, 0.1, 0.5]],
-    "bits": ["0110", "0111"],
-}
 ERRORS = {
     400: "The item is not of the kind that the index holds, or cannot be used.",
     401: "A token is needed, or another one.",
@@ -25,12 +19,17 @@ ERRORS = {
 }
 OF_ALL = (413, 421, 429, 503)
 OF_BODIES = (400, 408, 415, 422)
-OWN = {"/items": (403, 409), "/items/{id}": (403, 404), "/compare": (404, 409)}
+OWN = {
+    ("post", "/items"): (403, 409),
+    ("get", "/items/{id}"): (404,),
+    ("delete", "/items/{id}"): (403, 404),
+    ("post", "/compare"): (404, 409),
+}
 WITHOUT_TOKEN = ("/health",)
 
 
-def described(document: dict[str, Any], kind: str | None, token: bool) -> dict[str, Any]:
-    """The document, completed: for an index of this kind, and with a token or without."""
+def described(document: dict[str, Any], items: list[Any], token: bool) -> dict[str, Any]:
+    """The document, completed: with these items as examples, and with a token or without."""
     schemas = document["components"]["schemas"]
     for made_by_default in ("HTTPValidationError", "ValidationError"):
         schemas.pop(made_by_default, None)
@@ -40,7 +39,8 @@ def described(document: dict[str, Any], kind: str | None, token: bool) -> dict[s
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             closed = token and path not in WITHOUT_TOKEN
-            statuses = [*OF_ALL, *OWN.get(path, ()), *(OF_BODIES if method == "post" else ()), *([401] * closed)]
+            bodies = OF_BODIES if method == "post" else ()
+            statuses = [*OF_ALL, *OWN.get((method, path), ()), *bodies, *([401] * closed)]
             for status in (400, 422):
                 operation["responses"].pop(str(status), None)
             for status in sorted(statuses):
@@ -49,9 +49,18 @@ def described(document: dict[str, Any], kind: str | None, token: bool) -> dict[s
                 operation["security"] = [{"token": []}]
     if token:
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    for path, example in _examples(EXAMPLES[kind or "texts"]).items():
+    for path, example in _examples(items).items():
         document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["example"] = example
     return document
+
+
+def some_items(kind: str, size: int) -> list[Any]:
+    """Two items of a kind; vectors of as many dimensions, codes of as many bits."""
+    if kind == "vectors":
+        return [[(place * step) % 7 / 10 + 0.1 for place in range(1, size + 1)] for step in (1, 3)]
+    if kind == "bits":
+        return [("01" * size)[:size], ("011" * size)[:size]]
+    return TEXTS if kind == "texts" else [["milk", "bread", "tea"], ["bread", "salt"]]
 
 
 def _examples(items: list[Any]) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ import asyncio
 import hmac
 import ipaddress
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ PAGE = ("/", "/page.css", "/page.js", "/icon.svg")
 OPEN = (*PAGE, "/health", "/openapi.json")  # to anyone who can reach the server: nothing of the index is in them
 ALWAYS = ("/health", "/metrics")  # answered however busy the server is
 ROUTES = (*OPEN, "/metrics", "/info", "/query", "/compare", "/items")
+HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]+))(?::[0-9]+)?")
 METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -111,7 +113,9 @@ class Guard:
         if self.metrics.in_flight > self.limits.requests and scope["path"] not in ALWAYS:
             raise Refused(429, f"more than {self.limits.requests:,} requests at a time; try again.", retry_after="1")
         size = headers.get("content-length", "0")
-        if not size.isdecimal() or int(size) > self.limits.body:
+        if not (size.isascii() and size.isdecimal()):
+            raise Refused(400, "the length of the body must be a number.")
+        if len(size) > 18 or int(size) > self.limits.body:
             raise self._too_large()
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if scope["method"] == "POST" and kind != "application/json":
@@ -161,10 +165,9 @@ def is_local(host: str) -> bool:
 
 
 def _host(header: str) -> str:
-    """The name or address without its port."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.partition(":")[0]
+    """The name or address without its port; nothing if it is neither."""
+    found = HOST.fullmatch(header)
+    return "" if found is None else found[1] or found[2]
 
 
 def _route(path: str) -> str:

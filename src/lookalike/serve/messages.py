@@ -1,8 +1,8 @@
 """What is asked of the server and what it answers, as pydantic checks it and the OpenAPI document describes it."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictBool, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from lookalike.index.store import LARGEST_ID, LONGEST_ID
 
@@ -25,7 +25,7 @@ class Query(Message):
     """Items to look up."""
 
     items: list[Item] = Field(min_length=1, description="Documents, sets, vectors or codes, as the index holds.")
-    threshold: Annotated[FiniteFloat, Field(ge=0)] | None = Field(
+    threshold: Annotated[Number, Field(ge=0)] | None = Field(
         None, description="Least similarity, or greatest distance; by default that of the index."
     )
     top: Annotated[StrictInt, Field(ge=1, le=MOST_FOUND)] = Field(10, description="At most so many for each item.")
@@ -119,3 +119,32 @@ class Error(Message):
     """What was wrong, in one line."""
 
     error: str
+
+
+ITEM = "a text, a list of strings, or a list of numbers"
+ID = f"a string of at most {LONGEST_ID - 1} bytes or a whole number of 64 bits"
+
+
+def reason(error: dict[str, Any]) -> str:
+    """What is wrong with a message, in a line: of what pydantic says the first thing."""
+    kind, place = error["type"], [part for part in error["loc"] if part != "body"]
+    name = str(place[0]) if place else "the body"
+    if len(place) > 1 and isinstance(place[1], int):
+        name += f"[{place[1]}]"
+    if kind == "json_invalid":
+        return f"the body is not JSON: {error['ctx']['error']} at character {place[0]}."
+    if kind == "missing":
+        return f"{name} is missing."
+    if kind == "extra_forbidden":
+        return f"there is no field {name!r}."
+    if kind == "too_short":
+        return f"{name} must not be empty."
+    if place and place[0] in ("items", "ids", "id"):
+        rule = "a list" if kind == "list_type" and len(place) == 1 else ITEM if place[0] == "items" else ID
+        return f"{name} must be {rule}; got {_short(error['input'])}."
+    return f"{name}: {error['msg']}; got {_short(error['input'])}."
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:40]}..."

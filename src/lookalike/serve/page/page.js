@@ -52,7 +52,10 @@ async function ask(method, path, body) {
 
 const sentence = (line) => line.charAt(0).toUpperCase() + line.slice(1);
 
-const place = (id) => `items/${String(id).split("/").map(encodeURIComponent).join("/")}`;
+function place(id) {
+  if (id === "." || id === "..") throw new Failed("No address can end so; lookalike index remove can remove the item.");
+  return `items/${encodeURIComponent(id)}`;
+}
 
 async function trying(work) {
   try {

@@ -15,7 +15,7 @@ ROOT = Path(lookalike.__file__).parent
 MODULES_IN_ORDER = """
     kernels kernels.hashing kernels.characters kernels.text kernels.bounds kernels.sets kernels.sketch kernels.simhash
     kernels.buckets kernels.joins kernels.probes kernels.vectors kernels.near kernels.neighbours kernels.minutiae
-    errors statistics wording run stop_words.dutch stop_words.english stop_words.french stop_words.german
+    errors statistics wording run room stop_words.dutch stop_words.english stop_words.french stop_words.german
     stop_words.italian stop_words.portuguese stop_words.spanish stop_words.swedish stop_words news data results
     formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes vector_columns
     vector_tables vector_files record_files shingles passages pairwise measures exact mapreduce families.base

@@ -343,8 +343,9 @@ def test_all_pairs(rng, items, buckets):
 @given(seeds, st.integers(2, 70), st.integers(0, 6))
 def test_buckets_of(rng, items, buckets):
     drawn = drawn_buckets(rng, items, buckets)
-    found = bucket_kernels.buckets_of(*as_rows(drawn, np.int64), items)
-    assert as_lists(*found) == ref.buckets_of(drawn, items)
+    indptr, members = as_rows(drawn, np.int64)
+    found = np.empty(len(members), np.int64)
+    assert as_lists(bucket_kernels.buckets_of(indptr, members, items, found), found) == ref.buckets_of(drawn, items)
 
 
 @given(seeds, thresholds, st.sampled_from([1, 2, 100]), st.sampled_from([1, 3, 100]))
@@ -355,8 +356,10 @@ def test_stars(rng, threshold, room, patience):
     rooms = np.concatenate(([0], np.cumsum([min(len(bucket), room) for bucket in drawn], dtype=np.int64)))
     state = (rooms, np.empty(rooms[-1], np.int64), np.zeros(len(drawn), np.int64), np.full(12, -1))
     centre, shared = np.arange(12), np.array([len(one) for one in sets])
+    indptr, members = as_rows(drawn, np.int64)
+    found = np.empty(len(members), np.int64)
     crowded = bucket_kernels.stars(
-        np.array(order), *bucket_kernels.buckets_of(*as_rows(drawn, np.int64), 12), *state, patience,
+        np.array(order), bucket_kernels.buckets_of(indptr, members, 12, found), found, *state, patience,
         *as_rows(sets), *threshold.as_integer_ratio(), centre, shared,
     )  # fmt: skip
     expected = ref.stars(order, drawn, room, patience, sets, threshold)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,8 +64,8 @@ def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.nda
     shift = np.uint64(64 - max(1, (2 * len(ordered)).bit_length()))
     slots = index_elements(ordered, shift)
 
-    def work(rows: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-        part = collection.maker.make(rows)
+    def work(task: Any) -> tuple[int, np.ndarray, np.ndarray]:
+        part, rows = collection.maker.make(task), collection.maker.rows(task)
         row, owner, _ = probe(part.indptr, part.elements, slots, shift, ordered, owners, sets.sizes, p, q)
         return len(rows), rows[row], sample[owner]
 

@@ -9,6 +9,7 @@ import numpy as np
 from lookalike.candidates.banding import Buckets
 from lookalike.data import Sets
 from lookalike.kernels.buckets import buckets_of, join_buckets, keep_apart, roots, stars
+from lookalike.room import Arrays, Room
 from lookalike.run import Run, slices
 
 STEP = 4096
@@ -24,44 +25,57 @@ def reach(items: int) -> int:
     return patience(items) // 4
 
 
-def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run) -> tuple[np.ndarray, int]:
+def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, room: Room) -> tuple[np.ndarray, int]:
     """The least member of each item's component, and how many items were not compared with all they could be."""
-    parent = np.arange(len(sets))
-    cut = np.zeros(len(sets), np.bool_)
-    limits = (reach(len(sets)), patience(len(sets)), np.zeros(len(sets), np.int64), cut)
-    with run.stage("join", sum(len(indptr) - 1 for indptr, _ in buckets.bands)) as tick:
-        for indptr, items in buckets.bands:
-            for part in slices(len(indptr) - 1, STEP):
-                within = indptr[part.start : part.stop + 1]
-                join_buckets(within, items, *limits, sets.indptr, sets.elements, p, q, parent)
-                tick(part.stop - part.start)
-    return roots(parent), int(np.count_nonzero(cut))
+
+    def join() -> Arrays:
+        parent = np.arange(len(sets))
+        cut = np.zeros(len(sets), np.bool_)
+        limits = (reach(len(sets)), patience(len(sets)), np.zeros(len(sets), np.int64), cut)
+        with run.stage("join", sum(len(indptr) - 1 for indptr, _ in buckets.bands)) as tick:
+            for indptr, items in buckets.bands:
+                for part in slices(len(indptr) - 1, STEP):
+                    within = indptr[part.start : part.stop + 1]
+                    join_buckets(within, items, *limits, sets.indptr, sets.elements, p, q, parent)
+                    tick(part.stop - part.start)
+        return roots(parent), np.array([np.count_nonzero(cut)])
+
+    root, crowded = room.made("components", join)
+    return root, int(crowded[0])
 
 
 def keep_stars(
-    buckets: Buckets, sets: Sets, order: np.ndarray, p: int, q: int, run: Run
+    buckets: Buckets, sets: Sets, order: np.ndarray, p: int, q: int, run: Run, room: Room
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Visit items in `order` and keep those not similar to one kept before: (centre, shared, crowded).
 
     A dropped item's centre is the kept item it was found similar to, `shared` how many elements they share;
     a kept item is its own centre. `crowded` counts items that were not compared with all they could be.
     """
-    sizes = np.concatenate([np.diff(indptr) for indptr, _ in buckets.bands])
-    items = np.concatenate([items for _, items in buckets.bands])
-    of_item = buckets_of(np.concatenate(([0], np.cumsum(sizes))), items, len(sets))
-    rooms = np.concatenate(([0], np.cumsum(np.minimum(sizes, reach(len(sets))))))
-    kept = np.empty(rooms[-1], np.int64)
-    held = np.zeros(len(sizes), np.int64)
-    seen = np.full(len(sets), -1)
-    state = (*of_item, rooms, kept, held, seen, patience(len(sets)))
-    centre = np.arange(len(sets))
-    shared = sets.sizes.copy()
-    crowded = 0
-    with run.stage("keep", len(order)) as tick:
-        for part in slices(len(order), STEP):
-            crowded += stars(order[part], *state, sets.indptr, sets.elements, p, q, centre, shared)
-            tick(part.stop - part.start)
-    return centre, shared, crowded
+
+    def keep() -> Arrays:
+        sizes = np.concatenate([np.diff(indptr) for indptr, _ in buckets.bands])
+        total = int(sizes.sum())
+        items = room.empty("stars.items", total, np.int64)
+        np.concatenate([items for _, items in buckets.bands], out=items)
+        of_item = room.empty("stars.buckets", total, np.int64)
+        at = buckets_of(np.concatenate(([0], np.cumsum(sizes))), items, len(sets), of_item)
+        rooms = np.concatenate(([0], np.cumsum(np.minimum(sizes, reach(len(sets))))))
+        kept = room.empty("stars.kept", int(rooms[-1]), np.int64)
+        held = np.zeros(len(sizes), np.int64)
+        seen = np.full(len(sets), -1)
+        state = (at, of_item, rooms, kept, held, seen, patience(len(sets)))
+        centre = np.arange(len(sets))
+        shared = sets.sizes.copy()
+        crowded = 0
+        with run.stage("keep", len(order)) as tick:
+            for part in slices(len(order), STEP):
+                crowded += stars(order[part], *state, sets.indptr, sets.elements, p, q, centre, shared)
+                tick(part.stop - part.start)
+        return centre, shared, np.array([crowded])
+
+    centre, shared, crowded = room.made("stars", keep)
+    return centre, shared, int(crowded[0])
 
 
 def choose_apart(

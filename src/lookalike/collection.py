@@ -2,14 +2,17 @@
 
 Texts stream through once: each batch is prepared, shingled and sketched while the next is being read. What stays
 in memory is the text, 16 bytes of content hash and eight bytes a band for each item; the shingle sets of the few
-items that become candidates are made again from the text.
+items that become candidates are made again from the text. Beyond memory all of this is in files, and the texts of
+candidates are read again.
 """
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +28,7 @@ from lookalike.kernels.text import hash_contents
 from lookalike.plan import SAMPLE, Plan
 from lookalike.read import Source
 from lookalike.results import Explanation
+from lookalike.room import Kinds, Room
 from lookalike.run import Run, slices
 from lookalike.shingles import Shingles
 
@@ -35,6 +39,7 @@ SAMPLE_SETS = 4000
 PIECE = 1 << 20  # bytes of text that are shingled and sketched at a time
 HEAD = 1000  # documents that the plan's sample is drawn from: a number, since results may not depend on batches
 SLICE = 1 << 14  # items of a collection of sets handled by one task
+AGAIN = 1 << 12  # texts that are read again handled by one task
 
 
 @dataclass
@@ -46,8 +51,9 @@ class Collection:
     counts: np.ndarray  # elements of each item, repeats included
     lengths: np.ndarray  # bytes of each text, or elements of each set
     contents: np.ndarray  # items x 2: equal just for equal items
-    keys: np.ndarray  # items x bands
-    maker: "TextSets | ReadySets"
+    keys: list[np.ndarray]  # of each band those of all items
+    maker: "Maker"
+    room: Room
 
     @property
     def split(self) -> int:
@@ -57,21 +63,23 @@ class Collection:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def sets(self, rows: np.ndarray, run: Run) -> Sets:
-        """The sets of items at ascending positions."""
-        elements = np.empty(int(self.counts[rows].sum()), np.uint64)  # more than enough; what is not used costs nothing
-        sizes = [np.zeros(1, np.int64)]
-        filled = 0
+    def sets(self, rows: np.ndarray, run: Run, name: str | None = None) -> Sets:
+        """The sets of items at ascending positions; those that have a name are kept where there is room."""
+        room = self.room if name is not None else Room()
+        kinds: Kinds = {"elements": np.dtype(np.uint64), "sizes": np.dtype(np.int64)}
+        grown = room.growing(name or "", kinds, {"elements": int(self.counts[rows].sum())})
+        done = grown.done
         with run.stage("sets of candidates", len(rows)) as tick:
-            for part in run.map(self.maker.make, self.maker.tasks(rows)):
-                elements[filled : filled + len(part.elements)] = part.elements
-                filled += len(part.elements)
-                sizes.append(part.sizes)
+            tick(done)
+            for part in run.map(self.maker.make, self.maker.tasks(rows[done:])):
+                done += len(part)
+                grown.append(done, [part.elements, part.sizes])
                 tick(len(part))
-        return Sets(np.concatenate(sizes).cumsum(), elements[:filled])
+        elements, sizes = grown.finish()
+        return Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
 
 
-def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run) -> Collection:
+def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, room: Room) -> Collection:
     """Read, prepare, shingle and sketch the texts of one source or two; `fit` plans from a sample of the start."""
     stream = ((side, table) for side, source in enumerate(sources) for table in source.batches())
     head: list[tuple[int, pa.Table]] = []
@@ -84,23 +92,38 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run)
         plan = fit(shingles.sets(texts.take(pa.array(sample_rows(texts)))), items)
     for line in plan.lines():
         run.say(line)
+    held = room.memory is None  # texts are held, and not read again
 
     def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[pa.LargeStringArray], list[Columns]]:
         side, table = batch
         chunks = pieces(shingles.prepare(table["text"].combine_chunks()))
         return side, table, chunks, [sketch_texts(chunk, shingles, plan) for chunk in chunks]
 
-    ids: list[list[pa.ChunkedArray]] = [[] for _ in sources]
     chunks: list[pa.LargeStringArray] = []
-    made: list[Columns] = []
+    grown = room.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
+    done = grown.done
     with run.stage("read and sketch", items) as tick:
-        for side, table, some, columns in run.map(work, chain(head, stream)):
-            ids[side].append(table["id"])
-            chunks.extend(some)
-            made.extend(columns)
+        tick(done)
+        for side, table, some, made in run.map(work, _without(chain(head, stream), done)):
+            none = table.select(["id"]).slice(0, 0)
+            ids = [table.select(["id"]) if at == side else none for at in range(len(sources))]
+            done += len(table)
+            grown.append(done, [*_joined(made, plan), *ids])
+            chunks.extend(some if held else [])
             tick(len(table))
-    every = [unique_ids(side) for side in ids]
-    return Collection(every, plan, *_stack(made, plan), TextSets(chunks, shingles))
+    counts, lengths, contents, *rest = grown.finish()
+    bands = len(rest) - len(sources)
+    ids = [unique_ids([table["id"] for table in tables if len(table)]) for tables in rest[bands:]]
+    maker: Maker = TextSets(chunks, shingles) if held else SourceSets(sources[0], shingles)
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), rest[:bands], maker, room)
+
+
+def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tuple[int, pa.Table]]:
+    """The batches without the first so many documents."""
+    for side, table in batches:
+        if done < len(table):
+            yield side, table.slice(done)
+        done = max(0, done - len(table))
 
 
 def sample_rows(texts: pa.LargeStringArray) -> np.ndarray:
@@ -141,12 +164,13 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
         sizes = np.diff(indptr)
         return sizes, sizes, hash_rows(indptr, sets.elements), band_keys(plan, indptr, sets.elements)
 
-    made = []
+    grown = Room().growing("sets", _kinds(plan))
     with run.stage("sketch", len(sets)) as tick:
         for columns in run.map(work, slices(len(sets), SLICE)):
-            made.append(columns)
+            grown.append(0, _joined([columns], plan))
             tick(len(columns[0]))
-    return Collection(ids, plan, *_stack(made, plan), ReadySets(sets))
+    counts, lengths, contents, *keys = grown.finish()
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets), Room())
 
 
 def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -161,7 +185,35 @@ def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarra
     return keys
 
 
-class TextSets:
+class Maker(ABC):
+    """Makes the sets of any items, a task at a time."""
+
+    @abstractmethod
+    def tasks(self, rows: np.ndarray) -> Iterator[Any]:
+        """Tasks that make the sets of ascending rows, in their order."""
+
+    @abstractmethod
+    def make(self, task: Any) -> Sets:
+        """The sets of one task's rows."""
+
+    @abstractmethod
+    def explain(self, left: int, right: int) -> Explanation:
+        """What two items share or not."""
+
+    def rows(self, task: Any) -> np.ndarray:
+        """The rows of a task."""
+        rows: np.ndarray = task
+        return rows
+
+
+class Texts(NamedTuple):
+    """Some texts of a collection, and their rows."""
+
+    rows: np.ndarray
+    texts: pa.LargeStringArray
+
+
+class TextSets(Maker):
     """Makes the shingle sets of any of the texts it holds, a chunk of texts to a task."""
 
     def __init__(self, chunks: list[pa.LargeStringArray], shingles: Shingles):
@@ -195,7 +247,34 @@ class TextSets:
         return self.shingles.of_prepared(self.texts(np.array([row]))[0])
 
 
-class ReadySets:
+class SourceSets(Maker):
+    """The same for texts that are not held: they are read again, in their order."""
+
+    def __init__(self, source: Source, shingles: Shingles):
+        self.source, self.shingles = source, shingles
+
+    def tasks(self, rows: np.ndarray) -> Iterator[Texts]:
+        first = 0
+        for table in self.source.batches() if len(rows) else ():
+            here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + len(table))]
+            for part in slices(len(here), AGAIN):
+                yield Texts(here[part], table["text"].take(pa.array(here[part] - first)).combine_chunks())
+            first += len(table)
+            if first > rows[-1]:
+                return
+
+    def make(self, task: Texts) -> Sets:
+        return self.shingles.sets(task.texts)
+
+    def rows(self, task: Texts) -> np.ndarray:
+        return task.rows
+
+    def explain(self, left: int, right: int) -> Explanation:
+        one, other = (next(self.tasks(np.array([row]))).texts[0].as_py() for row in (left, right))
+        return Explanation.of(self.shingles.of(one), self.shingles.of(other))
+
+
+class ReadySets(Maker):
     """The same for sets that are there already."""
 
     def __init__(self, sets: Sets):
@@ -231,9 +310,14 @@ def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
     return whole
 
 
-def _stack(made: list[Columns], plan: Plan) -> Columns:
-    """The batches' columns, one after another."""
+def _kinds(plan: Plan) -> Kinds:
+    """The columns of a collection, and the types of their numbers."""
     bands = plan.bands.bands if plan.bands else 0
-    none = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2), np.uint64), np.zeros((0, bands), np.uint64))
-    counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(none, *made, strict=True))
-    return counts, lengths, contents, keys
+    whole, hashes = np.dtype(np.int64), np.dtype(np.uint64)
+    return {"counts": whole, "lengths": whole, "contents": hashes, **{f"keys{band}": hashes for band in range(bands)}}
+
+
+def _joined(made: list[Columns], plan: Plan) -> list[np.ndarray]:
+    """The columns of some pieces, one after another: the contents in one row, the keys band by band."""
+    counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
+    return [counts, lengths, contents.ravel(), *np.ascontiguousarray(keys.T)]

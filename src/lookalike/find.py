@@ -6,20 +6,26 @@ items without listing pairs.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike import __version__
 from lookalike.audit import Audit
 from lookalike.candidates.identical import Groups, group_identical
 from lookalike.data import Bits, Vectors
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
 from lookalike.items import take_sides
 from lookalike.nearest import first_k
-from lookalike.plan import NAMES
+from lookalike.plan import BANDED, NAMES
+from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
+from lookalike.room import Folder, Room, parse_memory, stamps
 from lookalike.run import Run
 from lookalike.search import Search
 from lookalike.set_search import SetSearch
@@ -55,6 +61,8 @@ class Options(TypedDict, total=False):
     probes: int  # of vectors: how many further buckets of a table to look into; by default as many as pays
     seed: int
     audit: int  # items to sample for measuring the recall; 0, the default, for none
+    memory: str | int  # of texts: how much memory may be used, such as "2GB"; what does not fit is kept in files
+    workdir: str | Path  # the folder of these; the same call, made again after it was cut off, goes on from there
     threads: int  # all cores by default
     run: Run  # in place of threads: how work is run and progress shown
 
@@ -88,7 +96,7 @@ def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
 
     By edit distance they are, and more than a hundred million are an error.
     """
-    return Job([items], options, listing=False).clusters()
+    return Job([items], options, result="clusters").clusters()
 
 
 def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Dedup:
@@ -99,7 +107,7 @@ def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Ded
     `keep` says which of similar items is kept: the "first", the "longest", or the one with the greatest of the
     values given, one for each item.
     """
-    return Job([items], options, keep=keep, listing=False).stars()
+    return Job([items], options, keep=keep, result="dedup").stars()
 
 
 class Job:
@@ -111,7 +119,7 @@ class Job:
         options: Options,
         max_pairs: int = MAX_PAIRS,
         keep: Any = "first",
-        listing: bool = True,  # pairs are wanted, not groups
+        result: str = "pairs",  # or "clusters" or "dedup"
         k: int | None = None,
     ):
         for name in options:
@@ -129,6 +137,7 @@ class Job:
         if "probes" in options and not isinstance(taken[0], Vectors | Bits):
             raise UsageError("probes are for vectors, not for sets or texts.")
         self.search: Search
+        self.room = Room()
         if isinstance(taken[0], Vectors | Bits):
             for name in ("filter", "order", "shingles", "sketch"):
                 if name in options:
@@ -138,14 +147,40 @@ class Job:
             self.search = VectorSearch(taken, settings, self.run, self.k)
         else:
             settings["measure"] = NAMES.get(settings["measure"], settings["measure"])
-            self.search = SetSearch(taken, settings, self.run, listing)
+            self.room = self._room(taken, settings, result)
+            self.search = SetSearch(taken, settings, self.run, result == "pairs", self.room)
         self.nearest = self.k is not None and settings["threshold"] is None  # no other bound was given
         self.plan = self.search.plan
+
+    def _room(self, sides: list[Any], settings: dict[str, Any], result: str) -> Room:
+        """Where large arrays go."""
+        memory, workdir = settings.get("memory"), settings.get("workdir")
+        if memory is None and workdir is None:
+            return Room()
+        source = sides[0]
+        files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
+        if len(sides) > 1 or not files:
+            raise UsageError("memory and workdir are for texts of one collection in files, which can be read again.")
+        if settings["measure"] not in BANDED or settings["method"] == "exact" or settings["recall"] == 1:
+            raise UsageError("memory and workdir are for Jaccard similarity by method 'lsh', with a recall under 1.")
+        settings["method"] = "lsh"
+        about = {
+            "version": __version__,
+            "files": stamps(files),
+            **{name: getattr(source, name) for name in ("text", "id", "format", "on_error", "html", "article")},
+            **{name: str(settings[name]) for name in ("measure", "threshold", "recall", "seed", "shingles", "sketch")},
+            "result": result,
+            "keep": self.keep if isinstance(self.keep, str) else digest(self.keep),
+        }
+        if workdir is None:
+            self._temporary = TemporaryDirectory(prefix="lookalike-")
+            workdir = self._temporary.name
+        return Folder(Path(workdir), about, parse_memory("2GB" if memory is None else memory))
 
     def pairs(self) -> Pairs:
         """List the similar pairs."""
         search = self.search
-        groups = group_identical(search.contents, search.live, search.split)
+        groups = group_identical(search.contents, search.live, search.split, self.room.memory)
         left, right, values, own = search.pairs(groups, self.max_pairs)
         with self.run.stage("order"):
             limits = (search.split, self.max_pairs, self.plan.directed)
@@ -181,7 +216,7 @@ class Job:
     def clusters(self) -> Clusters:
         """Group by connected components of the similar pairs."""
         search = self.search
-        groups = group_identical(search.contents, search.live)
+        groups = group_identical(search.contents, search.live, memory=self.room.memory)
         label = search.labels(groups)
         label[search.live] = label[groups.first[search.live]]
         audit = self._audit(lambda a, b: label[a] == label[b])
@@ -191,7 +226,7 @@ class Job:
         """Keep items that are similar to none kept before, the best ones first."""
         search = self.search
         order = self._order()
-        groups = group_identical(search.contents, order)
+        groups = group_identical(search.contents, order, memory=self.room.memory)
         centre, values = search.stars(groups, order)
         head = groups.first[search.live]
         centre[search.live], values[search.live] = centre[head], values[head]
@@ -231,6 +266,15 @@ class Job:
             **more,
             "seconds": dict(self.run.seconds),
         }
+
+
+def digest(values: Any) -> str:
+    """A hash of the values of a column."""
+    column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+    found = sha256()
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        found.update(repr(chunk.to_pylist()).encode())
+    return found.hexdigest()
 
 
 def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:

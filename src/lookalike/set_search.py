@@ -21,6 +21,7 @@ from lookalike.pairwise import of_shared
 from lookalike.plan import EDITS, fit, make_plan
 from lookalike.read import Source
 from lookalike.results import Explanation
+from lookalike.room import Room
 from lookalike.run import Run
 from lookalike.search import Found, IsFound, Search
 from lookalike.shingles import Shingles
@@ -38,8 +39,9 @@ class SetSearch(Search):
         settings: dict[str, Any],
         run: Run,
         listing: bool,  # pairs are wanted, not groups
+        room: Room,
     ):
-        self.run = run
+        self.run, self.room = run, room
         sets = [side for side in sides if isinstance(side, Sets)]
         self.sources = [side for side in sides if isinstance(side, Source)]
         measure = settings["measure"]
@@ -69,7 +71,7 @@ class SetSearch(Search):
         if sets:
             self.collection = take_in_sets(sets, planner, run)
         else:
-            self.collection = take_in_texts(self.sources, shingles, planner, run)
+            self.collection = take_in_texts(self.sources, shingles, planner, run, room)
         self.plan, self.ids, self.split = self.collection.plan, self.collection.ids, self.collection.split
         self.contents, self.lengths = self.collection.contents, self.collection.lengths
         self.ratio = self.plan.threshold.as_integer_ratio()
@@ -104,7 +106,7 @@ class SetSearch(Search):
                 left, right, shared = both_ways(left, right, shared, sizes, *self.ratio, split)
         else:
             buckets, rows, sets = self._buckets(groups)
-            found = verify_bands(buckets, sets, *self.ratio, self.split_among(rows), limit, self.run)
+            found = verify_bands(buckets, sets, *self.ratio, self.split_among(rows), limit, self.run, self.room)
             left, right, shared, self.candidates = found
             sizes, own = sets.sizes, np.ones(len(groups.heads))
         values = of_shared(plan.measure, shared, sizes[left], sizes[right])
@@ -124,7 +126,7 @@ class SetSearch(Search):
             label = roots(label)
         else:
             buckets, members, sets = self._buckets(groups)
-            root, self.crowded = components(buckets, sets, *self.ratio, self.run)
+            root, self.crowded = components(buckets, sets, *self.ratio, self.run, self.room)
             label[members] = members[root]
         return label
 
@@ -136,7 +138,7 @@ class SetSearch(Search):
         rank = np.empty(len(self), np.int64)
         rank[order] = np.arange(len(order))
         visit = np.argsort(rank[members])
-        centres, shared, self.crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run)
+        centres, shared, self.crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run, self.room)
         centre[members] = members[centres]
         values[members] = of_shared("jaccard", shared, sets.sizes, sets.sizes[centres])
         return centre, values
@@ -168,6 +170,6 @@ class SetSearch(Search):
 
     def _buckets(self, groups: Groups) -> tuple[Buckets, np.ndarray, Sets]:
         """Buckets of items that may be similar, those items, and their sets."""
-        buckets = find_buckets(self.collection.keys[groups.heads], self.run)
+        buckets = find_buckets(self.collection.keys, groups.heads, self.run, self.room)
         members = groups.heads[buckets.items]
-        return buckets, members, self.collection.sets(members, self.run)
+        return buckets, members, self.collection.sets(members, self.run, "candidates")

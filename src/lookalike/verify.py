@@ -8,6 +8,7 @@ from lookalike.candidates.banding import Buckets, too_many
 from lookalike.data import Sets
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sets import overlaps
+from lookalike.room import Arrays, Room
 from lookalike.run import Run
 from lookalike.statistics import wilson
 
@@ -15,7 +16,7 @@ SAMPLE = 2000  # candidates looked at to tell whether there will be too many pai
 
 
 def verify_bands(
-    buckets: Buckets, sets: Sets, p: int, q: int, split: int, limit: int, run: Run
+    buckets: Buckets, sets: Sets, p: int, q: int, split: int, limit: int, run: Run, room: Room
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """The pairs that share a bucket and have Jaccard similarity p/q or more: (left, right, shared, candidates).
 
@@ -29,7 +30,10 @@ def verify_bands(
         if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
             raise too_many(similar * buckets.count(band) // SAMPLE, limit, "about")
 
-    def work(band: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    def work(band: int) -> Arrays:
+        return room.made(f"pairs{band}", lambda: verify(band))
+
+    def verify(band: int) -> Arrays:
         found, candidates, total = [], 0, 0
         for left, right in buckets.pairs(band, split):
             candidates += len(left)
@@ -39,7 +43,7 @@ def verify_bands(
             total += len(found[-1][0])
             if total > limit:
                 raise too_many(total, limit)
-        return *_join(found), candidates
+        return *_join(found), np.array([candidates])
 
     parts, total = [], 0
     with run.stage("verify", len(bands)) as tick:
@@ -49,7 +53,7 @@ def verify_bands(
             if total > limit:
                 raise too_many(total, limit)
             tick(1)
-    return *_join([part[:3] for part in parts]), sum(part[3] for part in parts)
+    return *_join([part[:3] for part in parts]), sum(int(part[3][0]) for part in parts)
 
 
 def _join(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

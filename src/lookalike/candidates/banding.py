@@ -1,7 +1,8 @@
 """Candidates by bands: items that share a bucket in at least one band, found by sorting keys."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,9 +10,11 @@ from lookalike.errors import TooManyPairs
 from lookalike.kernels.buckets import ONE, members, new_pairs
 from lookalike.kernels.sets import sorted_hashes
 from lookalike.kernels.sketch import fold_bands
+from lookalike.room import Arrays, Room
 from lookalike.run import Run
 
 CHUNK = 1 << 18  # candidate pairs handed on at a time
+MOST_AT_ONCE = 32  # times the size of the keys may be used to sort them, by all threads, of what memory there is
 MOST_CANDIDATES = 200_000_000  # that are listed without being verified
 
 
@@ -23,9 +26,14 @@ class Buckets:
     """
 
     bands: list[tuple[np.ndarray, np.ndarray]]  # (indptr, items) each
-    keys: np.ndarray
     mask: np.uint64
     items: np.ndarray
+    make_keys: Callable[[], np.ndarray]
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """The keys of the items: items x bands."""
+        return self.make_keys()
 
     def count(self, band: int) -> int:
         """How many pairs share a bucket of the band."""
@@ -52,25 +60,57 @@ class Buckets:
         return items[indptr[bucket] + one], items[indptr[bucket] + other]
 
 
-def find_buckets(keys: np.ndarray, run: Run) -> Buckets:
-    """Sort the keys of each band; equal keys are a bucket, but for EMPTY. `keys` is items x bands."""
-    items, bands = keys.shape
+def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, room: Room) -> Buckets:
+    """Sort the keys of each band; equal keys are a bucket, but for EMPTY. Just the items `heads` are looked at."""
 
-    def work(band: int) -> tuple[np.ndarray, np.ndarray]:
-        found: tuple[np.ndarray, np.ndarray] = members(*sort_keys(np.ascontiguousarray(keys[:, band])))
-        return found
+    def work(band: int) -> Arrays:
+        return room.made(f"buckets{band}", lambda: in_buckets(keys[band][heads], room.memory))
 
     found = []
-    with run.stage("buckets", bands) as tick:
-        for bucket in run.map(work, range(bands)):
+    with run.stage("buckets", len(keys)) as tick:
+        for bucket in run.map(work, range(len(keys))):
             found.append(bucket)
             tick(1)
-    crowded = np.zeros(items, np.bool_)
+    crowded = np.zeros(len(heads), np.bool_)
     for _, inside in found:
         crowded[inside] = True
     numbers = np.flatnonzero(crowded)
     anew = np.cumsum(crowded) - 1
-    return Buckets([(indptr, anew[inside]) for indptr, inside in found], keys[numbers], low_bits(items), numbers)
+
+    def renumbered(band: int) -> tuple[np.ndarray, np.ndarray]:
+        indptr, inside = found[band]
+        (items,) = room.made(f"members{band}", lambda: (anew[inside],))
+        return indptr, items
+
+    def make_keys() -> np.ndarray:
+        rows = heads[numbers]
+        (made,) = room.made("keys", lambda: (np.stack([band[rows] for band in keys], axis=1),))
+        return made
+
+    return Buckets([renumbered(band) for band in range(len(keys))], low_bits(len(heads)), numbers, make_keys)
+
+
+def in_buckets(keys: np.ndarray, memory: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The buckets of keys, (indptr, items): see `members`. In parts, if all at once would take too much memory."""
+    parts = 1 if memory is None else 1 << max(0, (MOST_AT_ONCE * 8 * len(keys) // memory).bit_length())
+    found = [members(*part) for part in sorted_parts(keys, parts)]
+    if len(found) == 1:
+        only: tuple[np.ndarray, np.ndarray] = found[0]
+        return only
+    starts = np.cumsum([0, *(len(items) for _, items in found)])
+    indptr = [indptr[1:] + start for (indptr, _), start in zip(found, starts, strict=False)]
+    return np.concatenate([[0], *indptr]), np.concatenate([items for _, items in found])
+
+
+def sorted_parts(keys: np.ndarray, parts: int) -> Iterator[tuple[np.ndarray, np.uint64]]:
+    """What `sort_keys` gives, in so many parts, a power of two, one after another."""
+    if parts == 1:
+        yield sort_keys(keys)
+        return
+    mask, shift = low_bits(len(keys)), np.uint64(64 - (parts.bit_length() - 1))
+    for part in range(parts):
+        places = np.flatnonzero(keys >> shift == part).astype(np.uint64)
+        yield sorted_hashes((keys[places] & ~mask) | places), mask
 
 
 def sort_keys(keys: np.ndarray) -> tuple[np.ndarray, np.uint64]:
@@ -90,7 +130,8 @@ def low_bits(items: int) -> np.uint64:
 
 def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> np.ndarray:
     """The pairs a < b that agree in all rows of a band or more, as ascending numbers a * items + b."""
-    buckets = find_buckets(fold_bands(signatures, bands, rows), run)
+    keys = np.ascontiguousarray(fold_bands(signatures, bands, rows).T)
+    buckets = find_buckets(list(keys), np.arange(len(signatures)), run, Room())
     total = sum(buckets.count(band) for band in range(bands))
     if total > MOST_CANDIDATES:
         raise TooManyPairs(

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from lookalike.candidates.banding import all_pairs, sort_keys, too_many
+from lookalike.candidates.banding import all_pairs, in_buckets, sort_keys, too_many
 from lookalike.data import text_bounds
 from lookalike.kernels.buckets import ONE, members
 from lookalike.kernels.hashing import GOLDEN, mix
@@ -83,18 +83,17 @@ def ascending(keys: np.ndarray, end: int) -> np.ndarray:
     return order
 
 
-def group_identical(contents: np.ndarray, order: np.ndarray, split: int = ONE) -> Groups:
+def group_identical(contents: np.ndarray, order: np.ndarray, split: int = ONE, memory: int | None = None) -> Groups:
     """Group the items in `order` by content; the first of a group in that order stands for it.
 
     `contents` holds two 64-bit hashes an item. Items on the two sides of a `split` are never in one group.
     """
     first = np.full(len(contents), -1)
     for side in (order[order < split], order[order >= split]):
-        keys = contents[side]
-        indptr, items = members(*sort_keys(np.ascontiguousarray(keys[:, 0])))
+        indptr, items = in_buckets(contents[side, 0], memory)
         head = np.arange(len(side))
         leader = np.repeat(items[indptr[:-1]], np.diff(indptr))
-        same = (keys[items] == keys[leader]).all(axis=1)
+        same = (contents[side[items]] == contents[side[leader]]).all(axis=1)
         head[items[same]] = leader[same]
         first[side] = side[head]
     return Groups(first, np.flatnonzero(first == np.arange(len(first))))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from lookalike.cli.app import on_documents
 from lookalike.cli.options import (
+    ON_ONE,
     ON_SETS,
     ON_VECTORS,
     Against,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     "zcat crawl.jsonl.gz | lookalike pairs - --text body -o pairs.jsonl",
     "lookalike pairs names.csv --measure edit -t 2 -o pairs.csv",
     "lookalike pairs pages/ --html -s stop:3 -t 0.5 -o pairs.csv",
+    options=ON_ONE,
 )
 def pairs(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None:
     """List all pairs of similar documents, each one verified."""
@@ -85,6 +87,8 @@ def vectors(
     "lookalike dedup crawl.jsonl.zst -t 0.7 -s word:5 --keep longest -o clean.jsonl",
     "lookalike dedup pages.parquet --article -s stop:3 --stop-words de -o clean.parquet",
     "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
+    "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
+    options=ON_ONE,
 )
 def dedup(
     job: "Job",
@@ -106,7 +110,7 @@ def dedup(
         job.dedup(inputs, keep, removed)
 
 
-@on_documents("lookalike clusters news/ -t 0.6 -o clusters.csv")
+@on_documents("lookalike clusters news/ -t 0.6 -o clusters.csv", options=ON_ONE)
 def clusters(job: "Job", inputs: Inputs) -> None:
     """Group documents that are connected by similar pairs, without listing the pairs."""
     from lookalike.find import find_clusters

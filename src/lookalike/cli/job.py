@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from os.path import isfile  # which takes any string, Path.is_file just those that are short enough for a name
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pyarrow as pa
@@ -32,13 +33,14 @@ class Job:
     """One command on documents, with the options it was given."""
 
     def __init__(self, given: dict[str, Any], chosen: Container[str] = ()):
+        self.workdir: Path | None = None
         self.given, self.chosen = given, chosen  # the options, and the names of those that are not left as they are
         self.out: str = given.get("out", "-")
         check_output(self.out)
         self.run = TerminalRun(given["threads"], given["quiet"])
         names = ("measure", "threshold", "recall", "method", "filter", "sketch", "probes", "audit", "seed")
         chosen = {name: given[name] for name in names if given.get(name) is not None}
-        self.options: dict[str, Any] = {"run": self.run, **chosen}
+        self.options: dict[str, Any] = {"run": self.run, **chosen, **self._rooms()}
         if "shingle" in given:
             text = {name: given[name] for name in ("lowercase", "space", "form", "skip_stops")}
             lists = {"stop_words": _stop_words(given["stop_words"]), "antecedents": _antecedents(given["antecedents"])}
@@ -48,6 +50,18 @@ class Job:
         self.sources: list[Source] = []  # of documents
         if not is_compiled():
             self.run.say("first run: compiling, which takes some seconds and is done once")
+
+    def _rooms(self) -> dict[str, Any]:
+        """How much memory may be used and where the files are that take the rest, if that was asked for."""
+        memory, workdir = self.given.get("memory"), self.given.get("workdir")
+        if memory is None and workdir is None:
+            return {}
+        if workdir is None:
+            if self.out == "-":
+                raise UsageError("--memory needs a --workdir, or an --out that it can stand beside.")
+            workdir = f"{self.out}.work"
+        self.workdir = Path(workdir)
+        return {"workdir": workdir} if memory is None else {"workdir": workdir, "memory": memory}
 
     def source(self, inputs: list[str]) -> Source:
         """The documents of the inputs."""
@@ -131,6 +145,8 @@ class Job:
         return {"version": __version__, **shown, **(result.plan.settings() if result.plan else {})}
 
     def _report(self, result: Pairs | Clusters | Dedup) -> None:
+        if self.workdir is not None:  # all is written
+            rmtree(self.workdir, ignore_errors=True)
         kinds = {"rows": "set", "vector": "code" if self.given["measure"] == "hamming" else "vector"}
         item = next((kind for option, kind in kinds.items() if option in self.given), "document")
         for line in summary(result, item, self.skipped):

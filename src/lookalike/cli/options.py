@@ -87,6 +87,16 @@ Form = Annotated[str, typer.Option(help="Unicode normal form: nfc, nfkc or none.
 Audit = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N documents.")]
 Seed = Annotated[int, typer.Option(help="Other seeds give other hash functions.")]
 Threads = Annotated[int | None, typer.Option(help="How many threads to use; all cores by default.")]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Use no more memory than this, such as 2GB, but files in --workdir.")
+]
+Workdir = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="The folder of these files: a run that was cut off goes on from there. OUT.work by default.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 MaxPairs = Annotated[int, typer.Option(help="Fail rather than list more pairs than this.")]
 Removed = Annotated[str | None, typer.Option(help="Write what was dropped, and for which kept document, to this file.")]
@@ -125,6 +135,10 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "threads": (Threads, None),
     "quiet": (Quiet, False),
 }
+
+
+# Those of the commands on one collection of documents.
+ON_ONE: dict[str, tuple[Any, Any]] = {**SHARED, "memory": (Memory, None), "workdir": (Workdir, None)}
 
 
 # Those of the command on sets.

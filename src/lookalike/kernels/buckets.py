@@ -73,20 +73,19 @@ def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
 
 
 @kernel
-def buckets_of(indptr, items, n):
-    """The inverse of `members`: for each of n items the buckets it lies in, as (indptr, buckets)."""
+def buckets_of(indptr, items, n, out):
+    """The inverse of `members`: for each of n items the buckets it lies in, filled into `out`; returns its indptr."""
     out_indptr = np.zeros(n + 1, np.int64)
     for item in items:
         out_indptr[item + 1] += 1
     for item in range(n):
         out_indptr[item + 1] += out_indptr[item]
     at = out_indptr[:n].copy()
-    out = np.empty(len(items), np.int64)
     for bucket in range(len(indptr) - 1):
         for i in range(indptr[bucket], indptr[bucket + 1]):
             out[at[items[i]]] = bucket
             at[items[i]] += 1
-    return out_indptr, out
+    return out_indptr
 
 
 @kernel

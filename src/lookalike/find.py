@@ -5,6 +5,7 @@ items without listing pairs.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -77,7 +78,8 @@ def find_pairs(items: Any, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Opti
     >>> [(left, right) for left, right, _ in find_pairs(texts, threshold=0.5, shingles="char:4")]
     [(0, 1)]
     """
-    return Job([items], options, max_pairs=max_pairs).pairs()
+    with Job([items], options, max_pairs=max_pairs) as job:
+        return job.pairs()
 
 
 def find_matches(
@@ -88,7 +90,8 @@ def find_matches(
     With `k` the k most similar ones of each item of `left`, most similar first. Vectors and bits then need no
     threshold: how far to look is told from a sample, and an audit counts how many of the true k nearest were found.
     """
-    return Job([left, right], options, max_pairs=max_pairs, k=k).pairs()
+    with Job([left, right], options, max_pairs=max_pairs, k=k) as job:
+        return job.pairs()
 
 
 def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
@@ -96,7 +99,8 @@ def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
 
     By edit distance they are, and more than a hundred million are an error.
     """
-    return Job([items], options, result="clusters").clusters()
+    with Job([items], options, result="clusters") as job:
+        return job.clusters()
 
 
 def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Dedup:
@@ -107,7 +111,8 @@ def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Ded
     `keep` says which of similar items is kept: the "first", the "longest", or the one with the greatest of the
     values given, one for each item.
     """
-    return Job([items], options, keep=keep, result="dedup").stars()
+    with Job([items], options, keep=keep, result="dedup") as job:
+        return job.stars()
 
 
 class Job:
@@ -137,9 +142,9 @@ class Job:
         if "probes" in options and not isinstance(taken[0], Vectors | Bits):
             raise UsageError("probes are for vectors, not for sets or texts.")
         self.search: Search
-        self.room = Room()
+        self.room, self._opened = Room(), ExitStack()
         if isinstance(taken[0], Vectors | Bits):
-            for name in ("filter", "order", "shingles", "sketch"):
+            for name in ("filter", "order", "shingles", "sketch", "memory", "workdir"):
                 if name in options:
                     raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
             if isinstance(self.keep, str) and self.keep == "longest":
@@ -147,12 +152,20 @@ class Job:
             self.search = VectorSearch(taken, settings, self.run, self.k)
         else:
             settings["measure"] = NAMES.get(settings["measure"], settings["measure"])
-            self.room = self._room(taken, settings, result)
-            self.search = SetSearch(taken, settings, self.run, result == "pairs", self.room)
+            with ExitStack() as opened:
+                self.room = self._room(taken, settings, result, opened)
+                self.search = SetSearch(taken, settings, self.run, result == "pairs", self.room)
+                self._opened = opened.pop_all()
         self.nearest = self.k is not None and settings["threshold"] is None  # no other bound was given
         self.plan = self.search.plan
 
-    def _room(self, sides: list[Any], settings: dict[str, Any], result: str) -> Room:
+    def __enter__(self) -> "Job":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+    def _room(self, sides: list[Any], settings: dict[str, Any], result: str, opened: ExitStack) -> Room:
         """Where large arrays go."""
         memory, workdir = settings.get("memory"), settings.get("workdir")
         if memory is None and workdir is None:
@@ -173,9 +186,9 @@ class Job:
             "keep": self.keep if isinstance(self.keep, str) else digest(self.keep),
         }
         if workdir is None:
-            self._temporary = TemporaryDirectory(prefix="lookalike-")
-            workdir = self._temporary.name
-        return Folder(Path(workdir), about, parse_memory("2GB" if memory is None else memory))
+            workdir = opened.enter_context(TemporaryDirectory(prefix="lookalike-"))
+        size = parse_memory("2GB" if memory is None else memory)
+        return opened.enter_context(Folder(Path(workdir), about, size))
 
     def pairs(self) -> Pairs:
         """List the similar pairs."""

@@ -83,6 +83,12 @@ class Room:
     def close(self) -> None:
         """Let go of it; what is in files stays there."""
 
+    def __enter__(self) -> "Room":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
 
 class Folder(Room):
     """Arrays in files. One run at a time has the folder."""
@@ -100,7 +106,13 @@ class Folder(Room):
             self._held.close()
             raise DataError(f"{path}: another run works there; name another --workdir.") from None
         self._lock = Lock()
-        self._noted = self._read(about)
+        self._open: list[GrowingFiles] = []
+        try:
+            self._noted = self._read(about)
+            self._save()  # before there are other files
+        except BaseException:
+            self.close()
+            raise
 
     def _read(self, about: dict[str, Any]) -> dict[str, Any]:
         """What is there, if it is of the same run."""
@@ -108,7 +120,7 @@ class Folder(Room):
         try:
             noted: dict[str, Any] = json.loads((self.path / MANIFEST).read_text())
         except FileNotFoundError:
-            others = {file.name for file in self.path.iterdir()} - {"in-use"}
+            others = {file.name for file in self.path.iterdir()} - {"in-use", f".{MANIFEST}"}
             if others:
                 raise DataError(f"{self.path}: has files of something else; name an empty or a new folder.") from None
             return new
@@ -130,19 +142,23 @@ class Folder(Room):
         """Write down, for good, what is there."""
         with self._lock:
             self._noted[kind][name] = what
-            part = self.path / f".{MANIFEST}"
-            with part.open("w") as file:
-                json.dump(self._noted, file)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self.path / MANIFEST)
+            self._save()
+
+    def _save(self) -> None:
+        part = self.path / f".{MANIFEST}"
+        with part.open("w") as file:
+            json.dump(self._noted, file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self.path / MANIFEST)
 
     def noted(self, kind: str, name: str) -> Any:
         """What was written down, if anything was."""
         return self._noted[kind].get(name)
 
     def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> Growing:
-        return GrowingFiles(self, name, kinds)
+        self._open.append(GrowingFiles(self, name, kinds))
+        return self._open[-1]
 
     def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         there = self.noted("made", name)
@@ -163,6 +179,8 @@ class Folder(Room):
         return mapped(self.path / name, dtype, [size], "r+")
 
     def close(self) -> None:
+        for grown in self._open:
+            grown.close()
         self._held.close()
 
 
@@ -204,11 +222,15 @@ class GrowingFiles(Growing):
         self.folder.note("grown", self.name, {"done": self.done, "sizes": sizes, "complete": complete})
         self.waiting, self.since = 0, time.monotonic()
 
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self.files.values():
+            file.close()
+
     def finish(self) -> list[Any]:
         if not self.complete:
             self._commit(complete=True)
-            for file in self.files.values():
-                file.close()
+        self.close()
         return [
             tables_in(self._path(column)) if kind is None else mapped(self._path(column), kind)
             for column, kind in self.kinds.items()

@@ -1,0 +1,269 @@
+"""Beyond memory: the same results from files, and a run that was cut off goes on where it was."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import environment
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lookalike as la
+from lookalike import room
+from lookalike.candidates.banding import in_buckets
+from lookalike.errors import DataError, UsageError
+from lookalike.room import Folder, Room, parse_memory
+
+WORDS = [f"w{number}" for number in range(2000)]
+
+
+def texts_of(count, seed=1):
+    """Texts of thirty words; every third is like the one before it, every tenth the same as an earlier one."""
+    draw = random.Random(seed)
+    texts = []
+    for number in range(count):
+        words = texts[-1].split() if number % 3 == 1 else draw.choices(WORDS, k=30)
+        words[draw.randrange(30)] = draw.choice(WORDS)
+        texts.append(draw.choice(texts) if number % 10 == 9 else " ".join(words))
+    return texts
+
+
+@pytest.fixture
+def corpus(inputs):
+    """A file of documents with ids."""
+    path = inputs / "corpus.parquet"
+    texts = texts_of(3000)
+    table = pa.table({"id": [f"d{at}" for at in range(3000)], "text": texts, "rank": list(range(3000))})
+    pq.write_table(table, path, row_group_size=500)
+    return path
+
+
+OPTIONS = {"threshold": 0.6, "shingles": "word:2", "method": "lsh"}
+
+
+def test_pairs_clusters_and_stars_are_the_same(corpus, tmp_path):
+    here = la.find_pairs(corpus, **OPTIONS)
+    there = la.find_pairs(corpus, workdir=tmp_path / "a", memory="100MB", **OPTIONS)
+    assert len(here) > 500
+    assert here.to_arrow().equals(there.to_arrow())
+    assert here.explain(3) == there.explain(3)
+    assert (
+        la.find_clusters(corpus, **OPTIONS)
+        .to_arrow()
+        .equals(la.find_clusters(corpus, workdir=tmp_path / "b", **OPTIONS).to_arrow())
+    )
+    for keep in ("first", "longest", list(range(3000))):
+        one = la.dedup(corpus, keep=keep, **OPTIONS)
+        other = la.dedup(corpus, keep=keep, memory="150 MB", **OPTIONS)
+        assert one.to_arrow().equals(other.to_arrow())
+        assert len(one.to_arrow()) > 500
+
+
+def test_an_audit_reads_the_texts_again(corpus):
+    here, there = (la.find_pairs(corpus, audit=200, **OPTIONS, **more) for more in ({}, {"memory": "1GB"}))
+    assert here.audit == there.audit
+    assert there.audit.true > 50
+
+
+@pytest.mark.parametrize("shingles", ["char:5", "stop:2"])
+@pytest.mark.parametrize("measure", ["jaccard", "bag"])
+def test_other_shingles(corpus, shingles, measure):
+    options = {"threshold": 0.5, "method": "lsh", "shingles": shingles, "measure": measure}
+    here, there = (la.find_pairs(corpus, **options, **more).to_arrow() for more in ({}, {"memory": "1GB"}))
+    assert here.equals(there)
+
+
+def test_nothing_to_find(inputs, tmp_path):
+    (inputs / "none.jsonl").write_text("")
+    (inputs / "some.jsonl").write_text('{"text": ""}\n{"text": "one two three"}\n')
+    for name, items in (("none", 0), ("some", 2)):
+        found = la.dedup(inputs / f"{name}.jsonl", workdir=tmp_path / name)
+        assert (len(found.ids), found.stats["dropped"]) == (items, 0)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 40), max_size=60), st.integers(0, 5), st.integers(0, 2**64 - 1))
+def test_buckets_in_parts_are_those_of_the_whole(numbers, bits, factor):
+    keys = np.array(numbers, np.uint64) * np.uint64(factor | 1)
+    whole = in_buckets(keys)
+    parts = in_buckets(keys, max(1, (32 * 8 * len(keys)) >> bits))
+    for one, other in zip(whole, parts, strict=True):
+        assert one.tolist() == other.tolist()
+
+
+# --- a run that was cut off ---
+
+
+class Cut(Exception):
+    """Stands for whatever ends a run."""
+
+
+def counting(monkeypatch, at):
+    """Cut the run off when it has written down its state so many times; returns the names of what was."""
+    noted = []
+    note = Folder.note
+
+    def cut(self, kind, name, what):
+        if len(noted) == at:
+            raise Cut
+        note(self, kind, name, what)
+        noted.append(name)
+
+    monkeypatch.setattr(Folder, "note", cut)
+    return noted
+
+
+@pytest.mark.parametrize("find", [la.find_pairs, la.find_clusters, la.dedup])
+def test_it_goes_on_from_every_point(corpus, tmp_path, monkeypatch, find):
+    """Cut off before each note in turn, and begun again: nothing that was noted is made twice."""
+    monkeypatch.setattr(room, "COMMIT_BYTES", 1000)
+    expected = find(corpus, **OPTIONS).to_arrow()
+    with monkeypatch.context() as patched:
+        all_notes = counting(patched, -1)
+        find(corpus, workdir=tmp_path / "whole", threads=1, **OPTIONS)
+    assert len(all_notes) > 10
+    seen = []
+    for _ in all_notes[1:]:
+        with monkeypatch.context() as patched:
+            noted = counting(patched, 1)
+            with pytest.raises(Cut):
+                find(corpus, workdir=tmp_path / "cut", threads=1, **OPTIONS)
+        seen += noted
+    assert seen == all_notes[:-1]
+    assert find(corpus, workdir=tmp_path / "cut", **OPTIONS).to_arrow().equals(expected)
+
+
+def test_what_was_not_noted_is_cut_off(corpus, tmp_path, monkeypatch):
+    """As when a run is killed between writing to its files and noting it."""
+    with monkeypatch.context() as patched:
+        counting(patched, 0)
+        patched.setattr(room, "COMMIT_BYTES", 0)
+        with pytest.raises(Cut):
+            la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    for file in (tmp_path / "w").iterdir():
+        if file.name.startswith("documents."):
+            with file.open("ab") as end:
+                end.write(b"half a line")
+    assert la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS).to_arrow().equals(la.dedup(corpus, **OPTIONS).to_arrow())
+
+
+def test_a_killed_command_is_resumed(inputs, out):
+    """SIGKILL at random moments; the last run's file is that of a run nobody disturbed, and its folder is gone."""
+    texts = texts_of(60_000, seed=5)
+    lines = (json.dumps({"id": f"d{at}", "text": text, "more": at}) + "\n" for at, text in enumerate(texts))
+    (inputs / "a.jsonl").write_text("".join(lines))
+    command = [sys.executable, "-m", "lookalike", "dedup", inputs / "a.jsonl", "-t", "0.6", "-s", "char:9", "-q"]
+    subprocess.run([*command, "--memory", "1GB", "-o", out / "whole.jsonl"], check=True, env=environment())
+    draw, killed = random.Random(7), 0
+    for _ in range(10):
+        process = subprocess.Popen([*command, "--memory", "1GB", "-o", out / "cut.jsonl"], env=environment())
+        time.sleep(1 + 1.5 * draw.random())
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+    assert killed > 3
+    subprocess.run([*command, "--memory", "1GB", "-o", out / "cut.jsonl"], check=True, env=environment())
+    assert (out / "cut.jsonl").read_bytes() == (out / "whole.jsonl").read_bytes()
+    left = {path.name for path in out.iterdir() if not path.name.endswith(".part")}
+    assert left == {"cut.jsonl", "whole.jsonl"}
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"threshold": 0.7}, "threshold was 0.6 and is 0.7"),
+        ({"shingles": "word:3"}, "shingles was word:2 and is word:3"),
+        ({"seed": 2}, "seed was 1 and is 2"),
+        ({"recall": 0.9}, "recall was 0.99 and is 0.9"),
+        ({"keep": "longest"}, "keep was first and is longest"),
+    ],
+)
+def test_another_run_in_the_folder(corpus, tmp_path, changed, line):
+    la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    with pytest.raises(DataError, match=f"holds a run that is not this one: {line}; name another --workdir, or remove"):
+        la.dedup(corpus, workdir=tmp_path / "w", **{**OPTIONS, **changed})
+
+
+def test_a_changed_input(corpus, tmp_path):
+    la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    os.utime(corpus, ns=(1, 1))
+    with pytest.raises(DataError, match=r"not this one: files was .* and is "):
+        la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+
+
+def test_folders_that_are_something_else(corpus, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    with pytest.raises(DataError, match="has files of something else; name an empty or a new folder"):
+        la.dedup(corpus, workdir=tmp_path / "mine")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "manifest.json").write_text("{")
+    with pytest.raises(DataError, match=r"its manifest\.json cannot be read; remove the folder"):
+        la.dedup(corpus, workdir=tmp_path / "broken")
+    (tmp_path / "broken" / "manifest.json").write_text('{"format": 99}')
+    with pytest.raises(DataError, match="is of another version of lookalike; remove the folder"):
+        la.dedup(corpus, workdir=tmp_path / "broken")
+    with pytest.raises(DataError, match="cannot be the folder of a run: "):
+        la.dedup(corpus, workdir=corpus)
+    held = Folder(tmp_path / "held", {}, None)
+    with pytest.raises(DataError, match="another run works there; name another --workdir"):
+        Folder(tmp_path / "held", {}, None)
+    held.close()
+
+
+@pytest.mark.parametrize(
+    "options", [{"measure": "edit", "threshold": 2}, {"method": "exact"}, {"recall": 1.0}, {"measure": "containment"}]
+)
+def test_methods_that_need_memory(corpus, options):
+    with pytest.raises(UsageError, match="are for Jaccard similarity by method 'lsh', with a recall under 1"):
+        la.find_pairs(corpus, memory="1GB", **options)
+
+
+def test_items_that_are_in_memory_already():
+    for items in (["one two", "three"], [{"a"}, {"b"}], pa.table({"text": ["a"]})):
+        with pytest.raises(UsageError, match="are for texts of one collection in files, which can be read again"):
+            la.find_pairs(items, memory="1GB")
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [("2GB", 2 * 10**9), ("1.5 gb", 15 * 10**8), ("500MB", 5 * 10**8), (10**9, 10**9), ("200000KB", 2 * 10**8)],
+)
+def test_sizes(given, size):
+    assert parse_memory(given) == size
+
+
+@pytest.mark.parametrize("given", ["", "much", "2XB", "1MB", -1, "nan GB", "inf", True, "GB"])
+def test_sizes_that_are_none(given):
+    with pytest.raises(UsageError, match=r"^memory must be a size of at least 100MB, such as 2GB; got "):
+        parse_memory(given)
+
+
+def test_the_command(run, corpus, out):
+    made = run("dedup", corpus, "-t", "0.6", "-s", "word:2", "--memory", "1GB", "-o", out / "clean.parquet")
+    assert made.code == 0, made.err
+    assert [path.name for path in out.iterdir()] == ["clean.parquet"]
+    kept = la.dedup(corpus, **OPTIONS).kept
+    assert pq.read_table(out / "clean.parquet")["id"].to_pylist() == kept.to_pylist()
+    assert run("pairs", corpus, "--memory", "1GB").err.splitlines()[-1] == (
+        "lookalike: --memory needs a --workdir, or an --out that it can stand beside."
+    )
+    assert run("pairs", corpus, "--memory", "lots", "-o", out / "p.csv").code == 2
+    assert run("clusters", "-", "--memory", "1GB", "-o", out / "c.csv", stdin=b"a b c\n").code == 2
+
+
+def test_in_memory_nothing_is_written(tmp_path):
+    plain = Room()
+    assert plain.made("x", lambda: (np.arange(3),))[0].tolist() == [0, 1, 2]
+    assert list(Path(tmp_path).iterdir()) == []

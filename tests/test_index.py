@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Event, Thread
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.data import Bits, Sets
-from lookalike.errors import DataError, UsageError
+from lookalike.errors import AlreadyThere, DataError, StoreError, UsageError
 from lookalike.index import Index
 from lookalike.measures import jaccard
 
@@ -319,6 +320,99 @@ def test_damage_is_found(place):
             DataError, match=r"^the table of buckets does not fit the items of the index; build it again\.$"
         ):
             index.verify()
+
+
+def test_threads_that_add_lose_nothing(place):
+    """Items without ids are numbered within what is written at a time."""
+    with Index.create(place) as index:
+        threads = [
+            Thread(target=index.add, args=([f"text {number} of thread {at}" for number in range(20)],))
+            for at in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(index.ids()) == list(range(120))
+        assert index.verify() == 120
+
+
+def test_all_is_added_or_nothing(place, tmp_path):
+    with Index.build(place, ["a text", "another"], ["a", "b"]) as index:
+        with pytest.raises(AlreadyThere, match=r"^id 'a' is there already; "):
+            index.add((f"text {number}" for number in range(50)), [*range(49), "a"], batch=10)
+        assert list(index.ids()) == ["a", "b"]
+        assert index.verify() == 2
+
+
+def test_another_that_writes(place):
+    """Whoever has patience waits; a server has little."""
+    with Index.build(place, ["a text"]) as index:
+        code = f"""
+import sys
+from lookalike.index import Index
+with Index.open({str(place)!r}) as index, index.store.writing():
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+            assert other.stdout.readline() == b"writing\n"
+            index.store.patience = 0.1
+            with pytest.raises(StoreError, match=r": another is writing to the index; try again when it is done\.$"):
+                index.add(["another text"])
+            assert index.query("a text") == [(0, 1.0)]
+            index.store.patience = None
+            waiting = Thread(target=index.add, args=(["another text"],))
+            waiting.start()
+            other.stdin.close()
+            waiting.join()
+        assert list(index.ids()) == [0, 1]
+
+
+def test_compacting_among_readers(place):
+    """Threads that ask meanwhile are answered."""
+    with Index.build(place, texts_of(100), threshold=0.8) as index:
+        wrong, done = [], Event()
+
+        def ask():
+            while not done.is_set():
+                if index.query(texts_of(1)[0])[0] != (0, 1.0):
+                    wrong.append(1)
+
+        threads = [Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            index.compact()
+        done.set()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert index.verify() == 100
+
+
+def test_an_index_that_is_cut_short(place):
+    Index.build(place, texts_of(300)).close()
+    content = (place / "data.mdb").read_bytes()
+    (place / "data.mdb").write_bytes(content[: len(content) // 2])
+    with pytest.raises(StoreError, match=r": is cut short; take a whole copy, or build it again\.$"):
+        Index.open(place)
+
+
+def test_an_index_made_in_python_on_the_command_line(run, inputs, place):
+    Index.build(place, ["the cat sat on the mat"], ["cat"], threshold=0.5).close()
+    (inputs / "a.jsonl").write_text('{"id": 1, "text": "the cat sat on the mat"}\n')
+    assert run("index", "add", place, inputs / "a.jsonl").code == 0
+    assert len(run("index", "query", place, inputs / "a.jsonl").out.splitlines()) == 2
+
+
+def test_a_lower_threshold_tells_its_recall(run, inputs, place):
+    Index.build(place, texts_of(50), threshold=0.8, expected=10_000_000).close()
+    (inputs / "a.txt").write_text(texts_of(1)[0] + "\n")
+    low, high = (
+        run("index", "query", place, inputs / "a.txt", "-t", t).err.split("threshold ")[1][:6] for t in ("0.3", "0.9")
+    )
+    assert float(low) < 0.9 < 0.99 < float(high)
 
 
 def test_the_commands(run, inputs, out):

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.candidates.exact import element_ranks
 from lookalike.data import Sets, text_bounds
@@ -300,14 +299,34 @@ def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
         ids = [array.cast(pa.string()) for array in ids]
     chunks = [chunk for array in ids for chunk in array.chunks]
     whole = pa.chunked_array(chunks, type=ids[0].type if ids else pa.int64()).combine_chunks()
-    if len(whole) and pc.count_distinct(whole).as_py() < len(whole):
-        counts = pc.value_counts(whole)
-        twice = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"]
+    twice = repeated(whole)
+    if twice is not None:
         raise DataError(
-            f"ids must be unique; {twice.as_py()!r} occurs more than once. "
+            f"ids must be unique; {whole[twice].as_py()!r} occurs more than once. "
             "Name another column with --id, or number the rows with --id -."
         )
     return whole
+
+
+def repeated(ids: pa.Array) -> int | None:
+    """The place of an id that is there before, if any is: by numbers or hashes in order, which take little room."""
+    if pa.types.is_integer(ids.type):
+        keys = ids.to_numpy(zero_copy_only=False).astype(np.uint64)
+        order = np.sort(keys)
+        same = order[1:][order[1:] == order[:-1]]
+        return None if not len(same) else int(np.flatnonzero(keys == same[0])[1])
+    texts = ids.cast(pa.large_string())
+    content, starts, stops = text_bounds(texts)
+    keys = hash_contents(content, starts, stops)[:, 0]
+    order = np.sort(keys)
+    for key in np.unique(order[1:][order[1:] == order[:-1]]):  # few, if any, as other ids rarely have one hash
+        seen: set[str] = set()
+        for place in np.flatnonzero(keys == key).tolist():
+            text = texts[place].as_py()
+            if text in seen:
+                return place
+            seen.add(text)
+    return None
 
 
 def _kinds(plan: Plan) -> Kinds:

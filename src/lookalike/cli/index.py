@@ -37,23 +37,24 @@ def build(job: Job, path: str, inputs: list[str], kind: str | None, store_text: 
 def add(job: Job, path: str, inputs: list[str], replace: bool) -> None:
     """Add the inputs."""
     with Index.open(path) as index:
-        added = index.add(like(job, index, inputs), replace=replace, run=job.run)
+        added = index.add(inputs_like(job, index, inputs), replace=replace, run=job.run)
         _tell(job, index, f"added: {counted(added, 'item')}, {len(index):,} in all")
 
 
 def query(job: Job, path: str, inputs: list[str], threshold: float | None, top: int) -> None:
     """Write what is similar to the inputs."""
     with Index.open(path, read_only=True) as index:
-        found = index.query_batch(like(job, index, inputs), threshold=threshold, top=top, run=job.run)
+        found = index.query_batch(inputs_like(job, index, inputs), threshold=threshold, top=top, run=job.run)
         with job.run.stage("write"):
             write_tables([found.to_arrow()], job.out, {"version": __version__, "index": Path(path).name})
         asked = counted(len(found.ids), "item")
         matches, among = counted(len(found), "match", "es"), counted(found.stats["candidates"], "candidate")
-        job.run.say(f"found: {matches} for {asked}, all verified, among {among}")
+        recall = index.recall(threshold)
+        job.run.say(
+            f"found: {matches} for {asked}, all verified, among {among}; expected recall at the threshold {recall:.4f}"
+        )
         if found.stats["crowded"]:
-            job.run.say(
-                f"note: {counted(found.stats['crowded'], 'item')} in buckets too full to be looked at as a whole"
-            )
+            job.run.say(crowded_note(found.stats["crowded"], "item"))
         job.run.say(time_line(job.run.seconds))
 
 
@@ -81,7 +82,7 @@ def compact(path: str, quiet: bool) -> None:
     run = TerminalRun(1, quiet)
     with Index.open(path) as index, run.stage("compact"):
         saved = index.compact()
-        run.say(f"compacted: {saved:,} bytes saved, {index.info()['bytes']:,} left")
+        run.say(f"compacted: {saved:,} bytes saved, {index.info(buckets=False)['bytes']:,} left")
 
 
 def verify(path: str, threads: int | None, quiet: bool) -> None:
@@ -97,14 +98,19 @@ def _items(job: Job, inputs: list[str], kind: str) -> Any:
     return job.sets(inputs) if kind == "sets" else job.source(inputs)
 
 
-def like(job: Job, index: Index, inputs: list[str]) -> Any:
+def inputs_like(job: Job, index: Index, inputs: list[str]) -> Any:
     """The inputs, read as those of the index were."""
-    notes = index.settings["notes"]
+    notes = {"html": False, "article": False, **index.settings["notes"]}
     job.given |= {"measure": index.settings["wanted"]["measure"], **notes}
     return _items(job, inputs, notes.get("kind", "documents"))
 
 
+def crowded_note(count: int, item: str) -> str:
+    """What there is to say of items that share a bucket with very many."""
+    return f"note: {counted(count, item)} in buckets too full to be looked at as a whole"
+
+
 def _tell(job: Job, index: Index, line: str) -> None:
-    facts = index.info()
+    facts = index.info(buckets=False)
     job.run.say(f"{line}; {facts['bytes an item']:,} bytes an item")
     job.run.say(time_line(job.run.seconds))

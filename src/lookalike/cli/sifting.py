@@ -1,6 +1,6 @@
 """`lookalike dedup --against INDEX`: documents that are unlike all seen before, in one pass."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike import __version__
-from lookalike.cli.index import like
+from lookalike.cli.index import crowded_note, inputs_like
 from lookalike.cli.job import Job
 from lookalike.cli.progress import time_line
 from lookalike.errors import UsageError
@@ -21,7 +21,7 @@ from lookalike.index.sifting import Sieve, Sifted
 from lookalike.index.store import building
 from lookalike.measures import exact_fraction
 from lookalike.read import Source
-from lookalike.run import Tick
+from lookalike.run import Run, Tick
 from lookalike.wording import counted
 from lookalike.write import write_tables, writing, writing_lines
 
@@ -44,29 +44,35 @@ def dedup_against(job: Job, inputs: list[str], path: str, update: bool, removed:
         if name in job.chosen:
             raise UsageError(f"--{name} is not for --against, which takes documents one by one, as they come.")
     with opened(job, path, update) as index:
-        source, dropped = like(job, index, inputs), Dropped(index.measured)
+        source, dropped = inputs_like(job, index, inputs), Dropped(index.measured)
         settings = {"version": __version__, "index": Path(path).name}
         with job.run.stage("sift") as tick, index.sieve(update=update) as sieve, dropped:
             if source.is_jsonl() and (job.out == "-" or job.out.endswith(".jsonl")):
-                kept = writing_lines(_kept_lines(source, sieve, dropped, tick), job.out)  # as they stood
+                kept = writing_lines(_kept_lines(source, sieve, dropped, job.run, tick), job.out)  # as they stood
             else:
                 strings = not job.out.endswith((".parquet", ".arrow"))
-                kept = writing(_kept_rows(source, sieve, dropped, tick, strings), job.out, settings)
+                kept = writing(_kept_rows(source, sieve, dropped, job.run, tick, strings), job.out, settings)
             with kept:
                 if removed is not None:
                     write_tables(dropped.tables(), removed, settings)
         facts = index.info(buckets=False)
-        skipped = f" ({source.skipped:,} skipped)" if source.skipped else ""
-        recall = facts.get("expected recall at the threshold", 1.0)
-        job.run.say(f"read: {counted(source.documents, 'document')}{skipped}")
-        job.run.say(
-            f"found: {counted(dropped.count, 'document')} to drop, each similar to one seen before, and "
-            f"{source.documents - dropped.count:,} to keep; expected recall at the threshold {recall:.4f}"
-        )
-        if dropped.crowded:
-            job.run.say(f"note: {counted(dropped.crowded, 'document')} in buckets too full to be looked at as a whole")
-        job.run.say(f"index: {counted(facts['items'], 'item')}{'' if update else ', as before'}")
-        job.run.say(time_line(job.run.seconds))
+    report(job, source, dropped, facts, update)
+
+
+def report(job: Job, source: Source, dropped: "Dropped", facts: dict[str, Any], update: bool) -> None:
+    """Say what was found."""
+    left_out = {"empty": dropped.empty, "skipped": source.skipped}
+    notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
+    job.run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
+    recall = facts.get("expected recall at the threshold", 1.0)
+    job.run.say(
+        f"found: {counted(dropped.count, 'document')} to drop, each similar to one seen before, and "
+        f"{source.documents - dropped.count:,} to keep; expected recall at the threshold {recall:.4f}"
+    )
+    if dropped.crowded:
+        job.run.say(crowded_note(dropped.crowded, "document"))
+    job.run.say(f"index: {counted(facts['items'], 'item')}{'' if update else ', as before'}")
+    job.run.say(time_line(job.run.seconds))
 
 
 @contextmanager
@@ -108,7 +114,7 @@ class Dropped:
     def __init__(self, measured: str) -> None:
         names = pa.struct([("number", pa.int64()), ("name", pa.string())])  # an id is one of these
         self.schema = pa.schema([("id", names), ("kept", names), (measured, pa.float64())])
-        self.count = self.crowded = 0
+        self.count = self.crowded = self.empty = 0
         self.strings = {"id": False, "kept": False}
 
     def __enter__(self) -> "Dropped":
@@ -132,6 +138,7 @@ class Dropped:
         self.stream.write_batch(pa.record_batch([*columns, pa.array(sifted.values[gone])], schema=self.schema))
         self.count += len(gone)
         self.crowded += sifted.crowded
+        self.empty += sifted.empty
 
     def tables(self) -> Iterator[pa.Table]:
         """A row for each: `id`, `kept` (the id of what it is like), `similarity` or `distance`."""
@@ -149,26 +156,34 @@ class Dropped:
         return table
 
 
-def _sift(sieve: Sieve, documents: pa.Table, own: bool, dropped: Dropped, tick: Tick) -> Sifted:
-    """What becomes of some documents."""
-    names = named(documents["id"].to_pylist(), len(documents)) if own else None
-    sifted = sieve.sift(documents["text"].combine_chunks(), names)
-    dropped.add(sifted)
-    tick(len(documents))
-    return sifted
+Batches = Iterable[tuple[pa.Table, Any]]  # documents, and their rows or lines
 
 
-def _kept_rows(source: Source, sieve: Sieve, dropped: Dropped, tick: Tick, strings: bool) -> Iterator[pa.Table]:
+def _sifted(
+    batches: Batches, own: bool, sieve: Sieve, dropped: Dropped, run: Run, tick: Tick
+) -> Iterator[tuple[Sifted, Any]]:
+    """What becomes of the documents, and their rows or lines; what is dropped is noted."""
+    named_batches = (
+        (documents["text"].combine_chunks(), named(documents["id"].to_pylist(), len(documents)) if own else None, rows)
+        for documents, rows in batches
+    )
+    for sifted, rows in sieve.sift_all(named_batches, run):
+        dropped.add(sifted)
+        tick(len(sifted.ids))
+        yield sifted, rows
+
+
+def _kept_rows(
+    source: Source, sieve: Sieve, dropped: Dropped, run: Run, tick: Tick, strings: bool
+) -> Iterator[pa.Table]:
     lines = all(part.format == "text" for part in source.parts)  # which have no ids but those we give them
-    for documents, rows in source.with_rows(strings):
-        if len(rows):
-            sifted = _sift(sieve, documents, source.has_ids(), dropped, tick)
-            rows = rows.set_column(0, "id", pa.array(sifted.ids, pa.int64())) if lines else rows
-            rows = rows.filter(pa.array(sifted.keep))
-        yield rows
+    batches = source.with_rows(strings)
+    yield next(batches)[1]
+    for sifted, rows in _sifted(batches, source.has_ids(), sieve, dropped, run, tick):
+        table = rows.set_column(0, "id", pa.array(sifted.ids, pa.int64())) if lines else rows
+        yield table.filter(pa.array(sifted.keep))
 
 
-def _kept_lines(source: Source, sieve: Sieve, dropped: Dropped, tick: Tick) -> Iterator[bytes]:
-    for documents, lines in source.with_lines():
-        keep = _sift(sieve, documents, source.has_ids(), dropped, tick).keep.tolist()
-        yield from (line for line, kept in zip(lines, keep, strict=True) if kept)
+def _kept_lines(source: Source, sieve: Sieve, dropped: Dropped, run: Run, tick: Tick) -> Iterator[bytes]:
+    for sifted, lines in _sifted(source.with_lines(), source.has_ids(), sieve, dropped, run, tick):
+        yield from (line for line, kept in zip(lines, sifted.keep.tolist(), strict=True) if kept)

@@ -59,6 +59,7 @@ from lookalike.spaces import MEASURES_OF_VECTORS
 from lookalike.vector_plan import parse_distance
 
 BULK = 1_000_000  # items that are written at a time when an index is built
+BATCH_BYTES = 300_000_000  # or of so many bytes
 SAMPLE = 1000  # items that the bands are chosen by
 LONGEST_CODE = 1 << 31
 MEASURED = ("jaccard", "bag_jaccard", *MEASURES_OF_VECTORS)
@@ -190,24 +191,27 @@ class Index:
     ) -> int:
         """Add texts, sets, vectors or bits, or those of a `Source`, table or path; returns how many.
 
-        Without ids of their own they are numbered on. Items are written a batch at a time, and each batch is there for
-        good, or not at all. An id that is there already is an error; with `replace` the new item takes its place.
+        Without ids of their own they are numbered on. All are added, and are there for good, or none is. An id that is
+        there already is an error; with `replace` the new item takes its place. `batch` items are written at a time.
         """
         run, batch = run or Run(), whole("batch", batch)
-        given, encoder = None if ids is None else iter(ids), self._encoder()
+        given = None if ids is None else iter(ids)
         added, waiting = 0, Waiting([], [], [])
-        with run.stage("add") as tick:
-            batches = numbered(self._batches(items, given, run), self._following())
+        with run.stage("add") as tick, self.store.writing() as writer:
+            encoder = self._encoder()
+            batches = numbered(self._batches(items, given, run), writer.next_id())
             for names, encoded, texts in run.map(encoder.encode, encoder.fitting(batches)):
                 waiting.ids.extend(names)
                 waiting.encoded.append(encoded)
                 waiting.texts.extend(texts)
-                if len(waiting.ids) >= batch:
-                    added += self._write(waiting, encoder, replace)
+                if len(waiting.ids) >= batch or waiting.byte_size() > BATCH_BYTES:
+                    added += self._write(writer, waiting, encoder, replace)
                     waiting = Waiting([], [], [])
                 tick(len(names))
             check_all_named(given, added + len(waiting.ids))
-            return added + self._write(waiting, encoder, replace)
+            added += self._write(writer, waiting, encoder, replace)
+            self._settle(writer, encoder)
+        return added
 
     def _encoder(self) -> Encoder:
         return Encoder(self._known(), self._fit, self.settings["store_text"])
@@ -225,36 +229,25 @@ class Index:
         coding = self._known()
         return batches_of(items, self.measure, None if coding is None else coding.kind, ids, run)
 
-    def _following(self) -> int:
-        """The number that the next item without an id will have."""
-        with self.store.reading() as reader:
-            return reader.next_id()
-
-    def _write(self, waiting: Waiting, encoder: Encoder, replace: bool) -> int:
-        """Write a batch, all of it or nothing."""
+    def _write(self, writer: Writer, waiting: Waiting, encoder: Encoder, replace: bool) -> int:
+        """Write what is waiting."""
         ids = waiting.ids
         if not ids:
             return 0
         if len(set(ids)) < len(ids):
             raise DataError(f"ids must be unique; {Counter(ids).most_common(1)[0][0]!r} occurs more than once.")
-        with self.store.writing() as writer:
-            self._settle(writer, encoder)
-            there = [name for name in ids if writer.number_of(name) is not None]
-            if there and not replace:
-                raise AlreadyThere(f"id {there[0]!r} is there already; replace=True (--replace) takes the new item.")
-            for name in there:
-                drop(writer, encoder.fitted(), name)
-            writer.add(joined(waiting.encoded), ids, waiting.texts or None)
+        there = [name for name in ids if writer.number_of(name) is not None]
+        if there and not replace:
+            raise AlreadyThere(f"id {there[0]!r} is there already; replace=True (--replace) takes the new item.")
+        for name in there:
+            drop(writer, encoder.fitted(), name)
+        writer.add(joined(waiting.encoded), ids, waiting.texts or None)
         return len(ids)
 
     def _settle(self, writer: Writer, encoder: Encoder) -> None:
-        """Write down the coding of the first items, if no other process was faster."""
+        """Write down the coding of the first items."""
         if encoder.coding is not None:
-            settings = writer.settings() or self.settings
-            made = encoder.coding.settings()
-            if settings["coding"] not in (None, made):
-                raise StoreError(f"{self.store.path}: another process has begun the index; open it again.")
-            writer.put_settings({**settings, "coding": made})
+            writer.put_settings({**(writer.settings() or self.settings), "coding": encoder.coding.settings()})
 
     def _fit(self, batch: Any) -> Coding:
         """The coding for items of which these are the first."""
@@ -281,13 +274,10 @@ class Index:
     @contextmanager
     def sieve(self, *, update: bool = False, threshold: float | None = None) -> Iterator[Sieve]:
         """A sieve for batches of items: see `sift`. With `update` all is written at the end, if nothing failed."""
-        encoder = self._encoder()
-        with sieve_of(self.store, encoder, update, self._threshold(threshold)) as sieve:
-            if update:
-                self._settle(sieve.new, encoder)  # fails now rather than in the end
+        with sieve_of(self.store, self._encoder, update, self._threshold(threshold)) as sieve:
             yield sieve
             if update:
-                self._settle(sieve.new, encoder)
+                self._settle(sieve.new, sieve.encoder)
 
     def sift(
         self,
@@ -307,9 +297,11 @@ class Index:
         given = None if ids is None else iter(ids)
         with run.stage("sift") as tick, self.sieve(update=update, threshold=threshold) as sieve:
             parts = []
-            for batch, names in self._batches(items, given, run):
-                parts.append(sieve.sift(batch, names))
-                tick(len(batch))
+            for sifted, _ in sieve.sift_all(
+                ((batch, names, None) for batch, names in self._batches(items, given, run)), run
+            ):
+                parts.append(sifted)
+                tick(len(sifted.ids))
             check_all_named(given, sum(len(part.ids) for part in parts))
         return all_sifted(parts)
 
@@ -382,6 +374,11 @@ class Index:
         """The similarity or distance that items are found at, if no other is asked for."""
         return float(Fraction(self.settings["wanted"]["threshold"]))
 
+    def recall(self, threshold: float | None = None) -> float:
+        """How surely an item is found that is right at a threshold, by default that of the index."""
+        coding = self._known()
+        return 1.0 if coding is None else coding.recall(self._threshold(threshold))
+
     def holds(self) -> tuple[str, int]:
         """What kind of items the index holds, or will hold: "texts", "sets", "vectors" or "bits"; and of what size."""
         coding = self._known()
@@ -423,13 +420,21 @@ class Index:
                 raise NotThere(f"there is no item {identity!r} in the index.")
             return reader.text(number) if coding.kind == "texts" else coding.shown(reader.item(number).payload)
 
-    def spelled(self, name: str) -> Id:
-        """The id of the item that is called so: the string, or else the number that it spells."""
-        number = int(name) if SPELLED.fullmatch(name) else None
-        for identity in (name, number):
-            if identity is not None and is_id(identity) and identity in self:
-                return identity
-        raise NotThere(f"there is no item {name!r} in the index.")
+    def spelled(self, name: str, number: bool | None = None) -> Id:
+        """The id of the item that is called so: the string, or the number that it spells.
+
+        Where both are there, `number` must tell which is meant.
+        """
+        strings: list[Id] = [] if number else [name]
+        numbers: list[Id] = [int(name)] if number is not False and SPELLED.fullmatch(name) else []
+        found = [identity for identity in strings + numbers if is_id(identity) and identity in self]
+        if len(found) > 1:
+            raise AlreadyThere(
+                f"{name} is the id of two items, a number and a string; number=true or false says which."
+            )
+        if not found:
+            raise NotThere(f"there is no item {name!r} in the index.")
+        return found[0]
 
     def ids(self) -> Iterator[Id]:
         """The ids of all items, in the order in which they were added."""
@@ -474,4 +479,5 @@ class Index:
         run = run or Run()
         self._known()
         with self.store.reading() as reader, run.stage("verify", len(reader)) as tick:
-            return check(reader, self._coding, tick)
+            texts = self.settings["store_text"] and self._coding is not None and self._coding.kind == "texts"
+            return check(reader, self._coding, texts, tick)

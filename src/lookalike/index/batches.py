@@ -31,6 +31,11 @@ class Waiting(NamedTuple):
     encoded: list[Encoded]
     texts: list[str]
 
+    def byte_size(self) -> int:
+        """About how many bytes wait."""
+        sizes = (part.keys.nbytes + sum(map(len, part.payloads)) for part in self.encoded)
+        return sum(sizes) + sum(map(len, self.texts))
+
 
 class Encoder:
     """Encodes batches of items, by the coding that there is or that the first of them leads to."""

@@ -98,7 +98,8 @@ class Coding(ABC):
         if got != self.kind:
             raise DataError(f"the index holds {self.kind}; got {got}.")
 
-    def _spread(self, keys: np.ndarray) -> np.ndarray:
+    @staticmethod
+    def _spread(keys: np.ndarray) -> np.ndarray:
         """Keys of different tables made different, as all are kept together."""
         with np.errstate(over="ignore"):
             tables = mix.py_func(np.arange(1, keys.shape[1] + 1, dtype=np.uint64) * GOLDEN)

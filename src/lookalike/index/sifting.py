@@ -1,19 +1,24 @@
 """One pass over items that keeps those unlike all that came before, in an index or in the pass itself."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from lookalike.errors import DataError, NotThere
-from lookalike.index.batches import Encoder
+from lookalike.index.batches import Batch, Encoder
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.store import Id, Reader, Store, Writer
+from lookalike.kernels.hashing import EMPTY
+from lookalike.run import Run
+
+Extra = TypeVar("Extra")
 
 
 class Sifted(NamedTuple):
@@ -25,15 +30,17 @@ class Sifted(NamedTuple):
     values: np.ndarray  # similarities or distances to these
     candidates: int
     crowded: int  # items in buckets too full to be looked at as a whole
+    empty: int  # items without anything to compare: they are kept, but not added
 
 
 def all_sifted(parts: list[Sifted]) -> Sifted:
     """All parts in one."""
     if not parts:
-        return Sifted([], np.zeros(0, bool), [], np.zeros(0), 0, 0)
-    ids, keep, like, values, candidates, crowded = zip(*parts, strict=True)
-    arrays = np.concatenate(keep), list(chain(*like)), np.concatenate(values)
-    return Sifted(list(chain(*ids)), *arrays, sum(candidates), sum(crowded))
+        return Sifted([], np.zeros(0, bool), [], np.zeros(0), 0, 0, 0)
+    ids, keep, like, values, *counts = zip(*parts, strict=True)
+    return Sifted(
+        list(chain(*ids)), np.concatenate(keep), list(chain(*like)), np.concatenate(values), *map(sum, counts)
+    )
 
 
 class Sieve:
@@ -51,25 +58,47 @@ class Sieve:
 
     def sift(self, batch: Any, ids: list[Id] | None = None) -> Sifted:
         """Sift a batch in its order; without ids the items are numbered on from those of the index."""
-        if ids is None:
-            self.following = max(self.following, self.new.next_id())
-            ids = list(range(self.following, self.following + len(batch)))
-            self.following += len(batch)
-        ((_, encoded, texts),) = map(self.encoder.encode, self.encoder.fitting([(batch, ids)]))
+        ((sifted, _),) = self.sift_all([(batch, ids, None)], Run(1))
+        return sifted
+
+    def sift_all(
+        self, batches: Iterable[tuple[Any, list[Id] | None, Extra]], run: Run
+    ) -> Iterator[tuple[Sifted, Extra]]:
+        """The same for many batches, of which some are made ready while those before are sifted.
+
+        What comes with a batch is handed on with what became of it.
+        """
+        extras: deque[Extra] = deque()
+
+        def named() -> Iterator[Batch]:
+            for batch, ids, extra in batches:
+                extras.append(extra)
+                yield batch, self._numbers(len(batch)) if ids is None else ids
+
+        for names, encoded, texts in run.map(self.encoder.encode, self.encoder.fitting(named())):
+            yield self._sift(names, encoded, texts), extras.popleft()
+
+    def _numbers(self, size: int) -> list[Id]:
+        first = max(self.following, self.new.next_id())
+        self.following = first + size
+        return list(range(first, first + size))
+
+    def _sift(self, ids: list[Id], encoded: Encoded, texts: list[str]) -> Sifted:
         coding = self.encoder.fitted()
         keep, values = np.ones(len(ids), bool), np.zeros(len(ids))
         like: list[Id | None] = [None] * len(ids)
+        empty = (encoded.keys == EMPTY).all(axis=1)
         candidates = crowded = 0
-        for place, name in enumerate(ids):
+        for place in np.flatnonzero(~empty).tolist():
             looked = self._look(coding, encoded, place)
             candidates, crowded = candidates + looked.candidates, crowded + looked.crowded
             if looked.found:
                 keep[place] = False
                 like[place], values[place] = looked.found[0]
             else:
-                self._take(encoded.part(place), name, texts[place : place + 1])
+                self._take(encoded.part(place), ids[place], texts[place : place + 1])
         self.new.number_from(self.following)
-        return Sifted(ids, keep, like, values, candidates, crowded)
+        return Sifted(ids, keep, like, values, candidates, crowded, int(np.count_nonzero(empty)))
 
     def _look(self, coding: Coding, encoded: Encoded, place: int) -> Looked:
         """What is most like an item: something old if there is such."""
@@ -104,15 +133,16 @@ def drop(writer: Writer, coding: Coding, identity: Id) -> None:
 
 
 @contextmanager
-def sieve_of(store: Store, encoder: Encoder, update: bool, threshold: float) -> Iterator[Sieve]:
+def sieve_of(store: Store, encoder: Callable[[], Encoder], update: bool, threshold: float) -> Iterator[Sieve]:
     """A sieve over a store: all that it lets through is added at the end, or with `update` False nothing is."""
     with ExitStack() as stack:
         if update:
-            sieve = Sieve(encoder, stack.enter_context(store.writing()), None, threshold)
+            writer = stack.enter_context(store.writing())
+            sieve = Sieve(encoder(), writer, None, threshold)
             yield sieve
             sieve.finish()
             return
         folder = stack.enter_context(TemporaryDirectory(prefix="lookalike-"))
         other = Store(Path(folder) / "new", create=True)
         stack.callback(other.close)
-        yield Sieve(encoder, stack.enter_context(other.writing()), stack.enter_context(store.reading()), threshold)
+        yield Sieve(encoder(), stack.enter_context(other.writing()), stack.enter_context(store.reading()), threshold)

@@ -11,12 +11,16 @@ A transaction is all there or not at all, whatever happens to the process or the
 
 import fcntl
 import json
+import math
 import os
 import shutil
+import stat
+import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from threading import Condition, Lock
 from typing import Any, NamedTuple
 
 import lmdb
@@ -28,6 +32,7 @@ from lookalike.kernels.hashing import EMPTY
 
 FORMAT = 1
 ROOM = 1 << 40  # bytes of addresses, not of disk
+MOST_NUMBERS = 1 << 32
 LONGEST_ID = 480  # bytes
 LARGEST_ID = (1 << 63) - 1
 # What the library says of a disk that takes no more; a short write is an input/output error.
@@ -56,27 +61,44 @@ class Store:
             path.mkdir()
         elif not (path / "data.mdb").is_file():
             raise StoreError(f"{path}: there is no index; `lookalike index build` makes one.")
-        self._lock = open(path / "in-use", "rb" if read_only else "ab")  # noqa: SIM115  held while it is open
-        try:
+        self.patience: float | None = None  # seconds to wait for another to have written; None for as long as it takes
+        self._used, self._users, self._writing = Condition(), 0, Lock()
+        with ExitStack() as opened:
+            try:
+                mode = "rb" if read_only else "ab"
+                self._lock = opened.enter_context(open(path / "in-use", mode))  # held while the store is open
+                self._turn = None if read_only else opened.enter_context(open(path / "writing", mode))
+            except OSError as error:
+                raise StoreError(f"{path}: cannot be opened: {error.strerror or error}.") from error
             self._open(read_only, create)
-        except BaseException:
-            self._lock.close()
-            raise
+            self._opened = opened.pop_all()
 
     def _open(self, read_only: bool, create: bool) -> None:
         with self._known_errors():
             self._hold(fcntl.LOCK_SH)
             options: dict[str, Any] = {"map_size": ROOM, "max_dbs": 8, "max_readers": 1024, "create": create}
-            lock = not read_only or os.access(self.path / "lock.mdb", os.W_OK, effective_ids=True)
+            lock = not (read_only and self._is_fixed())
             self.env = lmdb.open(str(self.path), readonly=read_only, lock=lock, **options)
-            if lock:
-                self.env.reader_check()  # lets go of what processes read that were killed
-            self.tables = {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
+            try:
+                if lock:
+                    self.env.reader_check()  # lets go of what processes read that were killed
+                if (self.env.info()["last_pgno"] + 1) * self.env.stat()["psize"] > self.byte_size():
+                    raise StoreError(f"{self.path}: is cut short; take a whole copy, or build it again.")
+                self.tables = {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
+            except BaseException:
+                self.env.close()
+                raise
+
+    def _is_fixed(self) -> bool:
+        """Whether nobody can write the tables, so that readers need not tell writers what they read."""
+        writable = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+        fixed = os.statvfs(self.path).f_flag & os.ST_RDONLY
+        return bool(fixed) or not (self.path / "data.mdb").stat().st_mode & writable
 
     def close(self) -> None:
         """Let go of the files."""
         self.env.close()
-        self._lock.close()
+        self._opened.close()
 
     def _hold(self, how: int) -> None:
         try:
@@ -105,14 +127,49 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator["Reader"]:
         """The index as it is now, whatever is written meanwhile."""
-        with self._known_errors(), self.env.begin(buffers=True) as txn:
+        with self._known_errors(), self._in_use(), self.env.begin(buffers=True) as txn:
             yield Reader(txn, self.tables)
 
     @contextmanager
     def writing(self) -> Iterator["Writer"]:
-        """All that is done within is written at the end, or nothing if it fails. One process at a time."""
-        with self._known_errors(), self.env.begin(write=True, buffers=True) as txn:
+        """All that is done within is written at the end, or nothing if it fails. One at a time, of all processes."""
+        with self._known_errors(), self._my_turn(), self._in_use(), self.env.begin(write=True, buffers=True) as txn:
             yield Writer(txn, self.tables)
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        """While others use the tables they stay open."""
+        with self._used:
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._used:
+                self._users -= 1
+                self._used.notify_all()
+
+    @contextmanager
+    def _my_turn(self) -> Iterator[None]:
+        """Wait for others to have written, in this process or another, but no longer than patience allows."""
+        if self._turn is None:
+            raise StoreError(f"{self.path}: was opened to be read only.")
+        busy = StoreError(f"{self.path}: another is writing to the index; try again when it is done.")
+        end = math.inf if self.patience is None else time.monotonic() + self.patience
+        if not self._writing.acquire(timeout=-1 if self.patience is None else self.patience):
+            raise busy
+        try:
+            while True:
+                try:
+                    fcntl.flock(self._turn, fcntl.LOCK_EX | (0 if self.patience is None else fcntl.LOCK_NB))
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > end:
+                        raise busy from None
+                    time.sleep(0.02)
+            yield
+        finally:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+            self._writing.release()
 
     def byte_size(self) -> int:
         """How many bytes the tables take on disk."""
@@ -131,10 +188,16 @@ class Store:
         fresh.mkdir(exist_ok=True)
         with self._known_errors():
             self.env.copy(str(fresh), compact=True)
-        self.env.close()
-        os.replace(fresh / "data.mdb", self.path / "data.mdb")
+        sync(fresh / "data.mdb")
+        with self._used:  # no thread of this process may be at the tables when they are changed for others
+            self._used.wait_for(lambda: not self._users)
+            self.env.close()
+            try:
+                os.replace(fresh / "data.mdb", self.path / "data.mdb")
+                sync(self.path)
+            finally:
+                self._open(read_only=False, create=False)
         fresh.rmdir()
-        self._open(read_only=False, create=False)
 
 
 class Reader:
@@ -223,6 +286,8 @@ class Writer(Reader):
     def add(self, encoded: Encoded, ids: list[Id], texts: list[str] | None) -> None:
         """Add items whose ids are new."""
         first = self._number(NEXT)
+        if first + len(ids) > MOST_NUMBERS:
+            raise StoreError("an index can give out four thousand million numbers, which are used up; build it anew.")
         numbers = np.arange(first, first + len(ids), dtype=np.uint64)
         contents = encoded.contents.astype(">u8").tobytes()
         contents_of = [contents[at : at + 16] for at in range(0, len(contents), 16)]
@@ -293,9 +358,22 @@ def building(path: Path) -> Iterator[Path]:
     place = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         yield place
-        os.rename(place, path)
+        try:
+            os.rename(place, path)
+        except OSError as error:
+            raise StoreError(f"{path}: another has made it meanwhile; give the command again.") from error
+        sync(path.absolute().parent)
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """See to it that a file, or the names in a folder, are on disk."""
+    place = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)
 
 
 def check_new(path: Path) -> None:

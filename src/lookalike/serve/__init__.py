@@ -26,6 +26,7 @@ except ImportError as error:
 __all__ = ["Limits", "make_app", "serve"]
 
 LEAST_TOKEN = 16  # characters
+PATIENCE = 5  # seconds to wait for another process to have written
 GRACE = 10  # seconds that requests have to be done when the server is stopped
 
 
@@ -49,6 +50,7 @@ def serve(
         if index.settings["notes"].get("html"):
             need_selectolax()
         index.warm()
+        index.store.patience = PATIENCE
         app = make_app(index, limits=limits, token=token, read_only=read_only)
         with listening(host, whole("port", port, least=0, most=65535)) as listener:
             name = f"[{host}]" if ":" in host else host

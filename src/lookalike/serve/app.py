@@ -42,6 +42,7 @@ from lookalike.shingles import Shingles
 ABOUT = "Look items up among those of an index, add items and remove them. Every match is verified."
 TAG = re.compile(r"<[a-zA-Z!/?]")
 ASKING = 2  # threads
+LONGEST = 200_000  # characters of a text that are compared with another, passage by passage
 POINTS = 101  # of the curve
 DEEPEST = 20_000  # elements of a page within each other; to parse more takes seconds
 TYPES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -107,15 +108,15 @@ class Handlers:
         self.metrics.add(added=added)
         return Added(added=added, items=len(self.index))
 
-    async def remove(self, id: str) -> None:
-        """Remove an item."""
+    async def remove(self, id: str, number: bool | None = None) -> None:
+        """Remove an item. `number` tells whether the id is a number or a string, where both are there."""
         self._check_writable()
-        await run_sync(lambda: self.index.remove([self.index.spelled(id)]), limiter=self.writing)
+        await run_sync(lambda: self.index.remove([self.index.spelled(id, number)]), limiter=self.writing)
         self.metrics.add(removed=1)
 
-    def item(self, id: str) -> Kept:
+    def item(self, id: str, number: bool | None = None) -> Kept:
         """Show an item; its text is there if the index keeps texts."""
-        name = self.index.spelled(id)
+        name = self.index.spelled(id, number)
         return Kept(id=name, item=self.index.item(name))
 
     async def compare(self, asked: Comparison) -> Compared:
@@ -128,7 +129,8 @@ class Handlers:
             raise Refused(409, "the index keeps no texts; one built with --store-text does.")
         text = self._as_read(asked.text)
         shingles = Shingles(**self.index.settings["shingles"])
-        return Compared(text=text, other=other, passages=[*shared_passages(text, other, shingles)])
+        passages = shared_passages(text, other, shingles, LONGEST)
+        return Compared(text=text, other=other, looked_at=LONGEST, passages=[*passages])
 
     def info(self) -> Info:
         """Tell what the index holds, and how surely it finds an item of each similarity."""
@@ -205,6 +207,7 @@ def _routes(app: FastAPI, handlers: Handlers) -> None:
     app.post("/compare")(handlers.compare)
     app.get("/info")(handlers.info)
     app.get("/health")(handlers.health)
+    app.head("/health", include_in_schema=False)(handlers.health)
     app.get("/metrics", response_class=PlainTextResponse)(handlers.count)
     for name, kind in TYPES.items():
         path = "/" if name == "index.html" else f"/{name}"
@@ -237,9 +240,10 @@ def _errors(app: FastAPI) -> None:
                 {"error": f'{str(error).partition(";")[0]}; "replace": true takes the new item.'}, status
             )
         if status < 500:
-            return JSONResponse({"error": str(error)}, status)
+            return JSONResponse({"error": str(error).partition("; on_error=")[0].rstrip(".") + "."}, status)
         log.error("%s", error)
-        return JSONResponse({"error": "the index cannot be used now; the log of the server says why."}, status)
+        line = "the index cannot be used now; the log of the server says why."
+        return JSONResponse({"error": line}, status, {"Retry-After": "5"})
 
     def broken(request: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"error": "something failed; the log of the server says what."}, 500)

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from lookalike.serve.guard import OPEN
+from lookalike.serve.messages import Error
+
 TEXTS = ["The old bell of Tarrow rang again on Sunday.", "Rain is expected until the weekend."]
 ERRORS = {
     400: "The item is not of the kind that the index holds, or cannot be used.",
@@ -21,11 +24,10 @@ OF_ALL = (413, 421, 429, 503)
 OF_BODIES = (400, 408, 415, 422)
 OWN = {
     ("post", "/items"): (403, 409),
-    ("get", "/items/{id}"): (404,),
-    ("delete", "/items/{id}"): (403, 404),
+    ("get", "/items/{id}"): (404, 409, 422),
+    ("delete", "/items/{id}"): (403, 404, 409, 422),
     ("post", "/compare"): (404, 409),
 }
-WITHOUT_TOKEN = ("/health",)
 
 
 def described(document: dict[str, Any], items: list[Any], token: bool) -> dict[str, Any]:
@@ -33,12 +35,11 @@ def described(document: dict[str, Any], items: list[Any], token: bool) -> dict[s
     schemas = document["components"]["schemas"]
     for made_by_default in ("HTTPValidationError", "ValidationError"):
         schemas.pop(made_by_default, None)
-    line = {"type": "string", "description": "What was wrong."}
-    schemas["Error"] = {"type": "object", "properties": {"error": line}, "required": ["error"]}
+    schemas["Error"] = Error.model_json_schema()
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            closed = token and path not in WITHOUT_TOKEN
+            closed = token and path not in OPEN
             bodies = OF_BODIES if method == "post" else ()
             statuses = [*OF_ALL, *OWN.get((method, path), ()), *bodies, *([401] * closed)]
             for status in (400, 422):

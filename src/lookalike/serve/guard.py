@@ -25,9 +25,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PAGE = ("/", "/page.css", "/page.js", "/icon.svg")
-OPEN = (*PAGE, "/health", "/openapi.json")  # to anyone who can reach the server: nothing of the index is in them
+OPEN = (*PAGE, "/health")  # to anyone who can reach the server: nothing of the index is in them
 ALWAYS = ("/health", "/metrics")  # answered however busy the server is
-ROUTES = (*OPEN, "/metrics", "/info", "/query", "/compare", "/items")
+ROUTES = (*OPEN, "/openapi.json", "/metrics", "/info", "/query", "/compare", "/items")
 HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]+))(?::[0-9]+)?")
 METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
 HEADERS = {

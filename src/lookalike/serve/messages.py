@@ -9,7 +9,8 @@ from lookalike.index.store import LARGEST_ID, LONGEST_ID
 MOST_FOUND = 1000
 
 Whole = Annotated[StrictInt, Field(ge=-LARGEST_ID - 1, le=LARGEST_ID)]
-Id = Annotated[StrictStr, Field(max_length=LONGEST_ID - 1)] | Whole
+Id = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_ID - 1)] | Whole
+AnyId = Annotated[StrictStr, Field(max_length=LONGEST_ID - 1)] | Whole  # of an item that is there
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 # A document or a code of 0s and 1s; a set of strings or of whole numbers; a vector.
 Item = StrictStr | list[StrictStr] | list[Whole] | list[Number]
@@ -34,7 +35,7 @@ class Query(Message):
 class Match(Message):
     """An item of the index that is similar to what was asked: verified, with its similarity or its distance."""
 
-    id: Id
+    id: AnyId
     similarity: float | None = None
     distance: float | None = None
 
@@ -71,7 +72,7 @@ class Added(Message):
 class Kept(Message):
     """An item as it was given; null where the index keeps no more than hashes of it."""
 
-    id: Id
+    id: AnyId
     item: Item | None
 
 
@@ -79,7 +80,7 @@ class Comparison(Message):
     """A text, and the id of the one to compare it with."""
 
     text: StrictStr
-    id: Id
+    id: AnyId
 
 
 class Compared(Message):
@@ -90,6 +91,7 @@ class Compared(Message):
 
     text: str
     other: str
+    looked_at: int = Field(description="How many code points of each were compared, at most.")
     passages: list[tuple[int, int, int, int]]
 
 

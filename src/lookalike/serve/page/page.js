@@ -23,6 +23,7 @@ let index = null; // what /info says
 let asked = 0; // so that an answer that comes late is passed over
 let found = []; // what is listed
 let chosen = null; // the id of what is compared
+let compared = 0; // as `asked`, for comparisons
 
 // --- asking the server ---
 
@@ -31,7 +32,7 @@ class Failed extends Error {}
 async function ask(method, path, body) {
   const headers = {};
   const token = sessionStorage.getItem("token");
-  if (token) headers.Authorization = `Bearer ${token}`;
+  if (token) headers.Authorization = `Bearer ${encodeURI(token)}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
@@ -45,16 +46,19 @@ async function ask(method, path, body) {
     byId("ask-token").hidden = false;
     byId("token").focus();
   }
-  const answer = response.status === 204 ? null : await response.json();
+  if (response.status === 204) return null;
+  const answer = await response.json().catch(() => ({ error: `the server answers with status ${response.status}.` }));
+  if (response.status === 401 && token) answer.error = "this token is not the right one.";
   if (!response.ok) throw new Failed(sentence(answer.error));
   return answer;
 }
 
 const sentence = (line) => line.charAt(0).toUpperCase() + line.slice(1);
 
+// A number and a string may be spelled the same.
 function place(id) {
   if (id === "." || id === "..") throw new Failed("No address can end so; lookalike index remove can remove the item.");
-  return `items/${encodeURIComponent(id)}`;
+  return `items/${encodeURIComponent(id)}?number=${typeof id === "number"}`;
 }
 
 async function trying(work) {
@@ -63,7 +67,9 @@ async function trying(work) {
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     say(error.message, true);
+    return false;
   }
+  return true;
 }
 
 function say(line, wrong = false) {
@@ -116,6 +122,8 @@ const across = (x) => (100 * (x - byId("threshold").min)) / (byId("threshold").m
 
 const short = (x) => String(Math.round(x * 100) / 100);
 
+const measured = (x) => short(x) + (index.measure === "cosine" ? "\u00b0" : "");
+
 function upright(id, x) {
   byId(id).setAttribute("x1", across(x));
   byId(id).setAttribute("x2", across(x));
@@ -126,7 +134,7 @@ function mark() {
   upright("mark", at);
   const chance = index.curve.reduce((best, point) => (Math.abs(point[0] - at) < Math.abs(best[0] - at) ? point : best))[1];
   const shown = chance > 0.9995 ? "over 0.999" : chance.toFixed(3);
-  byId("chance").textContent = `An item ${index.measured === "similarity" ? "of similarity" : "at distance"} ${short(at)} is found with probability ${shown}.`;
+  byId("chance").textContent = `An item ${index.measured === "similarity" ? "of similarity" : "at distance"} ${measured(at)} is found with probability ${shown}.`;
   byId("threshold").setAttribute("aria-valuetext", `${short(at)}, found with probability ${shown}`);
 }
 
@@ -140,10 +148,22 @@ function item() {
   return index.kind === "bits" ? text.replace(/\s/g, "") : text;
 }
 
+// Elements that look like numbers may be numbers or strings in the index.
+function readings(one) {
+  const numbers = index.kind === "sets" && one.every((part) => /^-?\d{1,15}$/.test(part));
+  return numbers ? [one, one.map(Number)] : [one];
+}
+
 let timer;
 function later() {
   clearTimeout(timer);
-  timer = setTimeout(() => trying(find), WAIT);
+  timer = setTimeout(search, WAIT);
+}
+
+async function search() {
+  if (await trying(find)) return;
+  found = []; // what is listed is not of this text
+  list();
 }
 
 async function find() {
@@ -157,15 +177,22 @@ async function find() {
     return say(index.items ? "" : "The index has no items yet. Write a text and add it.");
   }
   if (Array.isArray(one) && one.some((part) => part !== part)) throw new Failed("A vector is made of numbers.");
-  const body = { items: [one], top: 100 };
+  const body = { items: readings(one), top: 100 };
   if (index.curve.length) body.threshold = Number(byId("threshold").value);
   const { results } = await ask("POST", "query", body);
   if (mine !== asked) return;
-  found = results[0].found;
+  const best = results.reduce((most, result) => (result.found.length > most.found.length ? result : most));
+  found = best.found;
   list();
-  const looked = counted(results[0].candidates, "candidate", "candidates");
-  const count = found.length === body.top ? `The ${body.top} best` : found.length || "None";
-  say(`${count} found, each one verified, among ${looked}.${results[0].crowded ? " There were more candidates than are looked at." : ""}`);
+  const looked = counted(best.candidates, "candidate", "candidates");
+  const count = found.length === body.top ? `The ${body.top} best` : found.length;
+  const verified = found.length ? `${count} found, each one verified, among ${looked}.` : `None found among ${looked}.`;
+  const closed = found.length && index.kind === "texts" && !index.texts_kept;
+  say([
+    verified,
+    ...(best.crowded ? ["There were more candidates than are looked at."] : []),
+    ...(closed ? ["The index keeps no texts to compare with."] : []),
+  ].join(" "));
 }
 
 function element(name, properties = {}, ...children) {
@@ -183,10 +210,10 @@ function list() {
 
 function row(match) {
   const value = match[index.measured];
-  const shown = index.measured === "similarity" ? value.toFixed(3) : short(value);
+  const shown = index.measured === "similarity" ? value.toFixed(3) : measured(value);
   const name = index.texts_kept
-    ? element("button", { className: "name", type: "button", title: `Compare with ${match.id}`, textContent: match.id })
-    : element("span", { className: "name", title: match.id, textContent: match.id });
+    ? element("button", { className: "name", type: "button", dir: "auto", title: `Compare with ${match.id}`, textContent: match.id })
+    : element("span", { className: "name", dir: "auto", title: match.id, textContent: match.id });
   name.addEventListener("click", () => index.texts_kept && choose(match.id, true));
   const bar = element("span", { className: "bar", ariaHidden: "true" });
   bar.style.setProperty("--share", index.measured === "similarity" ? value : 1 - value / Number(byId("threshold").max));
@@ -215,17 +242,24 @@ function choose(id, show) {
   for (const line of byId("results").children) line.classList.toggle("chosen", line.dataset.id === JSON.stringify(id));
   trying(async () => {
     await compare();
-    if (show) byId("compare").scrollIntoView({ behavior: "smooth", block: "nearest" });
+    if (show) {
+      byId("compare").scrollIntoView({ behavior: "smooth", block: "start" });
+      byId("compare-title").focus({ preventScroll: true });
+    }
   });
 }
 
 async function compare() {
-  const id = chosen;
-  const { text, other, passages } = await ask("POST", "compare", { text: byId("item").value, id });
-  if (id !== chosen) return;
+  const [id, mine] = [chosen, ++compared];
+  const { text, other, looked_at, passages } = await ask("POST", "compare", { text: byId("item").value, id });
+  if (mine !== compared || id !== chosen) return;
   const title = passages.length ? `${counted(passages.length, "passage", "passages")} in both` : "No passage in both";
   byId("compare-title").textContent = title;
-  byId("compare-hint").textContent = passages.length ? "Click a passage, or press Enter on it, to see it on the other side." : "";
+  const long = Math.max(text.length, other.length) > looked_at;
+  byId("compare-hint").textContent = [
+    ...(passages.length ? ["Click a passage, or press Enter on it, to see it on the other side."] : []),
+    ...(long ? [`Only the first ${looked_at.toLocaleString("en")} characters are compared.`] : []),
+  ].join(" ");
   byId("right-title").textContent = id;
   show(byId("left"), text, passages.map(([start, end], at) => [start, end, at]));
   show(byId("right"), other, passages.map(([, , start, end], at) => [start, end, at]));
@@ -244,10 +278,13 @@ function show(where, text, spans) {
   let done = 0;
   for (const [start, end, at] of spans.toSorted((a, b) => a[0] - b[0] || b[1] - a[1])) {
     const from = Math.max(start, done);
-    if (from >= end) continue;
+    if (from >= end) {
+      pieces.at(-1).dataset.passages += ` ${at}`; // it is within the one before
+      continue;
+    }
     pieces.push(points.slice(done, from).join(""));
     const piece = element("mark", { tabIndex: 0, textContent: points.slice(from, end).join("") });
-    piece.dataset.passage = at;
+    piece.dataset.passages = at;
     pieces.push(piece);
     done = end;
   }
@@ -258,8 +295,9 @@ function show(where, text, spans) {
 function light(event) {
   const piece = event.target.closest("mark");
   if (!piece || (event.type === "keydown" && event.key !== "Enter")) return;
+  const passages = piece.dataset.passages.split(" ");
   for (const other of document.querySelectorAll("mark")) {
-    const same = other.dataset.passage === piece.dataset.passage;
+    const same = other.dataset.passages.split(" ").some((at) => passages.includes(at));
     other.classList.toggle("now", same);
     if (same && other !== piece && event.type !== "mouseover") other.scrollIntoView({ behavior: "smooth", block: "nearest" });
   }
@@ -292,10 +330,9 @@ function reset(button, id) {
   button.ariaLabel = `Remove ${id}`;
 }
 
-async function add(event) {
-  event.preventDefault();
+async function add() {
   const name = byId("name").value;
-  await ask("POST", "items", { items: [item()], ids: [name] });
+  await ask("POST", "items", { items: readings(item()).slice(0, 1), ids: [name] });
   byId("name").value = "";
   await changed(`Added ${name}.`);
 }
@@ -321,7 +358,7 @@ async function drop(event) {
 
 byId("item").addEventListener("input", later);
 byId("item").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) trying(find);
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) search();
 });
 byId("item").addEventListener("dragover", (event) => {
   if (!event.dataTransfer.types.includes("Files")) return;
@@ -339,7 +376,7 @@ byId("threshold").addEventListener("input", () => {
 byId("results").addEventListener("keydown", move);
 byId("add").addEventListener("submit", (event) => {
   event.preventDefault();
-  trying(() => add(event));
+  trying(add);
 });
 for (const side of ["left", "right"]) {
   for (const kind of ["click", "keydown", "mouseover"]) byId(side).addEventListener(kind, light);

@@ -73,8 +73,9 @@ async function trying(work) {
 }
 
 function say(line, wrong = false) {
-  byId("status").textContent = line;
-  byId("status").classList.toggle("wrong", wrong);
+  byId("status").textContent = wrong ? "" : line;
+  byId("error").textContent = wrong ? line : "";
+  byId("error").hidden = !wrong;
 }
 
 // --- the index and its curve ---

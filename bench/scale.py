@@ -1,0 +1,217 @@
+"""Beyond memory: time, memory and disk of `lookalike dedup --memory` as collections grow.
+
+    python bench/scale.py [--millions 0.1 0.3 1 3 10] [--memory 2GB] [--limit 3GB] [--folder FOLDER] [FILE.parquet ...]
+
+Documents are made up from a fixed seed: 30 words of 50,000, about 200 bytes, one in ten a copy of another with a word
+replaced. Files that are named are run as well. Each run is a process of its own in a control group that may use no
+more than --limit, file cache included, where the system lets us make one (as root, cgroup v1 or v2); its own memory
+(RssAnon) is read five times a second all along. Disk is the most that the folder of the run took.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from index import WORDS, vocabulary
+from shared import Table, machine, publish
+
+from lookalike.room import parse_memory
+
+SEED = 1
+LENGTH = 30  # words of a document
+COPIES = 10  # one in so many is a copy
+GROUP = 100_000  # documents made at a time
+GROUPS = {  # where control groups are: the file that sets a limit, by the folder they are made in
+    Path("/sys/fs/cgroup/memory"): "memory.limit_in_bytes",
+    Path("/sys/fs/cgroup"): "memory.max",
+}
+
+
+class Ran(NamedTuple):
+    """What a run took."""
+
+    name: str
+    documents: int
+    size: int  # bytes of text
+    seconds: float
+    memory: int  # the most of its own
+    disk: int
+    said: str
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE.parquet")
+    parser.add_argument("--millions", nargs="*", type=float, default=[0.1, 0.3, 1, 3, 10])
+    parser.add_argument("--memory", default="2GB")
+    parser.add_argument("--limit", default="3GB")
+    parser.add_argument("--shingle", default="word:3")
+    parser.add_argument("--threshold", default="0.8")
+    parser.add_argument("--kills", type=int, default=0, help="how often the last run is killed, and begun again")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where the files are made")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file too")
+    given = parser.parse_args()
+    options = ["-t", given.threshold, "-s", given.shingle, "--memory", given.memory]
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
+        place = Path(folder)
+        group = control_group(parse_memory(given.limit))
+        inputs = [*given.files]
+        for millions in given.millions:
+            inputs.append(place / f"{millions:g}-million.parquet")
+            generate(inputs[-1], int(millions * 1e6))
+        run(make_small(place), options, place, None)  # so that all is compiled
+        runs = [run(file, options, place, group) for file in inputs]
+        killed = kill(inputs[-1], options, place, group, runs[-1].seconds, given.kills) if given.kills else ""
+    limited = f"in a control group of {given.limit}" if group else "without a control group, as none could be made"
+    title = f"`lookalike dedup {' '.join(options)}`, {limited}"
+    heads = ["input", "documents", "text", "time", "MB/s", "own memory at most", "disk", "found"]
+    table: Table = [heads, *map(row, runs)]
+    publish([machine("lookalike", "numpy", "numba", "pyarrow"), title, table, growth(runs), killed], given.markdown)
+
+
+def generate(path: Path, count: int) -> None:
+    """Write so many documents; a copy is of one of the same hundred thousand."""
+    words = np.array(vocabulary(), object)
+    weights = np.cumsum(1 / (np.arange(WORDS) + 3))
+    draw = np.random.default_rng(SEED)
+    schema = pa.schema({"id": pa.int64(), "text": pa.string()})
+    with pq.ParquetWriter(path, schema) as writer:
+        for first in range(0, count, GROUP):
+            size = min(GROUP, count - first)
+            rows = np.searchsorted(weights, draw.random((size, LENGTH)) * weights[-1])
+            copies = np.arange(COPIES - 1, size, COPIES)
+            rows[copies] = rows[copies - draw.integers(1, COPIES, len(copies))]
+            rows[copies, draw.integers(0, LENGTH, len(copies))] = draw.integers(0, WORDS, len(copies))
+            texts = [" ".join(row) for row in words[rows].tolist()]
+            writer.write_table(pa.table({"id": range(first, first + size), "text": texts}, schema=schema))
+
+
+def make_small(folder: Path) -> Path:
+    generate(folder / "small.parquet", 2000)
+    return folder / "small.parquet"
+
+
+def control_group(limit: int) -> Path | None:
+    """The file that takes a process into a group of limited memory, if such a group can be made."""
+    for folder, file in GROUPS.items():
+        group = folder / "lookalike-bench"
+        try:
+            group.mkdir(exist_ok=True)
+            (group / file).write_text(str(limit))
+        except OSError:
+            continue
+        return group / "cgroup.procs"
+    return None
+
+
+def run(file: Path, options: list[str], folder: Path, group: Path | None) -> Ran:
+    """Deduplicate a file, and watch the process."""
+    out = folder / "out.parquet"
+    command = [sys.executable, "-m", "lookalike", "dedup", str(file), *options, "-o", str(out)]
+    enter = None if group is None else lambda: group.write_text(str(os.getpid()))
+    start, memory, disk = time.perf_counter(), 0, 0
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=enter) as process:
+        while process.poll() is None:
+            memory = max(memory, own_memory(process.pid))
+            disk = max(disk, size_of(Path(f"{out}.work")))
+            time.sleep(0.2)
+        seconds = time.perf_counter() - start
+        said = process.stderr.read() if process.stderr else ""
+    if process.returncode:
+        sys.exit(f"{file.name}: ended with {process.returncode}: {said}")
+    print(f"{file.name}: {seconds:.1f} s, {memory / 1e6:,.0f} MB", file=sys.stderr)
+    documents, size = facts_of(file)
+    out.unlink()
+    found = next(line for line in said.splitlines() if line.startswith("found: "))
+    return Ran(file.name, documents, size, seconds, memory, disk, found.partition(" ")[2].partition(", each")[0])
+
+
+def kill(file: Path, options: list[str], folder: Path, group: Path | None, usual: float, times: int) -> str:
+    """Kill a run at random moments and begin it again each time; what came of it, against a run left alone."""
+    outs = [folder / "alone.parquet", folder / "killed.parquet"]
+    enter = None if group is None else lambda: group.write_text(str(os.getpid()))
+    draw, moments = Random(SEED), []
+    for out in outs:
+        command = [sys.executable, "-m", "lookalike", "dedup", str(file), *options, "-q", "-o", str(out)]
+        while out != outs[0] and len(moments) < times:
+            with subprocess.Popen(command, preexec_fn=enter) as process:
+                moments.append(1 + draw.random() * usual / 2)
+                time.sleep(moments[-1])
+                process.kill()
+                if process.wait() == 0:
+                    moments.pop()  # it was done before
+        start = time.perf_counter()
+        subprocess.run(command, preexec_fn=enter, check=True)
+    last = time.perf_counter() - start
+    same = outs[0].read_bytes() == outs[1].read_bytes()
+    shown = ", ".join(f"{moment:.1f}" for moment in moments)
+    return (
+        f"{file.name} killed after {shown} s, each time begun again: the last run took {last:.1f} s, and its "
+        f"file is {'the same, byte for byte, as that' if same else 'NOT the same as that'} of a run left alone."
+    )
+
+
+def own_memory(process: int) -> int:
+    """Bytes that a process has for itself; none when it is gone."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
+
+
+def size_of(folder: Path) -> int:
+    """Bytes on disk of the files in a folder, which come and go."""
+    total = 0
+    for file in folder.iterdir() if folder.is_dir() else ():
+        try:
+            total += 512 * file.stat().st_blocks
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def facts_of(file: Path) -> tuple[int, int]:
+    """How many documents a file has, and how many bytes of text."""
+    parquet = pq.ParquetFile(file)
+    return parquet.metadata.num_rows, sum(batch.nbytes for batch in parquet.iter_batches(columns=["text"]))
+
+
+def row(ran: Ran) -> list[str]:
+    return [
+        ran.name,
+        f"{ran.documents:,}",
+        f"{ran.size / 1e6:,.0f} MB",
+        f"{ran.seconds:.1f} s",
+        f"{ran.size / 1e6 / ran.seconds:.0f}",
+        f"{ran.memory / 1e6:,.0f} MB",
+        f"{ran.disk / 1e9:.2f} GB",
+        ran.said,
+    ]
+
+
+def growth(runs: list[Ran]) -> str:
+    """How time grows between the sizes that were made up."""
+    made = [ran for ran in runs if ran.name.endswith("-million.parquet")]
+    steps = [
+        f"{other.documents / one.documents:.1f} times the documents, {other.seconds / one.seconds:.1f} times the time"
+        for one, other in pairwise(made)
+    ]
+    return f"From one size to the next: {'; '.join(steps)}." if steps else ""
+
+
+if __name__ == "__main__":
+    if shutil.which("lookalike") is None:
+        sys.exit("lookalike is not installed")
+    main()

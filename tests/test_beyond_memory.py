@@ -18,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike import room
+from lookalike import collection, room
 from lookalike.candidates.banding import in_buckets
 from lookalike.errors import DataError, UsageError
 from lookalike.room import Folder, Room, parse_memory
+from lookalike.run import Run
 
 WORDS = [f"w{number}" for number in range(2000)]
 
@@ -261,6 +262,28 @@ def test_the_command(run, corpus, out):
     )
     assert run("pairs", corpus, "--memory", "lots", "-o", out / "p.csv").code == 2
     assert run("clusters", "-", "--memory", "1GB", "-o", out / "c.csv", stdin=b"a b c\n").code == 2
+
+
+def test_it_says_what_it_goes_on_from(corpus, tmp_path, monkeypatch):
+    said = []
+    with monkeypatch.context() as patched:
+        patched.setattr(room, "COMMIT_BYTES", 1000)
+        counting(patched, 1)
+        with pytest.raises(Cut):
+            la.dedup(corpus, workdir=tmp_path / "w", threads=1, **OPTIONS)
+    run = Run(1)
+    run.say = said.append
+    la.dedup(corpus, workdir=tmp_path / "w", run=run, **OPTIONS)
+    assert any(line.startswith("goes on: ") and line.endswith(" had been read before") for line in said)
+
+
+def test_more_documents_than_memory_is_for(corpus, monkeypatch):
+    said = []
+    run = Run(1)
+    run.say = said.append
+    monkeypatch.setattr(collection, "PER_ITEM", 100_000)
+    la.dedup(corpus, memory="200MB", run=run, **OPTIONS)
+    assert "note: about 3,000 documents take 0.3 GB of memory, which is more than was allowed" in said
 
 
 def test_in_memory_nothing_is_written(tmp_path):

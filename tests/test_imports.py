@@ -27,10 +27,11 @@ MODULES_IN_ORDER = """
     entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities
     baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending baskets.names baskets write
     fingerprints.prints fingerprints.made_up fingerprints.print_files fingerprints.grids fingerprints.squares
-    fingerprints.corners fingerprints.database fingerprints index.codings index.store index.batches index.checking
-    index.looking index.sifting index serve.metrics serve.guard serve.messages serve.describing serve.app serve plots
-    cli.progress cli.job cli.records cli.baskets cli.fingerprints cli.curves cli.demo cli.index cli.sifting
-    cli.options cli.app cli.documents cli.domains cli.indexing cli.serving cli.tools cli __main__
+    fingerprints.corners fingerprints.database fingerprints index.codings index.records index.tables index.store
+    index.batches index.checking index.looking index.sifting index.asking index serve.metrics serve.guard
+    serve.messages serve.describing serve.app serve plots cli.progress cli.job cli.records cli.baskets
+    cli.fingerprints cli.curves cli.demo cli.index cli.sifting cli.options cli.app cli.documents cli.domains
+    cli.indexing cli.serving cli.tools cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

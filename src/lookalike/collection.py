@@ -30,6 +30,7 @@ from lookalike.results import Explanation
 from lookalike.room import Kinds, Room
 from lookalike.run import Run, slices
 from lookalike.shingles import Shingles
+from lookalike.wording import counted
 
 Fit = Callable[..., Plan]  # of a sample, the number of items, and the ranks of elements if known
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # counts, lengths, contents, keys of a Collection
@@ -38,6 +39,7 @@ SAMPLE_SETS = 4000
 PIECE = 1 << 20  # bytes of text that are shingled and sketched at a time
 HEAD = 1000  # documents that the plan's sample is drawn from: a number, since results may not depend on batches
 SLICE = 1 << 14  # items of a collection of sets handled by one task
+PER_ITEM = 130  # bytes of memory, where the arrays are in files
 AGAIN = 1 << 12  # texts that are read again handled by one task
 
 
@@ -101,6 +103,11 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     chunks: list[pa.LargeStringArray] = []
     grown = room.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
     done = grown.done
+    if done:
+        run.say(f"goes on: {counted(done, 'document')} had been read before")
+    if room.memory is not None and PER_ITEM * items > room.memory:
+        needed = f"{PER_ITEM * items / 1e9:,.1f} GB"
+        run.say(f"note: about {items:,} documents take {needed} of memory, which is more than was allowed")
     with run.stage("read and sketch", items) as tick:
         tick(done)
         for side, table, some, made in run.map(work, _without(chain(head, stream), done)):

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError
 from lookalike.index.codings import Coding, Encoded
-from lookalike.index.store import Id, is_id
+from lookalike.index.records import Id, is_id
 from lookalike.items import as_items
 from lookalike.read import Source
 from lookalike.run import Run

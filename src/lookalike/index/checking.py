@@ -6,7 +6,8 @@ import numpy as np
 
 from lookalike.errors import DataError
 from lookalike.index.codings import Coding
-from lookalike.index.store import Reader, bucket_keys, pack_id
+from lookalike.index.records import bucket_keys, pack_id
+from lookalike.index.tables import Reader
 from lookalike.run import Tick
 
 SUM = 1 << 64

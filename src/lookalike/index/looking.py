@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.index.codings import Coding, Encoded
-from lookalike.index.store import Id, Reader
+from lookalike.index.records import Id
+from lookalike.index.tables import Reader
 
 MOST = 10_000  # items of one bucket that are looked at
 

@@ -14,7 +14,9 @@ from lookalike.errors import DataError, NotThere
 from lookalike.index.batches import Batch, Encoder
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.looking import Looked, look_up
-from lookalike.index.store import Id, Reader, Store, Writer
+from lookalike.index.records import Id
+from lookalike.index.store import Store
+from lookalike.index.tables import Reader, Writer
 from lookalike.kernels.hashing import EMPTY
 from lookalike.run import Run
 

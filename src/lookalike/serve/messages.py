@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
-from lookalike.index.store import LARGEST_ID, LONGEST_ID
+from lookalike.index.records import LARGEST_ID, LONGEST_ID
 
 MOST_FOUND = 1000
 

@@ -1,0 +1,230 @@
+"""What can be asked of an index: similar items, the items themselves, and how surely what is similar is found."""
+
+import math
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from lookalike.errors import AlreadyThere, NotThere, whole, within
+from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
+from lookalike.index.checking import check
+from lookalike.index.codings import Coding, coding_of
+from lookalike.index.looking import Found, Looked, look_up
+from lookalike.index.records import Id, is_id
+from lookalike.index.store import FORMAT, Store
+from lookalike.measures import MEASURES
+from lookalike.results import Pairs
+from lookalike.run import Run
+
+SPELLED = re.compile(r"0|-?[1-9][0-9]{0,18}")  # numbers
+
+
+class Asking:
+    """An index as far as it is read."""
+
+    def __init__(self, store: Store, settings: dict[str, Any]) -> None:
+        self.store, self.settings = store, settings
+        self._coding = None if settings["coding"] is None else coding_of(settings["coding"])
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        with self.store.reading() as reader:
+            return len(reader)
+
+    def __contains__(self, identity: Id) -> bool:
+        with self.store.reading() as reader:
+            return reader.number_of(as_id(identity)) is not None
+
+    def _known(self) -> Coding | None:
+        """The coding, which another process may have chosen meanwhile; None before there are items."""
+        if self._coding is None:
+            with self.store.reading() as reader:
+                settings = reader.settings()
+            if settings is not None and settings["coding"] is not None:
+                self.settings, self._coding = settings, coding_of(settings["coding"])
+        return self._coding
+
+    def _batches(self, items: Any, ids: Iterator[Id] | None, run: Run) -> Iterator[tuple[Any, list[Id] | None]]:
+        coding = self._known()
+        return batches_of(items, self.measure, None if coding is None else coding.kind, ids, run)
+
+    def query(self, item: Any, *, threshold: float | None = None, top: int | None = 10) -> Found:
+        """The items most similar to one, at most `top`: ids and similarities or distances, the best first."""
+        return self.look(item, threshold=threshold, top=top).found
+
+    def look(self, item: Any, *, threshold: float | None = None, top: int | None = 10) -> Looked:
+        """The same, with how many items were looked at."""
+        coding = self._known()
+        bounds = self._bounds(threshold, top)
+        return Looked([]) if coding is None else self._looks(as_kind([item], coding.kind, self.measure), *bounds)[0]
+
+    def _looks(self, batch: Any, threshold: float, top: int | None) -> list[Looked]:
+        coding = self._known()
+        if coding is None:
+            return [Looked([])] * len(batch)
+        encoded = coding.encode(batch)
+        with self.store.reading() as reader:
+            return [look_up(reader, coding, encoded, place, threshold, top) for place in range(len(batch))]
+
+    def query_batch(
+        self, items: Any, *, threshold: float | None = None, top: int | None = 10, run: Run | None = None
+    ) -> Pairs:
+        """The same for many items, as pairs of what was asked and what was found."""
+        run = run or Run()
+        bounds = self._bounds(threshold, top)
+        asked: list[Any] = []
+        left: list[int] = []
+        found: Found = []
+        stats = {"candidates": 0, "crowded": 0}
+        with run.stage("query") as tick:
+            for batch, names in numbered(self._batches(items, None, run)):
+                for place, looked in enumerate(self._looks(batch, *bounds), len(asked)):
+                    left.extend([place] * len(looked.found))
+                    found.extend(looked.found)
+                    stats["candidates"] += looked.candidates
+                    stats["crowded"] += looked.crowded
+                asked.extend(names)
+                tick(len(names))
+        values = np.array([value for _, value in found], np.float64)
+        names, ids = same_type(asked), same_type([name for name, _ in found])
+        return Pairs(
+            np.array(left, np.int64),
+            np.arange(len(found)),
+            values,
+            names,
+            right_ids=ids,
+            kind=self.measured,
+            stats=stats,
+        )
+
+    def warm(self) -> None:
+        """Look something up, so that the first who asks need not wait for what is compiled or read on first use."""
+        coding = self._known()
+        if coding is not None:
+            with self.store.reading() as reader:
+                for item in islice(reader.items(), 1):
+                    look_up(reader, coding, coding.again(item.payload), 0, self.threshold, 1)
+            if coding.kind == "texts":
+                self.look("a text to begin with")
+
+    def _bounds(self, threshold: float | None, top: int | None) -> tuple[float, int | None]:
+        return self._threshold(threshold), None if top is None else whole("top", top)
+
+    @property
+    def threshold(self) -> float:
+        """The similarity or distance that items are found at, if no other is asked for."""
+        return float(Fraction(self.settings["wanted"]["threshold"]))
+
+    def recall(self, threshold: float | None = None) -> float:
+        """How surely an item is found that is right at a threshold, by default that of the index."""
+        coding = self._known()
+        return 1.0 if coding is None else coding.recall(self._threshold(threshold))
+
+    def holds(self) -> tuple[str, int]:
+        """What kind of items the index holds, or will hold: "texts", "sets", "vectors" or "bits"; and of what size."""
+        coding = self._known()
+        return (kind_by(self.measure), 3) if coding is None else (coding.kind, coding.size)
+
+    def curve(self, points: int = 101) -> list[tuple[float, float]]:
+        """How surely an item is found, by its similarity, or by its distance up to three thresholds."""
+        coding = self._known()
+        if coding is None:
+            return []
+        least, most = (0.0, 1.0) if self.measured == "similarity" else (0.0, min(coding.farthest, 3 * self.threshold))
+        return [(x, coding.recall(x)) for x in np.linspace(least, most, points).tolist()]
+
+    def _threshold(self, given: float | None) -> float:
+        """That of the index, or another one."""
+        if given is None:
+            return self.threshold
+        return float(within("threshold", given, 1.0 if self.measured == "similarity" else math.inf))
+
+    @property
+    def measure(self) -> str:
+        """By what measure items are compared."""
+        return str(self.settings["wanted"]["measure"])
+
+    @property
+    def measured(self) -> str:
+        """Whether that is a "similarity" or a "distance"."""
+        return MEASURES[self.measure].kind
+
+    def item(self, identity: Id) -> Any:
+        """An item as it was given: a vector, a code as a string of 0 and 1, or a text if the index keeps texts.
+
+        None where that cannot be told: of sets and texts just the hashes of their elements are kept.
+        """
+        coding, identity = self._known(), as_id(identity)
+        with self.store.reading() as reader:
+            number = reader.number_of(identity)
+            if number is None or coding is None:
+                raise NotThere(f"there is no item {identity!r} in the index.")
+            return reader.text(number) if coding.kind == "texts" else coding.shown(reader.item(number).payload)
+
+    def spelled(self, name: str, number: bool | None = None) -> Id:
+        """The id of the item that is called so: the string, or the number that it spells.
+
+        Where both are there, `number` must tell which is meant.
+        """
+        strings: list[Id] = [] if number else [name]
+        numbers: list[Id] = [int(name)] if number is not False and SPELLED.fullmatch(name) else []
+        found = [identity for identity in strings + numbers if is_id(identity) and identity in self]
+        if len(found) > 1:
+            raise AlreadyThere(
+                f"{name} is the id of two items, a number and a string; number=true or false says which."
+            )
+        if not found:
+            raise NotThere(f"there is no item {name!r} in the index.")
+        return found[0]
+
+    def ids(self) -> Iterator[Id]:
+        """The ids of all items, in the order in which they were added."""
+        with self.store.reading() as reader:
+            for item in reader.items():
+                yield item.id
+
+    def info(self, buckets: bool = True) -> dict[str, Any]:
+        """What the index holds and how it was made; to count its buckets takes a second for a million items."""
+        with self.store.reading() as reader:
+            items, entries = len(reader), reader.entries("buckets")
+            distinct = reader.distinct("buckets", 8) if buckets else 0
+        size = self.store.byte_size()
+        coding = self._known()
+        facts: dict[str, Any] = {"items": items, "bytes": size, "bytes an item": round(size / max(1, items), 1)}
+        if coding is not None:
+            facts |= {
+                "kind": coding.kind,
+                "measure": coding.plan.measure,
+                "threshold": str(coding.plan.threshold),
+                "expected recall at the threshold": round(coding.recall(float(coding.plan.threshold)), 4),
+                "tables": coding.tables,
+            }
+        if distinct:
+            facts |= {"buckets": distinct, "items a bucket": round(entries / distinct, 2)}
+        return facts | {
+            "format": FORMAT,
+            "made by": self.settings["version"],
+            "texts kept": self.settings["store_text"],
+        }
+
+    def verify(self, run: Run | None = None) -> int:
+        """Check every entry against the items; returns how many items there are, and raises if something is wrong."""
+        run = run or Run()
+        self._known()
+        with self.store.reading() as reader, run.stage("verify", len(reader)) as tick:
+            texts = self.settings["store_text"] and self._coding is not None and self._coding.kind == "texts"
+            return check(reader, self._coding, texts, tick)

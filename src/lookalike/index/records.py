@@ -1,0 +1,71 @@
+"""Items and their ids as bytes that sort as they do."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lookalike.errors import DataError
+from lookalike.kernels.hashing import EMPTY
+
+LONGEST_ID = 480  # bytes
+LARGEST_ID = (1 << 63) - 1
+
+Id = int | str
+
+
+class Item(NamedTuple):
+    """One item as it is kept."""
+
+    number: int
+    content: bytes
+    id: Id
+    payload: memoryview | bytes
+
+
+def is_id(identity: Id) -> bool:
+    """Whether an item can be called so."""
+    if isinstance(identity, str):
+        return len(identity.encode()) < LONGEST_ID
+    return -LARGEST_ID - 1 <= identity <= LARGEST_ID
+
+
+def pack_id(identity: Id) -> bytes:
+    """An id as bytes; whole numbers and strings are never the same."""
+    if not is_id(identity):
+        rule = f"at most {LONGEST_ID - 1} bytes, or be a number of 64"
+        raise DataError(f"ids must have {rule}; got {str(identity)[:40]!r}...")
+    if isinstance(identity, str):
+        return b"s" + identity.encode()
+    return b"i" + (identity + (1 << 63)).to_bytes(8, "big")
+
+
+def unpack_id(packed: bytes) -> Id:
+    """The id that was packed."""
+    return packed[1:].decode() if packed[:1] == b"s" else int.from_bytes(packed[1:], "big") - (1 << 63)
+
+
+def pack(content: bytes, identity: bytes, payload: bytes) -> bytes:
+    return content + len(identity).to_bytes(2, "big") + identity + payload
+
+
+def unpack(number: int, record: Any) -> Item:
+    """An item of its record."""
+    end = 18 + int.from_bytes(record[16:18], "big")
+    return Item(number, bytes(record[:16]), unpack_id(bytes(record[18:end])), record[end:])
+
+
+def with_numbers(columns: np.ndarray, numbers: np.ndarray) -> list[bytes]:
+    """Columns of 64 bits and a number of 32, in bytes that sort as they do."""
+    width = 8 * columns.shape[1] + 4
+    rows = np.empty((len(columns), width), np.uint8)
+    rows[:, :-4] = columns.astype(">u8").view(np.uint8).reshape(len(columns), width - 4)
+    rows[:, -4:] = numbers.astype(">u4").view(np.uint8).reshape(len(columns), 4)
+    content = rows.tobytes()
+    return [content[at : at + width] for at in range(0, len(content), width)]
+
+
+def bucket_keys(keys: np.ndarray, numbers: np.ndarray) -> list[bytes]:
+    """The entries of items in their buckets."""
+    there = keys != EMPTY
+    every = np.broadcast_to(numbers[:, None], keys.shape)
+    return with_numbers(keys[there][:, None], every[there])

@@ -1,0 +1,182 @@
+"""The tables of an index within a transaction.
+
+items     number -> content, id and what it is compared by
+texts     number -> the text, compressed, if texts are kept
+ids       id -> number
+contents  content, number -> nothing: items that are the same stand together, and the first is their head
+buckets   bucket, number -> nothing: of heads alone, so that a million copies of a page are in one place
+"""
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lookalike.errors import StoreError
+from lookalike.index.codings import Encoded
+from lookalike.index.records import Id, Item, bucket_keys, pack, pack_id, unpack, with_numbers
+from lookalike.kernels.hashing import EMPTY
+
+MOST_NUMBERS = 1 << 32
+TABLES = ("items", "texts", "ids", "contents", "buckets")
+SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
+
+
+class Reader:
+    """One state of the index."""
+
+    def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
+        self.txn, self.tables = txn, tables
+
+    def settings(self) -> dict[str, Any] | None:
+        """What the index was made with."""
+        found = self.txn.get(SETTINGS)
+        return None if found is None else json.loads(bytes(found))
+
+    def __len__(self) -> int:
+        return self._number(COUNT)
+
+    def _number(self, name: bytes) -> int:
+        return int.from_bytes(self.txn.get(name, b"\0"), "big")
+
+    def number_of(self, identity: Id) -> int | None:
+        """The number of an item, if there is one of this id."""
+        found = self.txn.get(pack_id(identity), db=self.tables["ids"])
+        return None if found is None else int.from_bytes(found, "big")
+
+    def item(self, number: int) -> Item:
+        """The item of a number."""
+        return unpack(number, self.txn.get(number.to_bytes(4, "big"), db=self.tables["items"]))
+
+    def items(self) -> Iterator[Item]:
+        """All of them by number."""
+        for key, record in self.txn.cursor(db=self.tables["items"]):
+            yield unpack(int.from_bytes(key, "big"), record)
+
+    def text(self, number: int) -> str | None:
+        """The text of an item, if it was kept."""
+        found = self.txn.get(number.to_bytes(4, "big"), db=self.tables["texts"])
+        return None if found is None else zlib.decompress(found).decode()
+
+    def in_buckets(self, keys: np.ndarray, most: int) -> tuple[list[int], bool]:
+        """The numbers of heads that share a bucket, ascending, and whether there were more than could be listed."""
+        cursor = self.txn.cursor(db=self.tables["buckets"])
+        found: set[int] = set()
+        crowded = False
+        for key in keys[keys != EMPTY].astype(">u8").tolist():
+            some = list(under(cursor, key.to_bytes(8, "big"), most))
+            crowded |= len(some) == most
+            found.update(some)
+        return sorted(found), crowded
+
+    def twins(self, content: bytes, most: int | None = None) -> Iterator[int]:
+        """The numbers of the items with this content, the head first."""
+        return under(self.txn.cursor(db=self.tables["contents"]), content, most)
+
+    def next_number(self) -> int:
+        """The number that the next item will have."""
+        return self._number(NEXT)
+
+    def next_id(self) -> int:
+        """A number that is no item's id, nor are those after it."""
+        return self._number(NEXT_ID)
+
+    def distinct(self, table: str, width: int) -> int:
+        """How many different beginnings of so many bytes the keys of a table have."""
+        count, last = 0, b""
+        for key in self.txn.cursor(db=self.tables[table]).iternext(keys=True, values=False):
+            if key[:width] != last:
+                count, last = count + 1, bytes(key[:width])
+        return count
+
+    def pairs(self, table: str) -> Iterator[tuple[bytes, bytes]]:
+        """All that is in a table."""
+        return ((bytes(key), bytes(value)) for key, value in self.txn.cursor(db=self.tables[table]))
+
+    def entries(self, table: str) -> int:
+        """How many entries a table has."""
+        return int(self.txn.stat(db=self.tables[table])["entries"])
+
+
+class Writer(Reader):
+    """A change of the index."""
+
+    def put_settings(self, settings: dict[str, Any]) -> None:
+        """Keep what the index is made with."""
+        self.txn.put(SETTINGS, json.dumps(settings).encode())
+
+    def add(self, encoded: Encoded, ids: list[Id], texts: list[str] | None) -> None:
+        """Add items whose ids are new."""
+        first = self._number(NEXT)
+        if first + len(ids) > MOST_NUMBERS:
+            raise StoreError("an index can give out four thousand million numbers, which are used up; build it anew.")
+        numbers = np.arange(first, first + len(ids), dtype=np.uint64)
+        contents = encoded.contents.astype(">u8").tobytes()
+        contents_of = [contents[at : at + 16] for at in range(0, len(contents), 16)]
+        heads = np.array(self._heads(contents_of), np.int64)
+        self._put_sorted("contents", [(key, b"") for key in with_numbers(encoded.contents, numbers)])
+        packed = [pack_id(identity) for identity in ids]
+        records = map(pack, contents_of, packed, encoded.payloads)
+        keys = [number.to_bytes(4, "big") for number in numbers.tolist()]
+        self.txn.cursor(db=self.tables["items"]).putmulti(zip(keys, records, strict=True), append=True)
+        self._put_sorted("ids", list(zip(packed, keys, strict=True)))
+        if texts is not None:
+            kept = ((key, zlib.compress(text.encode())) for key, text in zip(keys, texts, strict=True))
+            self.txn.cursor(db=self.tables["texts"]).putmulti(kept, append=True)
+        self._put_sorted("buckets", [(key, b"") for key in bucket_keys(encoded.keys[heads], numbers[heads])])
+        self._count(first + len(ids), len(ids))
+        self.number_from(max((name + 1 for name in ids if isinstance(name, int)), default=0))
+
+    def _heads(self, contents: list[bytes]) -> list[int]:
+        """The places of the first of each content that is not there yet."""
+        seen: set[bytes] = set()
+        heads = []
+        for place, content in enumerate(contents):
+            if content not in seen:
+                seen.add(content)
+                if next(self.twins(content, 1), None) is None:
+                    heads.append(place)
+        return heads
+
+    def remove(self, item: Item, keys: np.ndarray) -> None:
+        """Remove an item, given the keys of its buckets; the next one like it takes its place."""
+        number, content = item.number.to_bytes(4, "big"), bytes(item.content)
+        head = next(self.twins(content, 1))
+        if self.number_of(item.id) == item.number:  # and no other item has taken its id
+            self.txn.delete(pack_id(item.id), db=self.tables["ids"])
+        for table, key in {"items": number, "texts": number, "contents": content + number}.items():
+            self.txn.delete(key, db=self.tables[table])
+        if head == item.number:
+            heir = next(self.twins(content, 1), None)
+            for key in bucket_keys(keys, np.array([item.number], np.uint64)):
+                self.txn.delete(key, db=self.tables["buckets"])
+                if heir is not None:
+                    self.txn.put(key[:8] + heir.to_bytes(4, "big"), b"", db=self.tables["buckets"])
+        self._count(self._number(NEXT), -1)
+
+    def _put_sorted(self, table: str, entries: list[tuple[bytes, bytes]]) -> None:
+        """Put entries in order, at the end of the table if they come after all that is there."""
+        cursor = self.txn.cursor(db=self.tables[table])
+        last = bytes(cursor.key()) if cursor.last() else b""
+        entries.sort()
+        cursor.putmulti(entries, append=bool(entries) and entries[0][0] > last)
+
+    def number_from(self, following: int) -> None:
+        """Call further items that have no ids by this number and those after it, if they are not taken already."""
+        self.txn.put(NEXT_ID, max(following, self.next_id()).to_bytes(8, "big"))
+
+    def _count(self, following: int, more: int) -> None:
+        self.txn.put(NEXT, following.to_bytes(8, "big"))
+        self.txn.put(COUNT, (len(self) + more).to_bytes(8, "big"))
+
+
+def under(cursor: Any, prefix: bytes, most: int | None = None) -> Iterator[int]:
+    """The numbers that follow a prefix in the keys of a table, ascending."""
+    size = len(prefix)
+    if cursor.set_range(prefix):
+        for found, key in enumerate(cursor.iternext(keys=True, values=False)):
+            if key[:size] != prefix or found == most:
+                return
+            yield int.from_bytes(key[size:], "big")

@@ -162,17 +162,15 @@ class Index(Asking):
         """
         run, batch = run or Run(), whole("batch", batch)
         given = None if ids is None else iter(ids)
-        added, waiting = 0, Waiting([], [], [])
+        added, waiting = 0, Waiting()
         with run.stage("add") as tick, self.store.writing() as writer:
             encoder = self._encoder()
             batches = numbered(self._batches(items, given, run), writer.next_id())
             for names, encoded, texts in run.map(encoder.encode, encoder.fitting(batches)):
-                waiting.ids.extend(names)
-                waiting.encoded.append(encoded)
-                waiting.texts.extend(texts)
-                if len(waiting.ids) >= batch or waiting.byte_size() > BATCH_BYTES:
+                waiting.append(names, encoded, texts)
+                if len(waiting.ids) >= batch or waiting.byte_size > BATCH_BYTES:
                     added += self._write(writer, waiting, encoder, replace)
-                    waiting = Waiting([], [], [])
+                    waiting = Waiting()
                 tick(len(names))
             check_all_named(given, added + len(waiting.ids))
             added += self._write(writer, waiting, encoder, replace)
@@ -250,9 +248,8 @@ class Index(Asking):
         given = None if ids is None else iter(ids)
         with run.stage("sift") as tick, self.sieve(update=update, threshold=threshold) as sieve:
             parts = []
-            for sifted, _ in sieve.sift_all(
-                ((batch, names, None) for batch, names in self._batches(items, given, run)), run
-            ):
+            batches = ((batch, names, None) for batch, names in self._batches(items, given, run))
+            for sifted, _ in sieve.sift_all(batches, run):
                 parts.append(sifted)
                 tick(len(sifted.ids))
             check_all_named(given, sum(len(part.ids) for part in parts))

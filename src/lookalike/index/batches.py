@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,17 +24,21 @@ BATCH = 10_000  # items that are taken at a time
 Batch = tuple[Any, list[Id]]  # items, and their ids
 
 
-class Waiting(NamedTuple):
+class Waiting:
     """Items that are to be written together."""
 
-    ids: list[Id]
-    encoded: list[Encoded]
-    texts: list[str]
+    def __init__(self) -> None:
+        self.ids: list[Id] = []
+        self.encoded: list[Encoded] = []
+        self.texts: list[str] = []
+        self.byte_size = 0  # about
 
-    def byte_size(self) -> int:
-        """About how many bytes wait."""
-        sizes = (part.keys.nbytes + sum(map(len, part.payloads)) for part in self.encoded)
-        return sum(sizes) + sum(map(len, self.texts))
+    def append(self, ids: list[Id], encoded: Encoded, texts: list[str]) -> None:
+        """Some more."""
+        self.ids.extend(ids)
+        self.encoded.append(encoded)
+        self.texts.extend(texts)
+        self.byte_size += encoded.keys.nbytes + sum(map(len, encoded.payloads)) + sum(map(len, texts))
 
 
 class Encoder:

@@ -74,7 +74,7 @@ class Handlers:
         self.index, self.metrics, self.limits, self.read_only = index, metrics, limits, read_only
         # Few threads: more would only wait for each other to let go of the interpreter. One of them writes.
         self.asking, self.writing = CapacityLimiter(ASKING), CapacityLimiter(1)
-        self.curve = lru_cache(maxsize=1)(self._curve)
+        self.curve = lru_cache(maxsize=1)(lambda kind: index.curve(POINTS))  # made anew when there is a first item
 
     async def query(self, asked: Query) -> Answer:
         """Find the items most similar to each of those given."""
@@ -169,12 +169,6 @@ class Handlers:
             return article_text(item) if notes.get("article") else visible_text(item)
         return item
 
-    def _curve(self, kind: str | None) -> list[tuple[float, float]]:
-        """How surely an item is found, by its similarity or distance; nothing before the first item."""
-        if kind is None:
-            return []
-        return self.index.curve(POINTS)
-
     def _check_count(self, items: int) -> None:
         if items > self.limits.items:
             raise Refused(413, f"a request may have at most {self.limits.items:,} items; got {items:,}.")
@@ -235,15 +229,12 @@ def _errors(app: FastAPI) -> None:
 
     def failed(request: Request, error: LookalikeError) -> JSONResponse:
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
-        if isinstance(error, AlreadyThere):
-            return JSONResponse(
-                {"error": f'{str(error).partition(";")[0]}; "replace": true takes the new item.'}, status
-            )
+        line = str(error).replace(" replace=True (--replace) takes", ' "replace": true takes')  # as one says it here
         if status < 500:
-            return JSONResponse({"error": str(error).partition("; on_error=")[0].rstrip(".") + "."}, status)
+            return JSONResponse({"error": line.partition("; on_error=")[0].rstrip(".") + "."}, status)
         log.error("%s", error)
-        line = "the index cannot be used now; the log of the server says why."
-        return JSONResponse({"error": line}, status, {"Retry-After": "5"})
+        said = "the index cannot be used now; the log of the server says why."
+        return JSONResponse({"error": said}, status, {"Retry-After": "5"})
 
     def broken(request: Request, error: Exception) -> JSONResponse:
         return JSONResponse({"error": "something failed; the log of the server says what."}, 500)

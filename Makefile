@@ -12,7 +12,7 @@ demo: .venv/installed ## find the similar documents in examples/documents
 	$(BIN)/lookalike demo
 
 test: .venv/installed-dev lint browser ## run the linter, the type checker and all tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: .venv/installed-dev ## run the linter and the type checker
 	$(BIN)/ruff check

@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -150,7 +152,7 @@ def test_what_was_not_noted_is_cut_off(corpus, tmp_path, monkeypatch):
         patched.setattr(room, "COMMIT_BYTES", 0)
         with pytest.raises(Cut):
             la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
-    for file in (tmp_path / "w").iterdir():
+    for file in (tmp_path / "w" / room.RUN).iterdir():
         if file.name.startswith("documents."):
             with file.open("ab") as end:
                 end.write(b"half a line")
@@ -173,8 +175,7 @@ def test_a_killed_command_is_resumed(inputs, out):
     assert killed > 3
     subprocess.run([*command, "--memory", "1GB", "-o", out / "cut.jsonl"], check=True, env=environment())
     assert (out / "cut.jsonl").read_bytes() == (out / "whole.jsonl").read_bytes()
-    left = {path.name for path in out.iterdir() if not path.name.endswith(".part")}
-    assert left == {"cut.jsonl", "whole.jsonl"}
+    assert {path.name for path in out.iterdir()} == {"cut.jsonl", "whole.jsonl"}
 
 
 # --- what is refused ---
@@ -183,7 +184,7 @@ def test_a_killed_command_is_resumed(inputs, out):
 @pytest.mark.parametrize(
     ("changed", "line"),
     [
-        ({"threshold": 0.7}, "threshold was 0.6 and is 0.7"),
+        ({"threshold": 0.7}, "threshold was 3/5 and is 7/10"),
         ({"shingles": "word:3"}, "shingles was word:2 and is word:3"),
         ({"seed": 2}, "seed was 1 and is 2"),
         ({"recall": 0.9}, "recall was 0.99 and is 0.9"),
@@ -199,28 +200,95 @@ def test_another_run_in_the_folder(corpus, tmp_path, changed, line):
 def test_a_changed_input(corpus, tmp_path):
     la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
     os.utime(corpus, ns=(1, 1))
-    with pytest.raises(DataError, match=r"not this one: files was .* and is "):
+    with pytest.raises(DataError, match=r"not this one: \S+corpus\.parquet is not the file it was; name"):
         la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
 
 
-def test_folders_that_are_something_else(corpus, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(DataError, match="has files of something else; name an empty or a new folder"):
-        la.dedup(corpus, workdir=tmp_path / "mine")
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "manifest.json").write_text("{")
-    with pytest.raises(DataError, match=r"its manifest\.json cannot be read; remove the folder"):
-        la.dedup(corpus, workdir=tmp_path / "broken")
-    (tmp_path / "broken" / "manifest.json").write_text('{"format": 99}')
-    with pytest.raises(DataError, match="is of another version of lookalike; remove the folder"):
-        la.dedup(corpus, workdir=tmp_path / "broken")
+def test_options_that_are_the_same(corpus, tmp_path, monkeypatch):
+    """However they are written; nothing is made again."""
+    la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    monkeypatch.chdir(corpus.parent)
+    counting(monkeypatch, 0)
+    la.dedup(corpus.name, workdir=tmp_path / "w", **{**OPTIONS, "threshold": "3/5"})
+
+
+def test_a_run_that_failed_for_good_leaves_nothing(inputs, tmp_path):
+    (inputs / "twice.jsonl").write_text('{"id": 1, "text": "one two"}\n' * 2)
+    for options, match in (({}, "ids must be unique; 1 occurs more"), ({"threshold": 7}, "threshold must be in")):
+        with pytest.raises((DataError, UsageError), match=match):
+            la.dedup(inputs / "twice.jsonl", workdir=tmp_path / "w", **options)
+        assert not (tmp_path / "w").exists()
+
+
+def test_a_folder_with_other_files(run, corpus, out):
+    """They are left alone, be they the output itself."""
+    (out / "letter.txt").write_text("dear")
+    command = ("dedup", corpus, "-t", "0.6", "-s", "word:2", "--workdir", out, "-o", out / "c.jsonl")
+    assert run(*command, "--removed", out / "r.csv").code == 0
+    assert sorted(path.name for path in out.iterdir()) == ["c.jsonl", "letter.txt", "r.csv"]
+
+
+def damage(folder, how):
+    files = {path.name: path for path in folder.iterdir()}
+    if how == "manifest":
+        files["manifest.json"].write_text("[]")
+    elif how == "about":
+        files["about.json"].write_text("{")
+    else:
+        files[how].write_bytes(files[how].read_bytes()[:8])
+
+
+@pytest.mark.parametrize("how", ["manifest", "about", "buckets0.1", "stars.0"])
+def test_a_damaged_folder(corpus, tmp_path, how):
+    la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    damage(tmp_path / "w" / room.RUN, how)
+    with pytest.raises(DataError, match=r"what is there of the run is damaged; remove the folder\.$"):
+        la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+
+
+def test_a_column_that_is_too_short(corpus, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(room, "COMMIT_BYTES", 0)
+        counting(patched, 1)
+        with pytest.raises(Cut):
+            la.dedup(corpus, workdir=tmp_path / "w", threads=1, **OPTIONS)
+    damage(tmp_path / "w" / room.RUN, "documents.keys0")
+    with pytest.raises(DataError, match="is damaged"):
+        la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+
+
+def test_folders_that_cannot_be(corpus, tmp_path):
+    la.dedup(corpus, workdir=tmp_path / "old", **OPTIONS)
+    (tmp_path / "old" / room.RUN / "about.json").write_text('{"format": 99}')
+    with pytest.raises(DataError, match="is of another version of lookalike; remove its folder lookalike-run"):
+        la.dedup(corpus, workdir=tmp_path / "old")
     with pytest.raises(DataError, match="cannot be the folder of a run: "):
         la.dedup(corpus, workdir=corpus)
-    held = Folder(tmp_path / "held", {}, None)
+    held = Folder(tmp_path / "held", {}, 10**9)
     with pytest.raises(DataError, match="another run works there; name another --workdir"):
-        Folder(tmp_path / "held", {}, None)
+        Folder(tmp_path / "held", {}, 10**9)
     held.close()
+
+
+def test_a_full_disk(inputs, tmp_path):
+    """A limit on the size of files stands for it: the error says so, and with more room the run goes on."""
+    lines = (json.dumps({"id": at, "text": text}) + "\n" for at, text in enumerate(texts_of(20_000)))
+    (inputs / "a.jsonl").write_text("".join(lines))
+    command = [sys.executable, "-m", "lookalike", "dedup", inputs / "a.jsonl", "-t", "0.6", "-s", "word:2", "-q"]
+    command += ["--memory", "1GB", "--workdir", tmp_path / "w", "-o", tmp_path / "c.jsonl"]
+
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
+
+    failed = subprocess.run(command, preexec_fn=small, capture_output=True, text=True, env=environment(), check=False)
+    assert failed.returncode == 1
+    assert re.search(
+        r"w: cannot be written: File too large; the same command goes on from what is there\.$", failed.stderr
+    )
+    subprocess.run(command, check=True, env=environment())
+    kept = la.dedup(inputs / "a.jsonl", **OPTIONS).kept.to_pylist()
+    assert [json.loads(line)["id"] for line in (tmp_path / "c.jsonl").read_text().splitlines()] == kept
 
 
 @pytest.mark.parametrize(
@@ -245,7 +313,7 @@ def test_sizes(given, size):
     assert parse_memory(given) == size
 
 
-@pytest.mark.parametrize("given", ["", "much", "2XB", "1MB", -1, "nan GB", "inf", True, "GB"])
+@pytest.mark.parametrize("given", ["", "much", "2XB", "1MB", -1, "nan GB", "inf", True, "GB", [1], b"2GB"])
 def test_sizes_that_are_none(given):
     with pytest.raises(UsageError, match=r"^memory must be a size of at least 100MB, such as 2GB; got "):
         parse_memory(given)

@@ -93,7 +93,6 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         plan = fit(shingles.sets(texts.take(pa.array(sample_rows(texts)))), items)
     for line in plan.lines():
         run.say(line)
-    held = room.memory is None  # texts are held, and not read again
 
     def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[pa.LargeStringArray], list[Columns]]:
         side, table = batch
@@ -110,17 +109,18 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         run.say(f"note: about {items:,} documents take {needed} of memory, which is more than was allowed")
     with run.stage("read and sketch", items) as tick:
         tick(done)
-        for side, table, some, made in run.map(work, _without(chain(head, stream), done)):
+        batches = iter(()) if grown.complete else _without(chain(head, stream), done)
+        for side, table, some, made in run.map(work, batches):
             none = table.select(["id"]).slice(0, 0)
             ids = [table.select(["id"]) if at == side else none for at in range(len(sources))]
             done += len(table)
             grown.append(done, [*_joined(made, plan), *ids])
-            chunks.extend(some if held else [])
+            chunks.extend(some if room.held else [])
             tick(len(table))
     counts, lengths, contents, *rest = grown.finish()
     bands = len(rest) - len(sources)
     ids = [unique_ids([table["id"] for table in tables if len(table)]) for tables in rest[bands:]]
-    maker: Maker = TextSets(chunks, shingles) if held else SourceSets(sources[0], shingles)
+    maker: Maker = TextSets(chunks, shingles) if room.held else SourceSets(sources[0], shingles)
     return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), rest[:bands], maker, room)
 
 

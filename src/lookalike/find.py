@@ -20,10 +20,10 @@ from lookalike import __version__
 from lookalike.audit import Audit
 from lookalike.candidates.identical import Groups, group_identical
 from lookalike.data import Bits, Vectors
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
+from lookalike.errors import LARGEST_SEED, DataError, LookalikeError, StoreError, UsageError, choice, whole
 from lookalike.items import take_sides
 from lookalike.nearest import first_k
-from lookalike.plan import BANDED, NAMES
+from lookalike.plan import BANDED, NAMES, parse_threshold
 from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.room import Folder, Room, parse_memory, stamps
@@ -154,7 +154,13 @@ class Job:
             settings["measure"] = NAMES.get(settings["measure"], settings["measure"])
             with ExitStack() as opened:
                 self.room = self._room(taken, settings, result, opened)
-                self.search = SetSearch(taken, settings, self.run, result == "pairs", self.room)
+                try:
+                    self.search = SetSearch(taken, settings, self.run, result == "pairs", self.room)
+                except StoreError:
+                    raise
+                except LookalikeError:  # which no second run would mend
+                    self.room.remove()
+                    raise
                 self._opened = opened.pop_all()
         self.nearest = self.k is not None and settings["threshold"] is None  # no other bound was given
         self.plan = self.search.plan
@@ -181,7 +187,8 @@ class Job:
             "version": __version__,
             "files": stamps(files),
             **{name: getattr(source, name) for name in ("text", "id", "format", "on_error", "html", "article")},
-            **{name: str(settings[name]) for name in ("measure", "threshold", "recall", "seed", "shingles", "sketch")},
+            "threshold": str(parse_threshold(settings["measure"], settings["threshold"] or 0.8)),
+            **{name: str(settings[name]) for name in ("measure", "recall", "seed", "shingles", "sketch")},
             "result": result,
             "keep": self.keep if isinstance(self.keep, str) else digest(self.keep),
         }
@@ -286,7 +293,9 @@ def digest(values: Any) -> str:
     column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
     found = sha256()
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-        found.update(repr(chunk.to_pylist()).encode())
+        found.update(repr((chunk.type, chunk.offset, len(chunk))).encode())
+        for buffer in filter(None, chunk.buffers()):
+            found.update(buffer)
     return found.hexdigest()
 
 

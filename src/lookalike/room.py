@@ -6,10 +6,12 @@ for good, piece by piece: the same run, begun again after it was killed, goes on
 
 import fcntl
 import json
+import math
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -17,10 +19,11 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import DataError, UsageError
+from lookalike.errors import DataError, StoreError, UsageError
 
 FORMAT = 1
-MANIFEST = "manifest.json"
+RUN = "lookalike-run"
+ABOUT, MANIFEST = "about.json", "manifest.json"
 COMMIT_BYTES, COMMIT_SECONDS = 64 << 20, 5.0  # what may have to be done again after a run was killed
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
 LEAST_MEMORY = 10**8
@@ -34,6 +37,7 @@ class Growing:
     """Columns that grow, each at its own pace, and are whole arrays when all is done."""
 
     done = 0  # of whatever the columns are made from, as told by the last `append` that counts
+    complete = False  # whether that was all, in an earlier run
 
     def __init__(self, kinds: Kinds, most: dict[str, int]) -> None:
         self.kinds = kinds
@@ -60,12 +64,17 @@ class Growing:
         if name in self.whole:
             return self.whole[name][: self.filled[name]]
         kind = self.kinds[name]
-        return parts if kind is None else np.concatenate([np.zeros(0, kind), *parts])
+        if kind is None:
+            return parts
+        column = np.concatenate([np.zeros(0, kind), *parts])
+        parts.clear()
+        return column
 
 
 class Room:
     """Arrays in memory."""
 
+    held = True  # whether texts are in memory, too
     memory: int | None = None  # bytes that may be used at a time, if that is limited
 
     def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> Growing:
@@ -83,6 +92,9 @@ class Room:
     def close(self) -> None:
         """Let go of it; what is in files stays there."""
 
+    def remove(self) -> None:
+        """Let go of it and of what is in files."""
+
     def __enter__(self) -> "Room":
         return self
 
@@ -91,66 +103,91 @@ class Room:
 
 
 class Folder(Room):
-    """Arrays in files. One run at a time has the folder."""
+    """Arrays in files, all in one folder within the one that is named. One run at a time has it."""
 
-    def __init__(self, path: Path, about: dict[str, Any], memory: int | None) -> None:
-        self.path, self.memory = path, memory
-        try:
-            path.mkdir(exist_ok=True)
-            self._held = open(path / "in-use", "ab")  # noqa: SIM115  as long as the run is there
-        except OSError as error:
-            raise DataError(f"{path}: cannot be the folder of a run: {error.strerror or error}.") from error
-        try:
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._held.close()
-            raise DataError(f"{path}: another run works there; name another --workdir.") from None
-        self._lock = Lock()
+    held = False
+    memory: int
+
+    def __init__(self, workdir: Path, about: dict[str, Any], memory: int) -> None:
+        self.workdir, self.path, self.memory = workdir, workdir / RUN, memory
         self._open: list[GrowingFiles] = []
+        self._lock = Lock()
+        self._held = hold(self.path / "in-use")
         try:
-            self._noted = self._read(about)
-            self._save()  # before there are other files
+            self._noted = self._read(json.loads(json.dumps(about)))
         except BaseException:
             self.close()
             raise
 
     def _read(self, about: dict[str, Any]) -> dict[str, Any]:
-        """What is there, if it is of the same run."""
-        new = {"format": FORMAT, "about": about, "grown": {}, "made": {}}
+        """What is noted, if it is of the same run."""
         try:
-            noted: dict[str, Any] = json.loads((self.path / MANIFEST).read_text())
+            told, noted = (json.loads((self.path / name).read_text()) for name in (ABOUT, MANIFEST))
+            if told["format"] != FORMAT:
+                raise DataError(f"{self.workdir}: is of another version of lookalike; remove its folder {RUN}.")
+            if noted["grown"] or noted["made"]:
+                self._compare(told["about"], about)
+                return {"grown": dict(noted["grown"]), "made": dict(noted["made"])}
         except FileNotFoundError:
-            others = {file.name for file in self.path.iterdir()} - {"in-use", f".{MANIFEST}"}
-            if others:
-                raise DataError(f"{self.path}: has files of something else; name an empty or a new folder.") from None
-            return new
-        except ValueError as error:
-            raise DataError(f"{self.path}: its {MANIFEST} cannot be read; remove the folder.") from error
-        if noted.get("format") != FORMAT:
-            raise DataError(f"{self.path}: is of another version of lookalike; remove the folder.")
-        plain = json.loads(json.dumps(about))
-        for name in {**noted["about"], **plain}:
-            was, now = noted["about"].get(name), plain.get(name)
-            if was != now:
-                raise DataError(
-                    f"{self.path}: holds a run that is not this one: {name} was {was} and is {now}; "
-                    "name another --workdir, or remove the folder."
-                )
-        return noted
+            pass  # a run that has hardly begun
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise self.damaged() from error
+        self._save(ABOUT, {"format": FORMAT, "about": about})
+        new: dict[str, Any] = {"grown": {}, "made": {}}
+        self._save(MANIFEST, new)
+        return new
+
+    def _compare(self, was: dict[str, Any], now: dict[str, Any]) -> None:
+        for name in {**was, **now}:
+            one: Any = was.get(name)
+            other: Any = now.get(name)
+            if one == other:
+                continue
+            if name == "files":
+                changed = [file for file in other if file not in one] or [file for file in one if file not in other]
+                others = f", nor are {len(changed) - 1:,} others" if len(changed) > 1 else ""
+                what = f"{changed[0][0]} is not the file it was{others}"
+            else:
+                what = f"{name} was {one} and is {other}"
+            raise DataError(
+                f"{self.workdir}: holds a run that is not this one: {what}; "
+                "name another --workdir, or remove the folder."
+            )
+
+    def damaged(self) -> DataError:
+        """The error for files that are not as they were left."""
+        return DataError(f"{self.workdir}: what is there of the run is damaged; remove the folder.")
 
     def note(self, kind: str, name: str, what: Any) -> None:
         """Write down, for good, what is there."""
         with self._lock:
             self._noted[kind][name] = what
-            self._save()
+            self._save(MANIFEST, self._noted)
 
-    def _save(self) -> None:
-        part = self.path / f".{MANIFEST}"
-        with part.open("w") as file:
-            json.dump(self._noted, file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(self.path / MANIFEST)
+    def _save(self, name: str, content: dict[str, Any]) -> None:
+        with self.written():
+            part = self.path / f".{name}"
+            with part.open("w") as file:
+                json.dump(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self.path / name)
+            folder = os.open(self.path, os.O_RDONLY)
+            os.fsync(folder)
+            os.close(folder)
+
+    @contextmanager
+    def written(self) -> Iterator[None]:
+        """Errors of the disk in a line that says what to do."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(
+                f"{self.workdir}: cannot be written: {error.strerror or error}; "
+                "the same command goes on from what is there."
+            ) from error
 
     def noted(self, kind: str, name: str) -> Any:
         """What was written down, if anything was."""
@@ -165,23 +202,35 @@ class Folder(Room):
         if there is None:
             there = []
             for number, array in enumerate(make()):
-                with (self.path / f"{name}.{number}").open("wb") as file:
-                    np.ascontiguousarray(array).tofile(file)
+                with self.written(), (self.path / f"{name}.{number}").open("wb") as file:
+                    write_array(file, array)
+                    file.flush()
                     os.fsync(file.fileno())
                 there.append([array.dtype.str, list(array.shape)])
             self.note("made", name, there)
         files = (self.path / f"{name}.{number}" for number in range(len(there)))
-        return tuple(mapped(file, kind, shape) for file, (kind, shape) in zip(files, there, strict=True))
+        return tuple(self._mapped(file, kind, shape) for file, (kind, shape) in zip(files, there, strict=True))
+
+    def _mapped(self, file: Path, kind: str, shape: list[int]) -> np.ndarray:
+        if not file.is_file() or file.stat().st_size != np.dtype(kind).itemsize * math.prod(shape):
+            raise self.damaged()
+        return mapped(file, kind, shape)
 
     def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:
-        with (self.path / name).open("wb") as file:
-            file.truncate(size * np.dtype(dtype).itemsize)
+        length = size * np.dtype(dtype).itemsize
+        with self.written(), (self.path / name).open("wb") as file:
+            if length:
+                os.posix_fallocate(file.fileno(), 0, length)  # or a full disk would be found out too late
         return mapped(self.path / name, dtype, [size], "r+")
 
     def close(self) -> None:
         for grown in self._open:
             grown.close()
         self._held.close()
+
+    def remove(self) -> None:
+        self.close()
+        remove(self.workdir)
 
 
 class GrowingFiles(Growing):
@@ -194,6 +243,9 @@ class GrowingFiles(Growing):
         self.files: dict[str, IO[bytes]] = {}
         for column in () if self.complete else kinds:
             file = self.files[column] = self._path(column).open("ab")
+            if os.fstat(file.fileno()).st_size < there["sizes"][column]:
+                self.close()
+                raise folder.damaged()
             file.truncate(there["sizes"][column])
         self.waiting, self.since = 0, time.monotonic()
 
@@ -202,13 +254,13 @@ class GrowingFiles(Growing):
 
     def append(self, done: int, parts: Iterable[Part]) -> None:
         for file, part in zip(self.files.values(), parts, strict=True):
-            if isinstance(part, pa.Table):
-                with pa.ipc.new_stream(file, part.schema) as stream:
-                    stream.write_table(part)
-                self.waiting += part.nbytes
-            else:
-                np.ascontiguousarray(part).tofile(file)
-                self.waiting += part.nbytes
+            with self.folder.written():
+                if isinstance(part, pa.Table):
+                    with pa.ipc.new_stream(file, part.schema) as stream:
+                        stream.write_table(part)
+                else:
+                    write_array(file, part)
+            self.waiting += part.nbytes
         self.done = done
         if self.waiting > COMMIT_BYTES or time.monotonic() - self.since > COMMIT_SECONDS:
             self._commit(complete=False)
@@ -216,8 +268,9 @@ class GrowingFiles(Growing):
     def _commit(self, complete: bool) -> None:
         sizes = {}
         for column, file in self.files.items():
-            file.flush()
-            os.fsync(file.fileno())
+            with self.folder.written():
+                file.flush()
+                os.fsync(file.fileno())
             sizes[column] = os.fstat(file.fileno()).st_size
         self.folder.note("grown", self.name, {"done": self.done, "sizes": sizes, "complete": complete})
         self.waiting, self.since = 0, time.monotonic()
@@ -235,6 +288,44 @@ class GrowingFiles(Growing):
             tables_in(self._path(column)) if kind is None else mapped(self._path(column), kind)
             for column, kind in self.kinds.items()
         ]
+
+
+def hold(file: Path) -> IO[bytes]:
+    """A file that this process alone has, in a folder that is made if need be; until it is closed."""
+    try:
+        file.parent.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(exist_ok=True)
+        held = file.open("ab")
+    except OSError as error:
+        raise DataError(f"{file.parent}: cannot be the folder of a run: {error.strerror or error}.") from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        raise DataError(f"{file.parent}: another run works there; name another --workdir.") from None
+    return held
+
+
+def has_begun(workdir: Path) -> bool:
+    """Whether there is something in a folder that a run could go on from."""
+    try:
+        noted = json.loads((workdir / RUN / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(noted["grown"] or noted["made"])
+
+
+def remove(workdir: Path) -> None:
+    """Remove what runs have left in a folder, and the folder if there is nothing else in it."""
+    shutil.rmtree(workdir / RUN, ignore_errors=True)
+    with suppress(OSError):
+        workdir.rmdir()
+
+
+def write_array(file: IO[bytes], array: np.ndarray) -> None:
+    """Write the numbers of an array."""
+    if array.size:
+        file.write(np.ascontiguousarray(array).data.cast("B"))
 
 
 def mapped(path: Path, dtype: Any, shape: list[int] | None = None, mode: Any = "c") -> np.ndarray:
@@ -260,7 +351,7 @@ def tables_in(path: Path) -> list[pa.Table]:
 
 def stamps(paths: Iterable[Path]) -> list[list[Any]]:
     """The names of files, how large they are and when they were last changed, to tell whether they are the same."""
-    files = ((str(path), path.stat()) for path in paths)
+    files = ((str(path.resolve()), path.stat()) for path in paths)
     return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in files]
 
 
@@ -273,7 +364,8 @@ def parse_memory(given: str | int) -> int:
         with suppress(ValueError):
             size = float(text[: len(text) - len(unit)]) * UNITS.get(unit, 1)
     elif not isinstance(given, bool):
-        size = float(given)
+        with suppress(TypeError, ValueError):
+            size = float(given)
     if size is None or not LEAST_MEMORY <= size < float("inf"):
         raise UsageError(f"memory must be a size of at least 100MB, such as 2GB; got {given!r}.")
     return int(size)

@@ -24,6 +24,7 @@ def verify_bands(
     that, a sample of them tells how many of them are similar.
     """
     bands = range(len(buckets.bands))
+    buckets.keys  # noqa: B018  made once, before threads ask for them
     for band in (band for band in bands if split == ONE and buckets.count(band) > limit):
         left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
         similar = int(np.count_nonzero(overlaps(sets.indptr, sets.elements, left, right, p, q) >= 0))

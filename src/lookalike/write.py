@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,8 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import DataError, UsageError
+from lookalike.run import slices
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv")
+LINES = 256  # rows that are made lines of JSON at a time
 GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # of a Parquet row group or Arrow batch: rows, and about how many bytes
 BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
 STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
@@ -90,6 +93,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             raise DataError(f"standard output: cannot be written: {error.strerror or error}") from error
         return
     place = Path(os.path.realpath(path))  # a link stays one
+    _remove_stale(place)
     part = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
@@ -102,6 +106,19 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def _remove_stale(place: Path) -> None:
+    """Remove what runs have left that were killed."""
+    for part in place.parent.glob(f".{escape(place.name)}.*.part"):
+        process = part.name.split(".")[-2]
+        try:
+            os.kill(int(process), 0)
+        except (ProcessLookupError, ValueError):
+            with suppress(OSError):
+                part.unlink()
+        except OSError:
+            continue  # it is there, and another user's
 
 
 def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYTES) -> Iterator[pa.Table]:
@@ -169,8 +186,9 @@ def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, 
 
 def _write_jsonl(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
     for table in map(_finite, tables):
-        rows = (json.dumps(row, ensure_ascii=False, default=_as_string) for row in table.to_pylist())
-        file.write("".join(row + "\n" for row in rows).encode())
+        for part in slices(len(table), LINES):  # as Python's objects take a multiple of the room
+            for row in table[part].to_pylist():
+                file.write(json.dumps(row, ensure_ascii=False, default=_as_string).encode() + b"\n")
 
 
 _WRITERS = {".parquet": _write_parquet, ".arrow": _write_arrow, ".csv": _write_csv, ".jsonl": _write_jsonl}

@@ -31,7 +31,8 @@ def on_documents(
             from lookalike.cli.job import Job
 
             chosen = {name for name in given if getattr(context.get_parameter_source(name), "name", "") in CHOSEN}
-            function(Job(given, chosen), **{parameter.name: given[parameter.name] for parameter in own})
+            with Job(given, chosen) as job:
+                function(job, **{parameter.name: given[parameter.name] for parameter in own})
 
         shared = [own[0].replace(name=n, default=default, annotation=kind) for n, (kind, default) in options.items()]
         command.__name__, command.__doc__ = function.__name__, function.__doc__

@@ -5,7 +5,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from os.path import isfile  # which takes any string, Path.is_file just those that are short enough for a name
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from lookalike.formats import PAGE_SUFFIXES, format_of
 from lookalike.kernels import is_compiled
 from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
+from lookalike.room import RUN, has_begun, hold, remove
 from lookalike.run import Tick
 from lookalike.set_files import SetSource
 from lookalike.shingles import Shingles, split_words
@@ -34,6 +34,7 @@ class Job:
 
     def __init__(self, given: dict[str, Any], chosen: Container[str] = ()):
         self.workdir: Path | None = None
+        self.done = False
         self.given, self.chosen = given, chosen  # the options, and the names of those that are not left as they are
         self.out: str = given.get("out", "-")
         check_output(self.out)
@@ -51,6 +52,15 @@ class Job:
         if not is_compiled():
             self.run.say("first run: compiling, which takes some seconds and is done once")
 
+    def __enter__(self) -> "Job":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.workdir is not None:
+            self.held.close()
+            if self.done or not has_begun(self.workdir):
+                remove(self.workdir)
+
     def _rooms(self) -> dict[str, Any]:
         """How much memory may be used and where the files are that take the rest, if that was asked for."""
         memory, workdir = self.given.get("memory"), self.given.get("workdir")
@@ -61,6 +71,7 @@ class Job:
                 raise UsageError("--memory needs a --workdir, or an --out that it can stand beside.")
             workdir = f"{self.out}.work"
         self.workdir = Path(workdir)
+        self.held = hold(self.workdir / RUN / "command")  # until all is written
         return {"workdir": workdir} if memory is None else {"workdir": workdir, "memory": memory}
 
     def source(self, inputs: list[str]) -> Source:
@@ -145,8 +156,7 @@ class Job:
         return {"version": __version__, **shown, **(result.plan.settings() if result.plan else {})}
 
     def _report(self, result: Pairs | Clusters | Dedup) -> None:
-        if self.workdir is not None:  # all is written
-            rmtree(self.workdir, ignore_errors=True)
+        self.done = True  # all is written
         kinds = {"rows": "set", "vector": "code" if self.given["measure"] == "hamming" else "vector"}
         item = next((kind for option, kind in kinds.items() if option in self.given), "document")
         for line in summary(result, item, self.skipped):

@@ -88,7 +88,8 @@ Audit = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a s
 Seed = Annotated[int, typer.Option(help="Other seeds give other hash functions.")]
 Threads = Annotated[int | None, typer.Option(help="How many threads to use; all cores by default.")]
 Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Use no more memory than this, such as 2GB, but files in --workdir.")
+    str | None,
+    typer.Option(metavar="SIZE", help="Get by with about this memory, such as 2GB, and files in --workdir."),
 ]
 Workdir = Annotated[
     str | None,

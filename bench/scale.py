@@ -174,7 +174,7 @@ def own_memory(process: int) -> int:
 def size_of(folder: Path) -> int:
     """Bytes on disk of the files in a folder, which come and go."""
     total = 0
-    for file in folder.iterdir() if folder.is_dir() else ():
+    for file in folder.rglob("*") if folder.is_dir() else ():
         try:
             total += 512 * file.stat().st_blocks
         except FileNotFoundError:

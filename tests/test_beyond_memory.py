@@ -220,6 +220,28 @@ def test_a_run_that_failed_for_good_leaves_nothing(inputs, tmp_path):
         assert not (tmp_path / "w").exists()
 
 
+def test_an_interrupted_command_says_how_to_go_on(run, corpus, out, monkeypatch):
+    command = ("dedup", corpus, "-t", "0.6", "-s", "word:2", "--workdir", out / "w", "-o", out / "c.jsonl")
+    with monkeypatch.context() as patched:
+        noted = counting(patched, 3)
+
+        def interrupted(self, kind, name, what, note=Folder.note):
+            try:
+                note(self, kind, name, what)
+            except Cut:
+                raise KeyboardInterrupt from None
+
+        patched.setattr(Folder, "note", interrupted)
+        stopped = run(*command, "--threads", "1")
+    assert (stopped.code, len(noted)) == (1, 3)
+    assert stopped.err.splitlines()[-2:] == [
+        f"the same command goes on from what is in {out / 'w'}",
+        "lookalike: interrupted; no file was written.",
+    ]
+    assert run(*command).code == 0
+    assert [path.name for path in out.iterdir()] == ["c.jsonl"]
+
+
 def test_a_folder_with_other_files(run, corpus, out):
     """They are left alone, be they the output itself."""
     (out / "letter.txt").write_text("dear")

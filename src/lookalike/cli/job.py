@@ -60,6 +60,8 @@ class Job:
             self.held.close()
             if self.done or not has_begun(self.workdir):
                 remove(self.workdir)
+            else:
+                self.run.say(f"the same command goes on from what is in {self.workdir}")
 
     def _rooms(self) -> dict[str, Any]:
         """How much memory may be used and where the files are that take the rest, if that was asked for."""

@@ -260,7 +260,7 @@ def damage(folder, how):
         files[how].write_bytes(files[how].read_bytes()[:8])
 
 
-@pytest.mark.parametrize("how", ["manifest", "about", "buckets0.1", "stars.0"])
+@pytest.mark.parametrize("how", ["manifest", "about", "buckets0.1", "stars.0", "documents.keys0", "candidates.sizes"])
 def test_a_damaged_folder(corpus, tmp_path, how):
     la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
     damage(tmp_path / "w" / room.RUN, how)

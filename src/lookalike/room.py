@@ -219,8 +219,9 @@ class Folder(Room):
     def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:
         length = size * np.dtype(dtype).itemsize
         with self.written(), (self.path / name).open("wb") as file:
-            if length:
+            if length and hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, length)  # or a full disk would be found out too late
+            file.truncate(length)
         return mapped(self.path / name, dtype, [size], "r+")
 
     def close(self) -> None:
@@ -241,12 +242,14 @@ class GrowingFiles(Growing):
         there = folder.noted("grown", name) or {"done": 0, "sizes": dict.fromkeys(kinds, 0), "complete": False}
         self.done, self.complete = there["done"], there["complete"]
         self.files: dict[str, IO[bytes]] = {}
-        for column in () if self.complete else kinds:
-            file = self.files[column] = self._path(column).open("ab")
-            if os.fstat(file.fileno()).st_size < there["sizes"][column]:
+        for column in kinds:
+            size = there["sizes"][column]
+            if size and (not self._path(column).is_file() or self._path(column).stat().st_size < size):
                 self.close()
                 raise folder.damaged()
-            file.truncate(there["sizes"][column])
+            if not self.complete:
+                self.files[column] = self._path(column).open("ab")
+                self.files[column].truncate(size)
         self.waiting, self.since = 0, time.monotonic()
 
     def _path(self, column: str) -> Path:
@@ -278,7 +281,8 @@ class GrowingFiles(Growing):
     def close(self) -> None:
         """Let go of the files."""
         for file in self.files.values():
-            file.close()
+            with suppress(OSError):  # of a full disk, which has been told
+                file.close()
 
     def finish(self) -> list[Any]:
         if not self.complete:

@@ -370,17 +370,22 @@ with Index.open({str(place)!r}) as index, index.store.writing():
         assert list(index.ids()) == [0, 1]
 
 
-def test_compacting_among_readers(place):
-    """Threads that ask meanwhile are answered."""
+def test_compacting_among_readers_and_writers(place):
+    """Threads that ask meanwhile are answered, and nothing is lost that others add."""
     with Index.build(place, texts_of(100), threshold=0.8) as index:
-        wrong, done = [], Event()
+        wrong, done, added = [], Event(), []
+
+        def add():
+            while not done.is_set():
+                index.add([f"a text of number {len(added)}"], [f"new {len(added)}"])
+                added.append(f"new {len(added)}")
 
         def ask():
             while not done.is_set():
                 if index.query(texts_of(1)[0])[0] != (0, 1.0):
                     wrong.append(1)
 
-        threads = [Thread(target=ask) for _ in range(4)]
+        threads = [*(Thread(target=ask) for _ in range(3)), Thread(target=add)]
         for thread in threads:
             thread.start()
         for _ in range(20):
@@ -389,7 +394,9 @@ def test_compacting_among_readers(place):
         for thread in threads:
             thread.join()
         assert wrong == []
-        assert index.verify() == 100
+        assert len(added) > 0
+        assert set(added) < set(index.ids())
+        assert index.verify() == 100 + len(added)
 
 
 def test_an_index_that_is_cut_short(place):

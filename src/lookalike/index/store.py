@@ -151,11 +151,14 @@ class Store:
 
     def compact(self) -> None:
         """Write the tables anew without the gaps that removed items left; no other process may have them open."""
-        try:
-            self._hold(fcntl.LOCK_EX)
-        except StoreError:
-            self._hold(fcntl.LOCK_SH)  # which a failed attempt lets go
-            raise
+        with self._my_turn():  # or what is written meanwhile would be lost
+            try:
+                self._hold(fcntl.LOCK_EX)
+                self._write_anew()
+            finally:
+                self._hold(fcntl.LOCK_SH)
+
+    def _write_anew(self) -> None:
         fresh = self.path / "compacting"
         with suppress(FileNotFoundError):
             (fresh / "data.mdb").unlink()

@@ -232,14 +232,15 @@ def test_standard_output_that_is_full(corpus: Path) -> None:
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt(corpus: Path, out: Path, sent: signal.Signals) -> None:
-    corpus.write_bytes(encode_jsonl(families(300)))  # some 15 s of work, as slow as it is made
     old = out / "kept.jsonl"
+    spawn("dedup", corpus, "-o", old).communicate()  # compiles what is not yet, which cannot be interrupted
+    corpus.write_bytes(encode_jsonl(families(300)))  # some 15 s of work, as slow as it is made
     old.write_text("old")
     script = SLOW.format(pause=0.05)
     process = spawn("dedup", corpus, "-o", old, "--removed", out / "removed.csv", script=script)
     assert process.stderr is not None
     first = process.stderr.readline()
-    assert first.startswith((b"plan: ", b"first run: "))
+    assert first.startswith(b"plan: ")
     time.sleep(0.3)
     process.send_signal(sent)
     start = time.monotonic()

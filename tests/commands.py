@@ -52,7 +52,13 @@ def spawn(*args: object, script: str | None = None, **options: Any) -> "subproce
     """Start a command as a process, by a script if one is given."""
     start = ["-m", "lookalike"] if script is None else ["-c", script]
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    options.setdefault("preexec_fn", heed_interrupts)
     return subprocess.Popen([sys.executable, *start, *map(str, args)], env=environment(), **options)
+
+
+def heed_interrupts() -> None:
+    """What runs in the background of a shell ignores SIGINT, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def complaint(outcome: Outcome) -> str:

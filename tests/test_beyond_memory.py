@@ -20,11 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike import collection, room
+from lookalike import collection, workdir
 from lookalike.candidates.banding import in_buckets
 from lookalike.errors import DataError, UsageError
-from lookalike.room import Folder, Room, parse_memory
+from lookalike.room import Room
 from lookalike.run import Run
+from lookalike.workdir import Folder, parse_memory
 
 WORDS = [f"w{number}" for number in range(2000)]
 
@@ -128,7 +129,7 @@ def counting(monkeypatch, at):
 @pytest.mark.parametrize("find", [la.find_pairs, la.find_clusters, la.dedup])
 def test_it_goes_on_from_every_point(corpus, tmp_path, monkeypatch, find):
     """Cut off before each note in turn, and begun again: nothing that was noted is made twice."""
-    monkeypatch.setattr(room, "COMMIT_BYTES", 1000)
+    monkeypatch.setattr(workdir, "COMMIT_BYTES", 1000)
     expected = find(corpus, **OPTIONS).to_arrow()
     with monkeypatch.context() as patched:
         all_notes = counting(patched, -1)
@@ -149,10 +150,10 @@ def test_what_was_not_noted_is_cut_off(corpus, tmp_path, monkeypatch):
     """As when a run is killed between writing to its files and noting it."""
     with monkeypatch.context() as patched:
         counting(patched, 0)
-        patched.setattr(room, "COMMIT_BYTES", 0)
+        patched.setattr(workdir, "COMMIT_BYTES", 0)
         with pytest.raises(Cut):
             la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
-    for file in (tmp_path / "w" / room.RUN).iterdir():
+    for file in (tmp_path / "w" / workdir.RUN).iterdir():
         if file.name.startswith("documents."):
             with file.open("ab") as end:
                 end.write(b"half a line")
@@ -206,10 +207,12 @@ def test_a_changed_input(corpus, tmp_path):
 
 def test_options_that_are_the_same(corpus, tmp_path, monkeypatch):
     """However they are written; nothing is made again."""
-    la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    made = la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
     monkeypatch.chdir(corpus.parent)
-    counting(monkeypatch, 0)
-    la.dedup(corpus.name, workdir=tmp_path / "w", **{**OPTIONS, "threshold": "3/5"})
+    noted = counting(monkeypatch, 0)
+    again = la.dedup(corpus.name, workdir=tmp_path / "w", **{**OPTIONS, "threshold": "3/5"})
+    assert noted == []
+    assert again.to_arrow().equals(made.to_arrow())
 
 
 def test_a_run_that_failed_for_good_leaves_nothing(inputs, tmp_path):
@@ -263,25 +266,25 @@ def damage(folder, how):
 @pytest.mark.parametrize("how", ["manifest", "about", "buckets0.1", "stars.0", "documents.keys0", "candidates.sizes"])
 def test_a_damaged_folder(corpus, tmp_path, how):
     la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
-    damage(tmp_path / "w" / room.RUN, how)
+    damage(tmp_path / "w" / workdir.RUN, how)
     with pytest.raises(DataError, match=r"what is there of the run is damaged; remove the folder\.$"):
         la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
 
 
 def test_a_column_that_is_too_short(corpus, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(room, "COMMIT_BYTES", 0)
+        patched.setattr(workdir, "COMMIT_BYTES", 0)
         counting(patched, 1)
         with pytest.raises(Cut):
             la.dedup(corpus, workdir=tmp_path / "w", threads=1, **OPTIONS)
-    damage(tmp_path / "w" / room.RUN, "documents.keys0")
+    damage(tmp_path / "w" / workdir.RUN, "documents.keys0")
     with pytest.raises(DataError, match="is damaged"):
         la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
 
 
 def test_folders_that_cannot_be(corpus, tmp_path):
     la.dedup(corpus, workdir=tmp_path / "old", **OPTIONS)
-    (tmp_path / "old" / room.RUN / "about.json").write_text('{"format": 99}')
+    (tmp_path / "old" / workdir.RUN / "about.json").write_text('{"format": 99}')
     with pytest.raises(DataError, match="is of another version of lookalike; remove its folder lookalike-run"):
         la.dedup(corpus, workdir=tmp_path / "old")
     with pytest.raises(DataError, match="cannot be the folder of a run: "):
@@ -357,7 +360,7 @@ def test_the_command(run, corpus, out):
 def test_it_says_what_it_goes_on_from(corpus, tmp_path, monkeypatch):
     said = []
     with monkeypatch.context() as patched:
-        patched.setattr(room, "COMMIT_BYTES", 1000)
+        patched.setattr(workdir, "COMMIT_BYTES", 1000)
         counting(patched, 1)
         with pytest.raises(Cut):
             la.dedup(corpus, workdir=tmp_path / "w", threads=1, **OPTIONS)

@@ -22,7 +22,7 @@ MODULES_IN_ORDER = """
     families.draws families.minhash families.simhash families.projections families.hyperplanes families.lines
     families.bits families.squares families.fields families candidates candidates.banding candidates.exact amplify
     plan collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
-    candidates.strings verify audit cluster search items set_search vector_search find entities.nicknames
+    candidates.strings verify audit cluster search workdir items set_search vector_search find entities.nicknames
     entities.values entities.fields entities.mixture entities.company_words entities.companies entities.scores
     entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities
     baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending baskets.names baskets write

@@ -26,12 +26,13 @@ from lookalike.nearest import first_k
 from lookalike.plan import BANDED, NAMES, parse_threshold
 from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.room import Folder, Room, parse_memory, stamps
+from lookalike.room import Room
 from lookalike.run import Run
 from lookalike.search import Search
 from lookalike.set_search import SetSearch
 from lookalike.shingles import Shingles
 from lookalike.vector_search import VectorSearch
+from lookalike.workdir import Folder, parse_memory, stamps
 
 MAX_PAIRS = 100_000_000
 

@@ -24,7 +24,7 @@ def verify_bands(
     that, a sample of them tells how many of them are similar.
     """
     bands = range(len(buckets.bands))
-    buckets.keys  # noqa: B018  made once, before threads ask for them
+    keys = buckets.make_keys()
     for band in (band for band in bands if split == ONE and buckets.count(band) > limit):
         left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
         similar = int(np.count_nonzero(overlaps(sets.indptr, sets.elements, left, right, p, q) >= 0))
@@ -36,7 +36,7 @@ def verify_bands(
 
     def verify(band: int) -> Arrays:
         found, candidates, total = [], 0, 0
-        for left, right in buckets.pairs(band, split):
+        for left, right in buckets.pairs(band, keys, split):
             candidates += len(left)
             shared = overlaps(sets.indptr, sets.elements, left, right, p, q)
             good = shared >= 0

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -28,25 +27,20 @@ class Buckets:
     bands: list[tuple[np.ndarray, np.ndarray]]  # (indptr, items) each
     mask: np.uint64
     items: np.ndarray
-    make_keys: Callable[[], np.ndarray]
-
-    @cached_property
-    def keys(self) -> np.ndarray:
-        """The keys of the items: items x bands."""
-        return self.make_keys()
+    make_keys: Callable[[], np.ndarray]  # of the items: items x bands
 
     def count(self, band: int) -> int:
         """How many pairs share a bucket of the band."""
         sizes = np.diff(self.bands[band][0])
         return int((sizes * (sizes - 1) // 2).sum())
 
-    def pairs(self, band: int, split: int = ONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The pairs that share a bucket of this band and of no earlier one, in chunks."""
+    def pairs(self, band: int, keys: np.ndarray, split: int = ONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The pairs that share a bucket of this band and of no earlier one, by the keys of the items, in chunks."""
         indptr, items = self.bands[band]
         state = np.zeros(3, np.int64)
         while state[0] < len(indptr) - 1:
             left, right = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-            n = new_pairs(indptr, items, self.keys, band, self.mask, split, state, left, right)
+            n = new_pairs(indptr, items, keys, band, self.mask, split, state, left, right)
             yield left[:n], right[:n]
 
     def sample(self, band: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -138,9 +132,10 @@ def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> n
             f"about {total:,} candidates, more than {MOST_CANDIDATES:,}: take more rows, or fewer bands."
         )
     found = [np.empty(0, np.int64)]
+    own = buckets.make_keys()
     for band in range(bands):
-        for left, right in buckets.pairs(band):
-            same = (buckets.keys[left] == buckets.keys[right]).any(axis=1)  # keys were sorted by their high bits alone
+        for left, right in buckets.pairs(band, own):
+            same = (own[left] == own[right]).any(axis=1)  # keys were sorted by their high bits alone
             found.append(buckets.items[left[same]] * len(signatures) + buckets.items[right[same]])
     return np.sort(np.concatenate(found))
 

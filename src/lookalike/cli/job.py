@@ -19,13 +19,13 @@ from lookalike.formats import PAGE_SUFFIXES, format_of
 from lookalike.kernels import is_compiled
 from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.room import RUN, has_begun, hold, remove
 from lookalike.run import Tick
 from lookalike.set_files import SetSource
 from lookalike.shingles import Shingles, split_words
 from lookalike.spaces import MEASURES_OF_VECTORS
 from lookalike.vector_files import VectorSource
 from lookalike.wording import counted
+from lookalike.workdir import RUN, has_begun, hold, remove
 from lookalike.write import check_output, write_lines, write_tables, writing
 
 

@@ -19,6 +19,7 @@ import lmdb
 
 from lookalike.errors import DataError, StoreError
 from lookalike.index.tables import TABLES, Reader, Writer
+from lookalike.workdir import sync
 
 FORMAT = 1
 ROOM = 1 << 40  # bytes of addresses, not of disk
@@ -191,15 +192,6 @@ def building(path: Path) -> Iterator[Path]:
         sync(path.absolute().parent)
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def sync(path: Path) -> None:
-    """See to it that a file, or the names in a folder, are on disk."""
-    place = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
 
 
 def check_new(path: Path) -> None:

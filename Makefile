@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint bench clean browser
+.PHONY: help demo test lint bench clean browser java
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /	/'
@@ -11,7 +11,7 @@ help:            ## list the targets
 demo: .venv/installed ## find the similar documents in examples/documents
 	$(BIN)/lookalike demo
 
-test: .venv/installed-dev lint browser ## run the linter, the type checker and all tests
+test: .venv/installed-dev lint browser java ## run the linter, the type checker and all tests
 	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: .venv/installed-dev ## run the linter and the type checker
@@ -23,6 +23,11 @@ browser: # Chromium, which the tests of the page need; as root it is installed f
 	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; } \
 		|| echo "Chromium is missing and could not be installed: the tests of the page will be skipped."
+
+java: # which Spark runs on; as root it is installed from Debian's packages
+	@command -v java > /dev/null || test -n "$$JAVA_HOME" || { test "$$(id -u)" = 0 && apt-get update -qq \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless > /dev/null; } \
+		|| echo "Java is missing and could not be installed: the tests of Spark will be skipped."
 
 bench: .venv/installed-bench ## compare with other tools: make bench CORPUS=file.parquet
 	$(BIN)/python bench/documents.py $(CORPUS)

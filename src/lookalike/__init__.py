@@ -33,9 +33,10 @@ _HOMES = {
     "LookalikeError": "lookalike.errors",
 }
 __all__ = list(_HOMES)
+_MORE = ("spark",)  # modules that need an extra
 
 if TYPE_CHECKING:
-    from lookalike import baskets, entities, exact, families, fingerprints, measures, news
+    from lookalike import baskets, entities, exact, families, fingerprints, measures, news, spark
     from lookalike.amplify import And, Or, choose_bands
     from lookalike.data import Bits, Sets
     from lookalike.errors import LookalikeError
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MORE:
+        return import_module(f"lookalike.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
     if _HOMES[name] == "lookalike":
@@ -54,4 +57,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_MORE, "__version__"]

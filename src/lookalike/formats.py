@@ -33,6 +33,7 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BOM = b"\xef\xbb\xbf"
+NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # that other programs leave beside their tables
 ROWS = 1 << 14  # of Parquet, read at a time at most
 
 
@@ -146,7 +147,8 @@ def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: 
         fixed = whole[: min(whole.index(mark) for mark in "*?[" if mark in whole)]
         base = Path(fixed) if fixed.endswith("/") else Path(fixed).parent
         found = sorted(Path(path) for path in glob.glob(whole, recursive=True))
-    files = [p for p in found if p.is_file() and not any(s.startswith(".") for s in p.relative_to(base).parts)]
+    hidden = {p for p in found if p.name in NOTES or any(s.startswith(".") for s in p.relative_to(base).parts)}
+    files = [path for path in found if path.is_file() and path not in hidden]
     if not files:
         raise DataError(f"{given}: no files there.")
     there = len(files)

@@ -31,13 +31,19 @@ if TYPE_CHECKING:
     "zcat crawl.jsonl.gz | lookalike pairs - --text body -o pairs.jsonl",
     "lookalike pairs names.csv --measure edit -t 2 -o pairs.csv",
     "lookalike pairs pages/ --html -s stop:3 -t 0.5 -o pairs.csv",
+    "lookalike pairs corpus.parquet --engine spark --master 'local[4]' -o pairs.parquet",
     options=ON_ONE,
 )
 def pairs(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None:
     """List all pairs of similar documents, each one verified."""
-    from lookalike.find import find_pairs
+    if job.on_spark:
+        from lookalike.cli.on_spark import pairs_on_spark
 
-    job.finish(find_pairs(job.source(inputs), max_pairs=max_pairs, **job.options))
+        pairs_on_spark(job, inputs, max_pairs)
+    else:
+        from lookalike.find import find_pairs
+
+        job.finish(find_pairs(job.source(inputs), max_pairs=max_pairs, **job.options))
 
 
 @on_documents("lookalike match new.jsonl archive.parquet -t 0.8 -o matches.parquet")
@@ -88,6 +94,7 @@ def vectors(
     "lookalike dedup pages.parquet --article -s stop:3 --stop-words de -o clean.parquet",
     "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
     "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
+    "lookalike dedup s3a://crawl/pages.parquet --engine spark -o s3a://crawl/clean.parquet",
     options=ON_ONE,
 )
 def dedup(
@@ -100,7 +107,11 @@ def dedup(
 ) -> None:
     """Drop documents that are similar to one that is kept, and write the rest with all their columns."""
     job.check_removed(removed)
-    if against is not None:
+    if job.on_spark:
+        from lookalike.cli.on_spark import dedup_on_spark
+
+        dedup_on_spark(job, inputs, keep, removed)
+    elif against is not None:
         from lookalike.cli.sifting import dedup_against
 
         dedup_against(job, inputs, against, update, removed)
@@ -113,6 +124,11 @@ def dedup(
 @on_documents("lookalike clusters news/ -t 0.6 -o clusters.csv", options=ON_ONE)
 def clusters(job: "Job", inputs: Inputs) -> None:
     """Group documents that are connected by similar pairs, without listing the pairs."""
-    from lookalike.find import find_clusters
+    if job.on_spark:
+        from lookalike.cli.on_spark import clusters_on_spark
 
-    job.finish(find_clusters(job.source(inputs), **job.options))
+        clusters_on_spark(job, inputs)
+    else:
+        from lookalike.find import find_clusters
+
+        job.finish(find_clusters(job.source(inputs), **job.options))

@@ -37,7 +37,11 @@ class Job:
         self.done = False
         self.given, self.chosen = given, chosen  # the options, and the names of those that are not left as they are
         self.out: str = given.get("out", "-")
-        check_output(self.out)
+        self.on_spark = choice("engine", given.get("engine", "local"), ("local", "spark")) == "spark"
+        if given.get("master") is not None and not self.on_spark:
+            raise UsageError("--master is for --engine spark.")
+        if not self.on_spark:
+            check_output(self.out)
         self.run = TerminalRun(given["threads"], given["quiet"])
         names = ("measure", "threshold", "recall", "method", "filter", "sketch", "probes", "audit", "seed")
         chosen = {name: given[name] for name in names if given.get(name) is not None}
@@ -49,7 +53,7 @@ class Job:
             self.options["shingles"] = Shingles.parse(given["shingle"], **text, **lists, distance=distance)
         self.skipped = 0  # rows of sets; documents are counted by their source
         self.sources: list[Source] = []  # of documents
-        if not is_compiled():
+        if not is_compiled() and not self.on_spark:
             self.run.say("first run: compiling, which takes some seconds and is done once")
 
     def __enter__(self) -> "Job":
@@ -66,7 +70,7 @@ class Job:
     def _rooms(self) -> dict[str, Any]:
         """How much memory may be used and where the files are that take the rest, if that was asked for."""
         memory, workdir = self.given.get("memory"), self.given.get("workdir")
-        if memory is None and workdir is None:
+        if self.on_spark or (memory is None and workdir is None):
             return {}
         if workdir is None:
             if self.out == "-":
@@ -135,7 +139,8 @@ class Job:
     def check_removed(self, removed: str | None) -> None:
         """Raise now for a second output that could not be written in the end."""
         if removed is not None:
-            check_output(removed)
+            if not self.on_spark:
+                check_output(removed)
             if Path(removed).absolute() == Path(self.out).absolute():
                 raise UsageError(f"--out and --removed must be two files; got {self.out!r} twice.")
 

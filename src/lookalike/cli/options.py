@@ -98,6 +98,8 @@ Workdir = Annotated[
         help="The folder of these files: a run that was cut off goes on from there. OUT.work by default.",
     ),
 ]
+Engine = Annotated[str, typer.Option(help="local, or spark: on a cluster, which reads the input and writes folders.")]
+Master = Annotated[str | None, typer.Option(metavar="URL", help="With --engine spark: the cluster, or local[4].")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 MaxPairs = Annotated[int, typer.Option(help="Fail rather than list more pairs than this.")]
 Removed = Annotated[str | None, typer.Option(help="Write what was dropped, and for which kept document, to this file.")]
@@ -139,7 +141,13 @@ SHARED: dict[str, tuple[Any, Any]] = {
 
 
 # Those of the commands on one collection of documents.
-ON_ONE: dict[str, tuple[Any, Any]] = {**SHARED, "memory": (Memory, None), "workdir": (Workdir, None)}
+ON_ONE: dict[str, tuple[Any, Any]] = {
+    **SHARED,
+    "memory": (Memory, None),
+    "workdir": (Workdir, None),
+    "engine": (Engine, "local"),
+    "master": (Master, None),
+}
 
 
 # Those of the command on sets.

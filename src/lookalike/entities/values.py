@@ -86,10 +86,19 @@ def dates(values: list[str], day_first: bool | None) -> list[str | None]:
     If none does, `day_first` decides; without it the month is first, but after dots (3.4.2020) the day.
     """
     found = [_date_parts(value) for value in values]
+    shown = _day_comes_first(found)
+    return [_date(parts, day_first if shown is None else shown) for parts in found]
+
+
+def day_comes_first(values: list[str]) -> bool | None:
+    """Whether the values with a number over 12 mostly have the day first; None if none tells."""
+    return _day_comes_first([_date_parts(value) for value in values])
+
+
+def _day_comes_first(found: list[dict[str, str]]) -> bool | None:
     pairs = [(int(parts["a"]), int(parts["b"])) for parts in found if "a" in parts]
     votes = sum((12 < a <= 31 and b <= 12) - (12 < b <= 31 and a <= 12) for a, b in pairs)
-    order = votes > 0 if votes else day_first
-    return [_date(parts, order) for parts in found]
+    return votes > 0 if votes else None
 
 
 def _date_parts(value: str) -> dict[str, str]:

@@ -1,0 +1,128 @@
+"""Plans, pairs, clusters and what to keep, of the items of a data frame."""
+
+from typing import NamedTuple, Unpack
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from lookalike.errors import TooManyPairs, whole
+from lookalike.plan import Plan
+from lookalike.spark.graphs import components, to_drop, written_down
+from lookalike.spark.items import Items, Options, backticked
+
+MAX_PAIRS = 10_000_000_000
+
+
+class Dedup(NamedTuple):
+    """What to keep and what to drop."""
+
+    kept: DataFrame  # the rows of the data frame that are kept
+    dropped: DataFrame  # `id`, `kept` (the id of the item kept for it), `similarity`
+
+
+def plan(df: DataFrame, **options: Unpack[Options]) -> Plan:
+    """How pairs would be found: bands and rows, their recall, and about how many candidates are expected.
+
+    It counts the items and looks at the first thousand of them by id.
+    """
+    return Items(df, options).plan
+
+
+def find_pairs(df: DataFrame, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Options]) -> DataFrame:
+    """All pairs of similar items, each one verified: `left`, `right` (ids, left before right) and `similarity`.
+
+    Candidates are found now, and verified when the result is used.
+    """
+    whole("max_pairs", max_pairs)
+    frames = Items(df, options).frames()
+    groups = frames.groups()
+    alike = same_contents(groups, max_pairs)
+    similar = frames.similar(frames.candidates(groups, every=True, limit=max_pairs))
+    found = similar.select(F.col("a").alias("left"), F.col("b").alias("right"), "similarity")
+    return found if alike is None else spread(found, alike)
+
+
+def clusters(df: DataFrame, **options: Unpack[Options]) -> DataFrame:
+    """Groups of items connected by similar pairs: `cluster` (the id of its first item), `id` and `size`, a row an item.
+
+    Items that are similar to no other are left out.
+    """
+    frames = Items(df, options).frames()
+    groups = frames.groups()
+    copies = groups.where("item != head").select(F.col("head").alias("a"), F.col("item").alias("b"))
+    candidates = frames.candidates(groups, every=False)
+    with frames.stage("verify"):
+        similar = frames.similar(candidates).select("a", "b")
+        pairs = written_down(similar.unionByName(copies))
+    with frames.stage("join"):
+        others = components(pairs)
+    sizes = others.groupBy("first").agg((F.count("*") + 1).alias("size"))
+    firsts = sizes.select(F.col("first").alias("item"), "first")
+    every = others.unionByName(firsts).join(sizes, "first")
+    return every.select(F.col("first").alias("cluster"), F.col("item").alias("id"), "size")
+
+
+def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[Options]) -> Dedup:
+    """What to keep: one of similar items. Each dropped item is verified similar to one that is kept.
+
+    No two kept items are similar, but for pairs missed within the stated recall. `keep` says which of similar items is
+    kept: the "first" by id, the "longest", or the one with the greatest number or date in the column of that name.
+    """
+    items = Items(df, options, keep)
+    frames = items.frames()
+    groups = frames.groups(longest=keep == "longest")
+    candidates = frames.candidates(groups, every=False)
+    with frames.stage("verify"):
+        similar = written_down(frames.similar(candidates))
+    with frames.stage("keep"):
+        gone = written_down(to_drop(similar))
+    centres = kept_for(similar, gone)
+    copies = groups.where("item != head").select(F.col("item").alias("copy"), "head")
+    copies = copies.join(centres, copies["head"] == centres["item"], "left").select(
+        F.col("copy").alias("item"),
+        F.coalesce("centre", "head").alias("centre"),
+        F.coalesce("similarity", F.lit(1.0)).alias("similarity"),
+    )
+    names = ("item.id", "centre.id") if frames.ranked else ("item", "centre")
+    item, centre = (F.col(name).alias(alias) for name, alias in zip(names, ("id", "kept"), strict=True))
+    dropped = written_down(centres.unionByName(copies).select(item, centre, "similarity"))
+    kept = df.join(dropped, df[backticked(items.id)] == dropped["id"], "left_anti")
+    return Dedup(kept, dropped)
+
+
+def same_contents(groups: DataFrame, limit: int) -> DataFrame | None:
+    """(head, item) of identical items, the head among them; more pairs of those than the limit are an error."""
+    copies = groups.where("item != head").select("head", "item")
+    sizes = copies.groupBy("head").agg(F.count("*").cast("double").alias("copies"))
+    found = sizes.agg(F.sum(F.col("copies") * (F.col("copies") + 1) / 2)).first()
+    total = 0 if found is None or found[0] is None else int(found[0])
+    if total > limit:
+        raise TooManyPairs(
+            f"{total:,} pairs of identical items, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
+            "of pairs; or raise max_pairs."
+        )
+    heads = sizes.select("head", F.col("head").alias("item"))
+    return copies.unionByName(heads) if total else None
+
+
+def spread(pairs: DataFrame, alike: DataFrame) -> DataFrame:
+    """Pairs of heads to pairs of all items: those of their groups, and of identical ones."""
+    one, other = (
+        alike.select(F.col("head").alias(f"{side}_head"), F.col("item").alias(side)) for side in ("one", "other")
+    )
+    crossed = pairs.join(one, F.col("left") == F.col("one_head"), "left")
+    crossed = crossed.join(other, F.col("right") == F.col("other_head"), "left")
+    both = crossed.select(
+        F.coalesce("one", "left").alias("one"), F.coalesce("other", "right").alias("other"), "similarity"
+    )
+    inside = one.join(other, F.col("one_head") == F.col("other_head")).where("one < other")
+    every = both.unionByName(inside.select("one", "other", F.lit(1.0).alias("similarity")))
+    return every.select(F.least("one", "other").alias("left"), F.greatest("one", "other").alias("right"), "similarity")
+
+
+def kept_for(similar: DataFrame, gone: DataFrame) -> DataFrame:
+    """(item, centre, similarity): for each dropped item the kept one it is found with in the first band."""
+    into = similar.join(gone, similar["b"] == gone["item"], "left_semi")
+    kept = into.join(gone, into["a"] == gone["item"], "left_anti")
+    best = kept.groupBy("b").agg(F.min(F.struct("band", "a", "similarity")).alias("best"))
+    return best.select(F.col("b").alias("item"), F.col("best.a").alias("centre"), F.col("best.similarity"))

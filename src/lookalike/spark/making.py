@@ -1,0 +1,72 @@
+"""How the tasks of a cluster make sets of a column, and sketches of those."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.collection import Columns, band_keys, pieces, sketch_texts
+from lookalike.data import Sets, hash_integers, hash_texts
+from lookalike.errors import DataError
+from lookalike.kernels.sets import hash_rows
+from lookalike.plan import Plan
+from lookalike.shingles import Shingles
+
+
+@dataclass(frozen=True)
+class Making(ABC):
+    """How sets and their band keys are made of a column."""
+
+    plan: Plan
+
+    @abstractmethod
+    def sets(self, column: pa.Array) -> Sets:
+        """The sets themselves."""
+
+    def sketch(self, column: pa.Array) -> Columns:
+        """Counts of elements, lengths, hashes of the contents and band keys."""
+        sets = self.sets(column)
+        keys = band_keys(self.plan, sets.indptr, sets.elements)
+        return sets.sizes, sets.sizes, hash_rows(sets.indptr, sets.elements), keys
+
+
+@dataclass(frozen=True)
+class OfTexts(Making):
+    """Texts are shingled."""
+
+    shingles: Shingles
+
+    def sets(self, column: pa.Array) -> Sets:
+        return self.shingles.sets(column)
+
+    def sketch(self, column: pa.Array) -> Columns:
+        texts = self.shingles.prepare(column.cast(pa.large_string()))
+        made = [sketch_texts(piece, self.shingles, self.plan) for piece in pieces(texts)]
+        counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
+        return counts, lengths, contents, keys
+
+
+@dataclass(frozen=True)
+class OfLists(Making):
+    """Lists hold the elements."""
+
+    def sets(self, column: pa.Array) -> Sets:
+        indptr, values = flat(column)
+        return Sets.sorted(indptr, hash_elements(values), self.plan.measure == "bag_jaccard")
+
+
+def flat(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
+    """Where each of some lists begins and ends, and the values of all."""
+    sizes = np.asarray(pc.list_value_length(column)).astype(np.int64)
+    return np.concatenate(([0], np.cumsum(sizes))), column.flatten()
+
+
+def hash_elements(values: pa.Array) -> np.ndarray:
+    """One hash an element, a string or an integer."""
+    if values.null_count:
+        raise DataError("an element is null: leave such elements out first.")
+    if pa.types.is_integer(values.type):
+        return hash_integers(np.asarray(values.cast(pa.int64())))
+    return hash_texts(values.cast(pa.large_string()))

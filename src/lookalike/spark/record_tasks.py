@@ -1,0 +1,46 @@
+"""What the tasks of a cluster do with records: Arrow batches in, Arrow batches out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.data import Sets
+from lookalike.entities.blocks import Column, record_sets
+from lookalike.entities.fields import Field, canonical, normalise
+from lookalike.spark.making import Making, flat
+from lookalike.spark.tasks import Batches, lists_of
+
+
+@dataclass(frozen=True)
+class OfRecords(Making):
+    """Lists hold the values of a record's fields, normalised: see `entities.blocks.record_sets`."""
+
+    fields: tuple[Field, ...]
+    common: frozenset[tuple[int, str]]  # values that many records have, by the number of the field
+
+    def sets(self, column: pa.Array) -> Sets:
+        _, values = flat(column)
+        columns = []
+        for at, field in enumerate(self.fields):
+            if field.kind != "category":
+                one = values.take(pa.array(np.arange(at, len(values), len(self.fields)))).cast(pa.large_string())
+                common = pa.array([value for number, value in self.common if number == at], pa.large_string())
+                telling = pc.if_else(pc.is_in(one, common), None, one)
+                columns.append(Column(field.name, field.kind, telling, telling))
+        return record_sets(columns, slice(0, len(column)))
+
+
+def written_out(batches: Batches, fields: Sequence[Field], day_first: Sequence[bool | None]) -> Batches:
+    """(id, the fields' values) to (id, content): a list of the values, normalised and with short forms written out."""
+    for batch in batches:
+        ids, *columns = batch.columns
+        values = []
+        for column, field, first in zip(columns, fields, day_first, strict=True):
+            values.append(canonical(normalise(column, field.kind, day_first=first).values, field.kind))
+        every = pa.concat_arrays(values)
+        order = np.arange(len(every)).reshape(len(fields), -1).T.ravel()
+        lists = lists_of(every.take(pa.array(order)).cast(pa.string()), np.full(len(ids), len(fields)))
+        yield pa.record_batch([ids, lists], names=["id", "content"])

@@ -1,0 +1,171 @@
+"""Which records to look at, of one table or of two: those with a value in common, and those alike as a whole.
+
+The same rules as `entities.blocks`, which also pairs each record with those nearest to it where tables are small.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial, reduce
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from lookalike.collection import HEAD, SAMPLE_SETS
+from lookalike.data import Sets
+from lookalike.entities.blocks import MOST, SHARE
+from lookalike.entities.fields import Field, guess_kind
+from lookalike.entities.resolving import as_fields
+from lookalike.entities.values import day_comes_first
+from lookalike.errors import LARGEST_SEED, fraction, whole
+from lookalike.plan import fit, make_plan
+from lookalike.run import Run
+from lookalike.spark.frames import own_errors, pairs_of_keys, similar, staged
+from lookalike.spark.graphs import written_down
+from lookalike.spark.items import check_id, count_ids, quoted, type_of
+from lookalike.spark.record_tasks import OfRecords, written_out
+from lookalike.spark.tasks import keyed
+from lookalike.wording import counted
+
+RECALL = 0.95  # of records that are alike as a whole
+
+
+def resolve_candidates(
+    left: DataFrame,
+    right: DataFrame | None = None,
+    *,
+    fields: Sequence[Field | str],
+    id: str = "id",
+    threshold: float = 0.6,
+    seed: int = 1,
+    run: Run | None = None,
+) -> DataFrame:
+    """Pairs of records of two tables, or within one, that may be of the same person or thing: `left` and `right` (ids).
+
+    They have the same value in a field, or if very many have that, in another one too; or their shingles in all fields
+    together have at least the Jaccard similarity `threshold`, found with probability 0.95. `fields` are written as for
+    `entities.resolve`, and `id` names the column of ids, "key:number" if the tables call it otherwise.
+    """
+    found = Records([left] if right is None else [left, right], as_fields(fields), id, run or Run())
+    threshold = fraction("threshold", threshold)
+    seed = whole("seed", seed, least=0, most=LARGEST_SEED)
+    same, frequent = found.same_values()
+    parts = [same, found.same_together(frequent), found.alike(threshold, seed)]
+    pairs = reduce(DataFrame.unionByName, [part.select("a", "b") for part in parts]).distinct()
+    return pairs.select(F.col("a").alias("left"), F.col("b").alias("right"))
+
+
+class Records:
+    """One table or two, with the fields that they are compared by."""
+
+    def __init__(self, tables: list[DataFrame], fields: list[Field], id: str, run: Run):
+        self.run, self.stage = run, staged(run)
+        first, _, second = id.partition(":")
+        given = []
+        for df, name, side in zip(tables, (first, second or first), ("left", "right"), strict=False):
+            check_id(df, name)
+            columns = [getattr(field, side) for field in fields]
+            for column in columns:
+                type_of(df, column, "a field")
+            named = [quoted(column).alias(f"field{at}") for at, column in enumerate(columns)]
+            given.append(df.select(quoted(name).alias("id"), *named))
+            count_ids(given[-1], name)
+        with self.stage("fields"):
+            sample = given[0].orderBy("id").limit(HEAD).toArrow()
+            self.fields = [
+                replace(field, kind=field.kind or guess_kind(field.name, sample[f"field{at}"]))
+                for at, field in enumerate(fields)
+            ]
+            orders = [self._day_first(sample[f"field{at}"], field) for at, field in enumerate(self.fields)]
+            task = partial(written_out, fields=self.fields, day_first=orders)
+            self.tables = [written_down(df.mapInArrow(task, made_of(df))) for df in given]
+        self.values = [values_of(table) for table in self.tables]
+        self.count = sum(table.count() for table in self.tables)
+
+    def _day_first(self, sample: pa.ChunkedArray, field: Field) -> bool | None:
+        if field.kind != "date" or not pa.types.is_string(sample.type):
+            return None
+        return day_comes_first(sample.drop_null().unique().to_pylist())
+
+    def same_values(self) -> tuple[DataFrame, DataFrame]:
+        """Pairs with the same value in a field, and the values that too many have: their `key`."""
+        with self.stage("same values"):
+            return self._sharing([values.select("key", "id") for values in self.values])
+
+    def same_together(self, frequent: DataFrame) -> DataFrame:
+        """Pairs with the same value of those in one field, and the same in another."""
+        both = []
+        for values in self.values:
+            one = values.join(frequent, "key", "left_semi")
+            other = values.select("id", F.col("place").alias("other_place"), F.col("key").alias("other_key"))
+            joined = one.join(other, "id").where("place != other_place")
+            both.append(joined.select(F.xxhash64("key", "other_key").alias("key"), "id"))
+        with self.stage("same values"):
+            return self._sharing(both)[0]
+
+    def _sharing(self, keys: list[DataFrame]) -> tuple[DataFrame, DataFrame]:
+        """Pairs that share a key, but not one that has very many pairs; and those keys."""
+        sizes = [table.groupBy("key").agg(F.count("*").alias(f"n{at}")) for at, table in enumerate(keys)]
+        if len(keys) == 1:
+            counts = sizes[0].withColumn("records", F.col("n0"))
+            counts = counts.withColumn("pairs", F.expr("n0 * (n0 - 1) div 2"))
+        else:
+            counts = sizes[0].join(sizes[1], "key").withColumn("records", F.expr("n0 + n1"))
+            counts = counts.withColumn("pairs", F.expr("n0 * n1"))
+        counts = written_down(counts.where("pairs > 0").select("key", "pairs", "records"))
+        few = counts.where(F.col("pairs") <= MOST * F.col("records"))
+        frequent = counts.where(F.col("pairs") > MOST * F.col("records")).select("key")
+        return self._pairs([table.join(few, "key", "left_semi") for table in keys]), frequent
+
+    def _pairs(self, keys: list[DataFrame]) -> DataFrame:
+        """(key, id) of one table or of two to (a, b, band)."""
+        if len(keys) == 1:
+            return pairs_of_keys(keys[0].select("key", F.col("id").alias("item")), True, None, self.stage)
+        one, other = (
+            table.select("key", F.col("id").alias(name)) for table, name in zip(keys, ("a", "b"), strict=True)
+        )
+        return written_down(one.join(other, "key").select("a", "b", F.lit(0).alias("band")).distinct())
+
+    def alike(self, threshold: float, seed: int) -> DataFrame:
+        """Pairs of records whose shingles in all fields together are alike."""
+        plan = make_plan(threshold=threshold, recall=RECALL, method="lsh", seed=seed)
+        making = OfRecords(plan, tuple(self.fields), self._common())
+        with self.stage("alike"), own_errors():
+            plan = fit(plan, self._sample(making), self.count)
+            making = replace(making, plan=plan)
+            keys = []
+            for table in self.tables:
+                kind = table.schema["id"].dataType.simpleString()
+                made = table.mapInArrow(partial(keyed, making=making), f"item {kind}, keys array<long>")
+                keys.append(made.select(F.explode("keys").alias("key"), F.col("item").alias("id")))
+            left, right = self.tables[0], self.tables[-1]
+            found = written_down(similar(self._pairs(keys), left, right, making))
+        most = MOST * max(1000, self.count)
+        if found.count() > most:
+            self.run.say(f"note: more than {counted(most, 'pair')} are alike, which tells too little: left out")
+            return found.limit(0)
+        return found
+
+    def _common(self) -> frozenset[tuple[int, str]]:
+        """The values that more than one of SHARE records have, which are at most SHARE a field."""
+        every = reduce(DataFrame.unionByName, self.values)
+        counts = every.groupBy("place", "value").agg(F.count("*").alias("records"))
+        found = counts.where(F.col("records") > max(MOST, self.count // SHARE)).collect()
+        return frozenset((row["place"], row["value"]) for row in found)
+
+    def _sample(self, making: OfRecords) -> Sets:
+        """The sets of the first records by id."""
+        first = [table.orderBy("id").limit(HEAD).toArrow()["content"].combine_chunks() for table in self.tables]
+        sets = Sets.concatenate([making.sets(content) for content in first])
+        return sets.take(np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS])
+
+
+def made_of(df: DataFrame) -> str:
+    return f"id {df.schema['id'].dataType.simpleString()}, content array<string>"
+
+
+def values_of(table: DataFrame) -> DataFrame:
+    """(id, content) to (id, place, value, key) of each field's value that is there."""
+    spread = table.select("id", F.posexplode("content").alias("place", "value")).where("value is not null")
+    return spread.select("*", F.xxhash64("place", "value").alias("key"))

@@ -522,11 +522,9 @@ def test_dedup_by_command(there, run, files, out):
     dropped = Here().dropped(documents(), keep="longest", **COLLECTIONS["documents"][1])
     rows = [row | {"id": int(row["id"]), "kept": int(row["kept"])} for row in csv_rows(removed)]
     assert sorted((row["id"], row["kept"]) for row in rows) == [(row["id"], row["kept"]) for row in dropped]
-    assert len(list(la.Source(kept).batches())[0]) == 1202 - len(dropped)
-    assert (
-        f"found: {len(dropped):,} documents to drop, each similar to one of the {1202 - len(dropped):,} kept"
-        in ended.err
-    )
+    rest = 1202 - len(dropped)
+    assert sum(map(len, la.Source(kept).batches())) == rest
+    assert f"found: {len(dropped):,} documents to drop, each similar to one of the {rest:,} kept" in ended.err
     assert run("dedup", kept, "-t", "0.6", "-s", "word:2", "-o", out / "again.jsonl").code == 0
 
 
@@ -557,11 +555,7 @@ def test_clusters_by_command(there, run, files, out):
         (["-o", "new.parquet", "--audit", "9"], 2, "--audit is not for --engine spark"),
         (["-o", "new.parquet", "--id", "-"], 2, "--id must name a column for --engine spark"),
         (["-o", "new.parquet", "--format", "arrow"], 2, "format must be one of parquet, jsonl, csv, tsv; got 'arrow'"),
-        (
-            ["-o", "new.parquet", "other.jsonl"],
-            2,
-            "the inputs must be of one format for --engine spark; got jsonl, par",
-        ),
+        (["-o", "new.parquet", "other.jsonl"], 2, "must be of one format for --engine spark; got jsonl, parquet"),
         (["-o", "new.parquet", "--text", "words"], 1, "no column 'words' for the text"),
         (["-o", "new.parquet", "missing.parquet"], 1, "Spark: [PATH_NOT_FOUND]"),
     ],
@@ -569,7 +563,7 @@ def test_clusters_by_command(there, run, files, out):
 def test_commands_that_are_wrong(there, run, files, monkeypatch, args, code, message):
     monkeypatch.chdir(files)
     (files / "there.parquet").mkdir()
-    ended = run("pairs", "some.parquet", "--engine", "spark", *args)
+    ended = run("pairs", files / "some.parquet", "--engine", "spark", *args)
     assert ended.code == code
     assert message in ended.err
     assert not (files / "new.parquet").exists()

@@ -27,6 +27,7 @@ from lookalike.run import Run
 from lookalike.spark import buckets, frames, graphs, tasks
 from lookalike.spark.jobs import Dedup
 from lookalike.spark.making import OfTexts
+from lookalike.spark.parcels import Parcels
 
 pytestmark = pytest.mark.filterwarnings("ignore:distutils Version:DeprecationWarning")
 
@@ -466,14 +467,15 @@ def test_kernels_are_compiled_once_for_all_executors(there):
     """Tasks find the machine code that an earlier process has left, and leave theirs for later ones."""
     texts = ["one text", "another text"]
     plan = la.find_pairs(texts, shingles="char:3", method="lsh").plan  # which compiles what tasks need
-    frame = there.frame(pa.table({"id": [1, 2], "rank": [0, 0], "content": texts}))
-    task = partial(cache_misses, making=OfTexts(plan, la.Shingles(k=3)))
+    frame = there.frame(pa.table({"id": [1, 2], "content": texts}))
+    schema = pa.schema(dict.fromkeys(("item", "content0", "content1"), pa.int64()) | {"keys": pa.list_(pa.int64())})
+    task = partial(cache_misses, making=OfTexts(plan, la.Shingles(k=3)), parcels=Parcels(schema, 2))
     assert [row["misses"] for row in frame.coalesce(1).mapInArrow(task, "misses long").collect()] == [0]
 
 
-def cache_misses(batches, making):
+def cache_misses(batches, making, parcels):
     """Sketch the batches, and tell for how many kernels there was no machine code."""
-    list(tasks.sketched(batches, making, longest=False))
+    list(tasks.sketched(batches, making, False, False, parcels))
     yield pa.record_batch({"misses": [sum(sketch_rows.stats.cache_misses.values())]})
 
 

@@ -1,5 +1,6 @@
 """What the tasks of a cluster do, without a cluster: any cut into batches gives what the whole would."""
 
+import random
 from collections import Counter
 from itertools import combinations, pairwise
 
@@ -20,8 +21,9 @@ from lookalike.mapreduce import map_rows, reduce_minima, run
 from lookalike.plan import Plan, make_plan
 from lookalike.shingles import Shingles
 from lookalike.spark import buckets, tasks
-from lookalike.spark.buckets import units
+from lookalike.spark.buckets import dealt_rows, split, units
 from lookalike.spark.making import OfLists, OfTexts
+from lookalike.spark.parcels import Parcels, in_order
 from lookalike.spark.record_tasks import OfRecords, written_out
 
 PLAN = Plan("lsh", "jaccard", make_plan(threshold=0.6).threshold, 1, "sets", bands=Bands(5, 3, 0.9))
@@ -38,10 +40,53 @@ def rows_of(batches):
     return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
+SENT = pa.schema({"place": pa.int32(), "parcel": pa.binary()})
+ITEMS = pa.int64()
 CUTS = st.lists(st.integers(0, 1000), max_size=6)
 
 
+# --- parcels ---
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=60), CUTS, st.integers(1, 9), st.integers(1, 20))
+def test_what_is_dealt_arrives_together(hashes, cuts, places, rows):
+    schema = pa.schema({"hash": pa.int64(), "name": pa.string(), "list": pa.list_(pa.int64())})
+    names, lists = [f"n{at}" for at in range(len(hashes))], [[at] * (at % 3) for at in range(len(hashes))]
+    table = pa.table([pa.array(hashes, pa.int64()), names, lists], schema=schema)
+    parcels = Parcels(schema, places)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lookalike.spark.parcels.ROWS", rows)
+        sent = pa.Table.from_batches(parcels.deal(in_batches(table, cuts), "hash"), SENT)
+    assert all(0 <= place < places for place in sent["place"].to_pylist())
+    arrived = list(parcels.arrived(in_batches(sent.sort_by("place"), cuts)))
+    homes = {}
+    for at, rows_here in enumerate(arrived):
+        for row in rows_here.to_pylist():
+            assert homes.setdefault(row["hash"], at) == at
+    every = pa.concat_tables([schema.empty_table(), *arrived]).sort_by("name")
+    assert every.to_pylist() == table.sort_by("name").to_pylist()
+
+
+def test_the_order_of_items():
+    assert in_order(pa.array([3, -1, 2])).to_pylist() == [1, 2, 0]
+    assert in_order(pa.array(["b", "é", "a"])).to_pylist() == [2, 0, 1]
+    ranked = pa.array([{"rank": float("nan"), "id": "a"}, {"rank": 1.0, "id": "c"}, {"rank": 1.0, "id": "b"}])
+    assert in_order(ranked).to_pylist() == [2, 1, 0]
+
+
 # --- buckets ---
+
+
+def sorted_parcels(batches, cuts=()):
+    """What a shuffle makes of parcels."""
+    return in_batches(pa.Table.from_batches(batches, SENT).sort_by("place"), cuts)
+
+
+def units_of(keys, items, cuts, every, places=3):
+    """The units of keys and items that are dealt out to some places."""
+    table = pa.table([pa.array(keys, pa.int64()), pa.array(items, ITEMS)], names=["key", "item"])
+    parcels = Parcels(table.schema, places)
+    return units(sorted_parcels(dealt_rows(in_batches(table, cuts), parcels, every), cuts), parcels, every)
 
 
 def pairs_of(batches):
@@ -53,77 +98,95 @@ def pairs_of(batches):
     return found
 
 
-@given(st.lists(st.integers(0, 8), max_size=80), CUTS, st.integers(2, 9), st.integers(1, 5))
+KEYS = st.lists(st.integers(0, 8), max_size=80)
+
+
+def spread_out(number):
+    """A key with a number of its own in its high bits, as hashes have them."""
+    return int(np.array(number * 0x9E3779B97F4A7C15 % 2**64, np.uint64).view(np.int64)) >> 10 << 10 | number % 3
+
+
+@given(KEYS, CUTS, st.integers(2, 9), st.integers(1, 5))
 @settings(max_examples=200)
-def test_units_have_each_pair_of_a_bucket_once(keys, cuts, most, block):
-    keys = sorted(key << tasks.BAND_BITS | key % 3 for key in keys)
-    items = list(range(len(keys)))
-    table = pa.table({"key": pa.array(keys, pa.int64()), "item": pa.array(items, pa.int64())})
+def test_units_have_each_pair_of_a_bucket_once(numbers, cuts, most, block):
+    keys = [spread_out(number) for number in numbers]
+    items = random.Random(len(keys)).sample(range(1000), len(keys))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(buckets, "MOST", most)
         patch.setattr(buckets, "BLOCK", block)
-        found = pairs_of(units(in_batches(table, cuts), every=True))
-    expected = {(keys[a] % 1024, a, b) for a, b in combinations(items, 2) if keys[a] == keys[b]}
+        found = pairs_of(units_of(keys, items, cuts, every=True))
+    every = sorted(zip(items, numbers, strict=True))
+    expected = {(one % 3, a, b) for (a, one), (b, other) in combinations(every, 2) if one == other}
     assert set(found) == expected
     assert set(found.values()) <= {1}
 
 
-@given(st.lists(st.integers(0, 3), max_size=100), CUTS, st.integers(2, 9), st.integers(1, 5))
+@given(KEYS, CUTS, st.integers(6, 9), st.integers(1, 5))
 @settings(max_examples=200)
-def test_few_pairs_of_a_large_bucket(keys, cuts, most, few):
-    """Each item is compared with the first block of its bucket, and with the block before its own."""
-    keys = sorted(key << tasks.BAND_BITS for key in keys)
-    table = pa.table({"key": pa.array(keys, pa.int64()), "item": pa.array([f"i{at:03}" for at in range(len(keys))])})
+def test_few_pairs_of_a_large_bucket(numbers, cuts, most, few):
+    """Items of a small bucket are all compared; those of a large one are connected, by far fewer pairs."""
+    keys = [spread_out(number % 3) for number in numbers]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(buckets, "MOST", most)
         patch.setattr(buckets, "FEW", few)
-        found = pairs_of(units(in_batches(table, cuts), every=False))
-    assert set(found.values()) <= {1}
-    expected = set()
-    for key in set(keys):
-        items = [f"i{at:03}" for at, other in enumerate(keys) if other == key]
+        found = pairs_of(units_of(keys, list(range(len(keys))), cuts, every=False))
+    for number in range(3):
+        items = [at for at, other in enumerate(numbers) if other % 3 == number]
+        pairs = {(a, b) for band, a, b in found if a in items or b in items}
+        assert pairs <= set(combinations(items, 2))
         if len(items) <= most:
-            expected |= set(combinations(items, 2))
-            continue
-        blocks = [items[at : at + few] for at in range(0, len(items), few)]
-        for at, block in enumerate(blocks):
-            expected |= set(combinations(block, 2))
-            for other in {0, at - 1} - {at, -1}:
-                expected |= {(a, b) for a in blocks[other] for b in block}
-    assert {(a, b) for _, a, b in found} == expected
+            assert pairs == set(combinations(items, 2))
+        else:
+            label = {item: item for item in items}
+            for a, b in sorted(pairs):
+                label = {item: label[a] if one == label[b] else one for item, one in label.items()}
+            assert set(label.values()) == {items[0]}
+
+
+def test_a_key_that_very_many_have_is_split_where_it_comes_from():
+    """So that no task gets them all: few keep the key, the others have one of their block."""
+    many = pa.table({"key": [spread_out(1)] * 5000 + [spread_out(2)] * 3, "item": range(5003)})
+    found = split(many)
+    assert Counter(found["key"].to_pylist())[spread_out(1)] == buckets.FEW
+    assert Counter(found["key"].to_pylist())[spread_out(2)] == 3
+    assert max(Counter(found["key"].to_pylist()).values()) == buckets.MOST
+    assert {key & 1023 for key in found["key"].to_pylist()} == {1, 2}
+    assert set(found["item"].to_pylist()) == set(range(5003))
+    assert split(many.slice(0, 900)) == many.slice(0, 900)
+    other = split(many.set_column(1, "item", pa.array(range(9000, 14003))))
+    assert set(found["key"].to_pylist()) & set(other["key"].to_pylist()) == {spread_out(1), spread_out(2)}
 
 
 def test_a_bucket_too_large_for_all_its_pairs(monkeypatch):
     monkeypatch.setattr(buckets, "MOST_IN_BUCKET", 2000)
-    table = pa.table({"key": np.zeros(3000, np.int64), "item": np.arange(3000)})
-    with pytest.raises(TooManyPairs, match="more than 2,000 items are alike in one band"):
-        list(units(iter(table.to_batches()), every=True))
-    few = pairs_of(units(iter(table.to_batches()), every=False))
-    assert sum(few.values()) < 3000 * 96
-
-
-def test_items_that_are_records():
-    items = pa.array([{"rank": -3, "id": "a"}, {"rank": -2, "id": "c"}, {"rank": -2, "id": "d"}])
-    table = pa.table({"key": [5, 5, 5], "item": items})
-    [(band, lefts, rights)] = rows_of(units(in_batches(table, [1, 2]), every=True))
-    assert (band, lefts, rights) == (5, items.to_pylist(), None)
+    with pytest.raises(TooManyPairs, match="3,000 items are alike in one band"):
+        list(units_of([5] * 3000, range(3000), [], every=True))
+    few = pairs_of(units_of([5] * 3000, range(3000), [], every=False))
+    assert sum(few.values()) < 3000 * 1100
 
 
 # --- identical items ---
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=30), CUTS)
-def test_the_first_of_identical_items_stands_for_them(contents, cuts):
-    contents = sorted(contents)
-    columns = [pa.array([content[at] for content in contents], pa.int64()) for at in (0, 1)]
-    keys = pa.array([[item] for item in range(len(contents))], pa.list_(pa.int64()))
-    names = ["item", "content0", "content1", "keys"]
-    table = pa.table([pa.array(range(len(contents)), pa.int64()), *columns, keys], names=names)
+@given(st.lists(st.integers(0, 8), max_size=30), CUTS, st.booleans())
+def test_the_first_of_identical_items_stands_for_them(contents, cuts, ranked):
+    names = random.Random(len(contents)).sample(range(1000), len(contents))
+    items = [{"rank": -(name % 7), "id": name} for name in names] if ranked else names
+    kind = pa.struct({"rank": pa.int64(), "id": pa.int64()}) if ranked else pa.int64()
+    hashes = [[spread_out(content + more) for content in contents] for more in (0, 99)]
+    schema = pa.schema({"item": kind, "content0": pa.int64(), "content1": pa.int64(), "keys": pa.list_(pa.int64())})
+    table = pa.table([pa.array(items, kind), *hashes, [[name] for name in names]], schema=schema)
+    parcels, groups = Parcels(schema, 3), Parcels(tasks.group_schema(kind), 1)
+    packed = list(tasks.grouped(sorted_parcels(parcels.deal(in_batches(table, cuts), "content0"), cuts), parcels))
+    found = [row for batch in packed for parcel in batch["parcel"] for row in groups.unpack(parcel).to_pylist()]
+    place = (lambda item: (item["rank"], item["id"])) if ranked else (lambda item: item)
     expected = []
-    for item, content in enumerate(contents):
-        head = contents.index(content)
-        expected.append((item, head, [item] if item == head else None))
-    assert rows_of(tasks.grouped(in_batches(table, cuts))) == expected
+    for item, name, content in zip(items, names, contents, strict=True):
+        head = min((one for one, other in zip(items, contents, strict=True) if other == content), key=place)
+        expected.append({"item": item, "head": head, "keys": [name] if item == head else None})
+    assert sorted(found, key=lambda row: place(row["item"])) == sorted(expected, key=lambda row: place(row["item"]))
+    copies = [row for batch in tasks.copies(iter(packed), groups) for row in batch.to_pylist()]
+    assert copies == [{"item": row["item"], "head": row["head"]} for row in found if row["item"] != row["head"]]
 
 
 # --- signatures ---
@@ -141,9 +204,12 @@ def test_minima_of_partial_minima_are_those_of_the_whole(rows, cuts, others):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tasks, "ROWS", 1)
         partial = pa.Table.from_batches(tasks.partial_minima(in_batches(table, cuts), making)).sort_by("id")
-    found = rows_of(tasks.least_minima(in_batches(partial, others), making))
+    groups = Parcels(tasks.group_schema(pa.int64()), 1)
+    packed = tasks.least_minima(in_batches(partial, others), making)
+    found = [row for batch in packed for parcel in batch["parcel"] for row in groups.unpack(parcel).to_pylist()]
     expected = fold_bands(MinHash(15, 1).signatures(Sets.of([whole[name] for name in sorted(whole)])), 5, 3)
-    assert found == list(zip(sorted(whole), tasks.key_lists(expected).to_pylist(), strict=True))
+    lists = zip(sorted(whole), tasks.key_lists(expected).to_pylist(), strict=True)
+    assert found == [{"item": name, "head": name, "keys": keys} for name, keys in lists]
 
 
 def test_partial_minima_are_the_textbook_s():
@@ -157,19 +223,28 @@ def test_partial_minima_are_the_textbook_s():
 
 def test_keys_keep_the_number_of_their_band():
     keys = np.array([[1 << 60, 7 << 40], [2**64 - 1, 5 << 20]], np.uint64)
-    assert tasks.key_lists(keys).to_pylist() == [[1 << 60, (7 << 40) | 1], [(5 << 20) | 1]]
+    one, other = tasks.key_lists(keys).to_pylist()
+    assert [[key & 1023 for key in some] for some in (one, other)] == [[0, 1], [1]]
+    again, _ = tasks.key_lists(np.array([[5 << 20, 5 << 20], [0, 0]], np.uint64)).to_pylist()
+    assert again[1] == other[0]
+    assert again[0] >> 20 != again[1] >> 20
 
 
 def test_items_without_elements_are_left_out():
-    batch = pa.record_batch({"id": [1, 2], "rank": [0, 0], "content": ["", "some text here"]})
-    [made] = tasks.sketched(iter([batch]), OfTexts(PLAN, Shingles(k=3)), longest=True)
-    assert (made["id"].to_pylist(), made["rank"].to_pylist()) == ([2], [-14])
+    batch = pa.record_batch({"id": [1, 2], "content": ["", "some text here"], "rank": [0, 0]})
+    kind = pa.struct({"rank": pa.int64(), "id": pa.int64()})
+    keys = pa.list_(pa.int64())
+    parcels = Parcels(pa.schema({"item": kind, "content0": pa.int64(), "content1": pa.int64(), "keys": keys}), 1)
+    made = tasks.sketched(iter([batch]), OfTexts(PLAN, Shingles(k=3)), ranked=True, longest=True, parcels=parcels)
+    [rows] = parcels.arrived(made)
+    assert rows["item"].to_pylist() == [{"rank": -14, "id": 2}]
 
 
 def test_a_null_is_named_by_its_id():
-    batch = pa.record_batch({"id": ["a", "b"], "rank": [0, 0], "content": pa.array(["x", None])})
+    batch = pa.record_batch({"id": ["a", "b"], "content": pa.array(["x", None])})
+    parcels = Parcels(pa.schema({}), 1)
     with pytest.raises(DataError, match="the item 'b' is null"):
-        list(tasks.sketched(iter([batch]), OfTexts(PLAN, Shingles(k=3)), longest=False))
+        list(tasks.sketched(iter([batch]), OfTexts(PLAN, Shingles(k=3)), False, False, parcels))
 
 
 def test_a_null_element():
@@ -194,11 +269,10 @@ def test_pairs_are_verified(lists, cuts):
     pairs = list(combinations(range(len(lists)), 2))
     table = pa.table(
         {
-            "a": [a for a, _ in pairs],
-            "b": [b for _, b in pairs],
-            "band": pa.array([0] * len(pairs), pa.int32()),
-            "left": [lists[a] for a, _ in pairs],
-            "right": [lists[b] for _, b in pairs],
+            "a": [a for a, _ in pairs for _ in range(2)],
+            "b": [b for _, b in pairs for _ in range(2)],
+            "band": pa.array([0] * 2 * len(pairs), pa.int32()),
+            "content": [lists[item] for pair in pairs for item in pair],
         }
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -4,114 +4,120 @@ Nothing here knows Spark, as in `tasks`.
 """
 
 from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from lookalike.candidates.banding import in_buckets
 from lookalike.errors import TooManyPairs
 from lookalike.run import slices
-from lookalike.spark.tasks import BAND_BITS, Batches, lists_of
+from lookalike.spark.parcels import Batches, Parcels, gathered, in_order
+from lookalike.spark.tasks import BAND_BITS, lists_of
 
 MOST = 1000  # items of a bucket that are all compared with each other
 BLOCK = 500  # items of a block that a larger bucket is cut into, where all pairs are wanted
 FEW = 32  # the same where a part of them will do
 MOST_IN_BUCKET = 1_000_000  # where all pairs are wanted
 
+Unit = tuple[pa.Array, pa.Array | None]  # items, and those to compare each with; none: those after it
 
-class Crowd:
-    """A bucket of more than MOST items, cut into blocks as they come, so that no task has to hold it.
 
-    Each block is compared within, and with those before it: with all, or with the first and the last of them.
+def dealt_keys(batches: Batches, groups: Parcels, keys: Parcels, every: bool) -> Batches:
+    """Groups to parcels of (key, item), a row for each band of a head, dealt by key."""
+
+    def rows() -> Iterator[pa.Table]:
+        for batch in batches:
+            for parcel in batch["parcel"]:
+                found = groups.unpack(parcel)
+                lists = found["keys"]
+                sizes = np.asarray(lists.value_lengths().fill_null(0))
+                items = found["item"].take(pa.array(np.repeat(np.arange(len(found)), sizes)))
+                yield pa.table([lists.flatten(), items], schema=keys.schema)
+
+    return deal_keys(rows(), keys, every)
+
+
+def dealt_rows(batches: Batches, keys: Parcels, every: bool) -> Batches:
+    """The same for rows of (key, item)."""
+    return deal_keys((pa.Table.from_batches([batch]).cast(keys.schema) for batch in batches), keys, every)
+
+
+def deal_keys(rows: Iterator[pa.Table], parcels: Parcels, every: bool) -> Batches:
+    """(key, item) to parcels. Unless `every` pair is wanted, buckets that are very large already are split here."""
+    tables = gathered(rows, 1 << 20)
+    return parcels.deal(tables if every else map(split, tables), "key")
+
+
+def split(rows: pa.Table) -> pa.Table:
+    """The same rows, but of more than MOST items of one key only the first few have it.
+
+    The others are cut into blocks, each with a key of its own that those few have as well. So the items of a key that
+    very many have do not all come to one task: they meet those of their block, and the few meet the few of other tasks.
     """
-
-    def __init__(self, key: int, every: bool):
-        self.key, self.every = key, every
-        self.size = BLOCK if every else FEW
-        self.before: list[pa.Array] = []
-        self.waiting: pa.Array | None = None
-
-    def add(self, items: pa.Array) -> Iterator["Unit"]:
-        """Some more of its items."""
-        every = items if self.waiting is None else pa.concat_arrays([self.waiting, items])
-        whole = len(every) - len(every) % self.size
-        for part in slices(whole, self.size):
-            yield from self._compare(every[part])
-        self.waiting = every[whole:]
-
-    def close(self) -> Iterator["Unit"]:
-        """The rest of it."""
-        if self.waiting is not None and len(self.waiting):
-            yield from self._compare(self.waiting)
-
-    def _compare(self, block: pa.Array) -> Iterator["Unit"]:
-        if self.every and len(self.before) * self.size >= MOST_IN_BUCKET:
-            raise TooManyPairs(
-                f"more than {MOST_IN_BUCKET:,} items are alike in one band: clusters and dedup need no list of pairs; "
-                "or raise the threshold."
-            )
-        yield self.key, block, None
-        for other in self.before:
-            yield self.key, other, block
-        self.before = [*self.before, block] if self.every else [*self.before[:1], block]
+    indptr, places = in_buckets(np.asarray(rows["key"]).view(np.uint64))
+    large = np.flatnonzero(np.diff(indptr) > MOST)
+    if not len(large):
+        return rows
+    key, items = np.asarray(rows["key"]).copy(), rows["item"].combine_chunks()
+    more_keys, more = [], []
+    for bucket in large.tolist():
+        inside = places[indptr[bucket] : indptr[bucket + 1]]
+        first, rest = inside[:FEW], inside[FEW:]
+        for part in slices(len(rest), MOST - FEW):
+            own = new_key(int(key[first[0]]), items[int(rest[part.start])].as_py())
+            key[rest[part]] = own
+            more_keys.append(np.full(len(first), own))
+            more.append(first)
+    every = items.take(pa.array(np.concatenate([np.arange(len(items)), *more])))
+    return pa.table([np.concatenate([key, *more_keys]), every], schema=rows.schema)
 
 
-Unit = tuple[int, pa.Array, pa.Array | None]  # a key, items, and those to compare each with; none: those after it
+def new_key(key: int, item: Any) -> int:
+    """A key of the same band that no other block has: none has this item first."""
+    digest = blake2b(f"{key} {item}".encode(), digest_size=8).digest()
+    low = (1 << BAND_BITS) - 1
+    return (int.from_bytes(digest, "little", signed=True) & ~low) | (key & low)
 
 
-def units(batches: Batches, every: bool) -> Batches:
-    """(key, item), sorted, to (band, lefts, rights): pairs to compare, as lists of items that share a bucket.
+def units(batches: Batches, parcels: Parcels, every: bool) -> Batches:
+    """Parcels of (key, item), sorted by place, to (band, lefts, rights): pairs to compare, as lists of items.
 
     Each of `lefts` is to be compared with all of `rights`, or, where that is null, with those after it in `lefts`.
     Without `every` pair being wanted, items of large buckets are compared with a part of the others.
     """
-    held: tuple[np.ndarray, pa.Array] | None = None  # the last bucket, which may go on
-    crowd: Crowd | None = None  # the same, if it is large
-    for batch in batches:
-        keys, items = np.asarray(batch["key"]), batch["item"]
-        if crowd is not None:
-            same = int(np.searchsorted(keys, crowd.key, side="right"))
-            yield from unit_batches(crowd.add(items[:same]))
-            if same == len(keys):
-                continue
-            yield from unit_batches(crowd.close())
-            crowd, keys, items = None, keys[same:], items[same:]
-        elif held is not None:
-            keys, items = np.concatenate((held[0], keys)), pa.concat_arrays([held[1], items])
-        if not len(keys):
-            continue
-        starts = np.flatnonzero(np.diff(keys, prepend=~keys[:1]))
-        sizes = np.diff(starts, append=len(keys))
-        yield small_units(keys, items, starts[:-1], sizes[:-1])
-        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
-            if size > MOST:
-                crowd = Crowd(int(keys[start]), every)
-                yield from unit_batches(crowd.add(items[start : start + size]))
-                if start + size < len(keys):
-                    yield from unit_batches(crowd.close())
-                    crowd = None
-        held = None if crowd is not None else (keys[starts[-1] :], items[int(starts[-1]) :])
-    if crowd is not None:
-        yield from unit_batches(crowd.close())
-    elif held is not None:
-        yield small_units(*held, np.zeros(1, np.int64), np.array([len(held[0])]))
+    for rows in parcels.arrived(batches):
+        rows = rows.take(in_order(rows["item"].combine_chunks())).combine_chunks()
+        keys, items = np.asarray(rows["key"]), rows["item"].combine_chunks()
+        indptr, places = in_buckets(keys.view(np.uint64))
+        sizes, first = np.diff(indptr), keys[places[indptr[:-1]]]
+        small = sizes <= MOST
+        lefts = lists_of(items.take(pa.array(places[np.repeat(small, sizes)])), sizes[small])
+        yield unit_batch(first[small], lefts, pa.nulls(len(lefts), lefts.type))
+        for bucket in np.flatnonzero(~small).tolist():
+            inside = items.take(pa.array(places[indptr[bucket] : indptr[bucket + 1]]))
+            for left, right in crowd(inside, every):
+                lefts = lists_of(left, np.array([len(left)]))
+                rights = pa.nulls(1, lefts.type) if right is None else lists_of(right, np.array([len(right)]))
+                yield unit_batch(first[bucket : bucket + 1], lefts, rights)
 
 
-def small_units(keys: np.ndarray, items: pa.Array, starts: np.ndarray, sizes: np.ndarray) -> pa.RecordBatch:
-    """A unit for each bucket of two items or more, and of MOST at most."""
-    good = (sizes > 1) & (sizes <= MOST)
-    inside = np.zeros(len(keys) + 1, np.int64)
-    np.add.at(inside, starts[good], 1)
-    np.add.at(inside, (starts + sizes)[good], -1)
-    lefts = lists_of(items.filter(pa.array(np.cumsum(inside)[:-1] > 0)), sizes[good])
-    return unit_batch(keys[starts[good]], lefts, pa.nulls(len(lefts), lefts.type))
+def crowd(items: pa.Array, every: bool) -> Iterator[Unit]:
+    """The units of a large bucket, which is cut into blocks.
 
-
-def unit_batches(found: Iterator[Unit]) -> Batches:
-    """Units of large buckets as batches of one row each."""
-    for key, left, right in found:
-        lefts = lists_of(left, np.array([len(left)]))
-        rights = pa.nulls(1, lefts.type) if right is None else lists_of(right, np.array([len(right)]))
-        yield unit_batch(np.array([key]), lefts, rights)
+    Each block is compared within, and with those before it: with all, or with the first and the last of them.
+    """
+    if every and len(items) > MOST_IN_BUCKET:
+        raise TooManyPairs(
+            f"{len(items):,} items are alike in one band: clusters and dedup need no list of pairs; or raise the "
+            "threshold."
+        )
+    blocks = [items[part] for part in slices(len(items), BLOCK if every else FEW)]
+    for number, block in enumerate(blocks):
+        yield block, None
+        for other in range(number) if every else sorted({0, number - 1} - {number, -1}):
+            yield blocks[other], block
 
 
 def unit_batch(keys: np.ndarray, lefts: pa.Array, rights: pa.Array) -> pa.RecordBatch:

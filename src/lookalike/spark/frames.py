@@ -1,7 +1,7 @@
 """The stages as data frames: Spark does the shuffles, `tasks` the work between them.
 
     items       id, content           of the user's data frame
-    groups      item, head, keys      identical items under the first of them, which has the band keys
+    groups      item, head, keys      identical items under the first of them, which has the band keys, in parcels
     candidates  a, b, band            heads that share a bucket, each pair once, with the first band that has it
     similar     a, b, band, similarity
 
@@ -12,9 +12,10 @@ in order are those to be kept first.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -23,10 +24,12 @@ from lookalike import errors
 from lookalike.errors import LookalikeError, TooManyPairs
 from lookalike.run import Run
 from lookalike.spark import tasks
-from lookalike.spark.buckets import units
+from lookalike.spark.buckets import dealt_keys, dealt_rows, units
 from lookalike.spark.graphs import written_down
 from lookalike.spark.making import Making
+from lookalike.spark.parcels import Parcels
 
+AT_A_PLACE = 500_000  # rows that a task works on at a time
 PAIRS = 200_000  # that one task spreads out, at least
 BROADCAST = 500_000  # candidates whose ids are sent to all executors, so that other documents need not be shuffled
 
@@ -34,9 +37,13 @@ BROADCAST = 500_000  # candidates whose ids are sent to all executors, so that o
 class Frames:
     """The stages for one collection."""
 
-    def __init__(self, items: DataFrame, making: Making, rows: bool, run: Run):
-        self.items, self.making, self.rows, self.stage = items, making, rows, staged(run)
+    def __init__(self, items: DataFrame, making: Making, count: int, rows: bool, run: Run):
+        self.items, self.making, self.count, self.rows, self.stage = items, making, count, rows, staged(run)
         self.ranked = "rank" in items.columns
+        item = F.struct("rank", "id") if self.ranked else F.col("id")
+        empty = items.select(item.alias("item")).limit(0)
+        self.kind, self.item = type_of(empty, "item"), empty.toArrow().schema.field("item").type
+        self.parcels = Parcels(tasks.group_schema(self.item), 1)
 
     def groups(self, longest: bool = False) -> DataFrame:
         """Sketch all items, and put identical ones into groups. If the `longest` come first, that is their rank."""
@@ -45,32 +52,32 @@ class Frames:
 
     def _by_columns(self, longest: bool) -> DataFrame:
         """From whole documents or lists."""
-        given = self.items if self.ranked else self.items.withColumn("rank", F.lit(0).cast("long"))
-        made = f"id {type_of(given, 'id')}, rank {type_of(given, 'rank')}"
-        task = partial(tasks.sketched, making=self.making, longest=longest)
-        found = given.select("id", "rank", "content").mapInArrow(
-            task, f"{made}, content0 long, content1 long, keys array<long>"
+        hashes = {"content0": pa.int64(), "content1": pa.int64(), "keys": pa.list_(pa.int64())}
+        parcels = Parcels(pa.schema({"item": self.item, **hashes}), places(self.items, self.count))
+        task = partial(tasks.sketched, making=self.making, ranked=self.ranked, longest=longest, parcels=parcels)
+        return sent(self.items.mapInArrow(task, SENT)).mapInArrow(
+            partial(tasks.grouped, parcels=parcels), "parcel binary"
         )
-        item = F.struct("rank", "id") if self.ranked else F.col("id")
-        found = found.select(item.alias("item"), "content0", "content1", "keys")
-        kind = type_of(found, "item")
-        ordered = found.repartition("content0").sortWithinPartitions("content0", "content1", "item")
-        return ordered.mapInArrow(tasks.grouped, f"item {kind}, head {kind}, keys array<long>")
 
     def _by_rows(self) -> DataFrame:
         """From rows of a set and an element: identical sets are not looked for, as no task has a whole set."""
-        kind = type_of(self.items, "id")
-        partly = partial(tasks.partial_minima, making=self.making)
-        found = self.items.select("id", "content").mapInArrow(partly, f"id {kind}, signature array<long>")
-        wholly = partial(tasks.least_minima, making=self.making)
+        task = partial(tasks.partial_minima, making=self.making)
+        found = self.items.select("id", "content").mapInArrow(task, f"id {self.kind}, signature array<long>")
         ordered = found.repartition("id").sortWithinPartitions("id")
-        made = ordered.mapInArrow(wholly, f"item {kind}, keys array<long>")
-        return made.select("item", F.col("item").alias("head"), "keys")
+        return ordered.mapInArrow(partial(tasks.least_minima, making=self.making), "parcel binary")
+
+    def copies(self, groups: DataFrame) -> DataFrame:
+        """(item, head) of the items that are not their own heads."""
+        task = partial(tasks.copies, groups=self.parcels)
+        return written_down(groups.mapInArrow(task, f"item {self.kind}, head {self.kind}"))
 
     def candidates(self, groups: DataFrame, every: bool, limit: int | None = None) -> DataFrame:
         """The heads to compare; more than `limit`, in all bands, are an error."""
-        heads = groups.where("keys is not null").select(F.explode("keys").alias("key"), "item")
-        return pairs_of_keys(heads, every, limit, self.stage)
+        assert self.making.plan.bands is not None
+        rows = self.count * self.making.plan.bands.bands
+        parcels = Parcels(pa.schema({"key": pa.int64(), "item": self.item}), places(groups, rows))
+        task = partial(dealt_keys, groups=self.parcels, keys=parcels, every=every)
+        return pairs_of_keys(groups.mapInArrow(task, SENT), parcels, self.kind, every, limit, self.stage)
 
     def similar(self, candidates: DataFrame) -> DataFrame:
         """The candidates that are similar, by their contents, which are read again."""
@@ -78,6 +85,20 @@ class Frames:
         if self.rows:
             contents = contents.groupBy("id").agg(F.collect_set("content").alias("content"))
         return similar(candidates, contents, contents, self.making, self.ranked)
+
+
+SENT = "place int, parcel binary"
+
+
+def sent(parcels: DataFrame) -> DataFrame:
+    """The parcels of a place together."""
+    return parcels.repartition("place").sortWithinPartitions("place")
+
+
+def places(frame: DataFrame, rows: int) -> int:
+    """How many places so many rows are dealt out to: some for each partition, and none with too many."""
+    partitions = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    return max(4 * partitions, rows // AT_A_PLACE)
 
 
 Stage = Callable[[str], Any]  # what shows that a step is under way
@@ -94,17 +115,18 @@ def staged(run: Run) -> Stage:
     return stage
 
 
-def pairs_of_keys(keyed: DataFrame, every: bool, limit: int | None, stage: Stage) -> DataFrame:
-    """(key, item) to (a, b, band): items that share a key, a before b, each pair once.
+def pairs_of_keys(
+    keys: DataFrame, parcels: Parcels, kind: str, every: bool, limit: int | None, stage: Stage
+) -> DataFrame:
+    """Parcels of (key, item) to (a, b, band): items that share a key, a before b, each pair once.
 
-    First the items of each bucket are brought together, then the pairs: a bucket is never held by one task, and the
-    pairs of all are dealt out evenly.
+    First the items of each bucket are brought together, as lists to compare, none too long for one task; then these are
+    dealt out evenly, and the pairs made of them.
     """
-    kind = type_of(keyed, "item")
-    task = partial(units, every=every)
+    task = partial(units, parcels=parcels, every=every)
     made = f"band int, lefts array<{kind}>, rights array<{kind}>"
     with stage("buckets"):
-        found = written_down(keyed.repartition("key").sortWithinPartitions("key", "item").mapInArrow(task, made))
+        found = written_down(sent(keys).mapInArrow(task, made))
         size = F.size("lefts").cast("long")
         pairs = F.when(F.col("rights").isNull(), size * (size - 1) / 2).otherwise(size * F.size("rights"))
         row = found.agg(F.sum(pairs)).first()
@@ -114,7 +136,7 @@ def pairs_of_keys(keyed: DataFrame, every: bool, limit: int | None, stage: Stage
             f"about {total:,} pairs share a bucket, more than max_pairs = {limit:,}: `clusters` and `dedup` "
             "need no list of pairs; or raise the threshold, or max_pairs."
         )
-    most = int(keyed.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    most = int(keys.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     dealt = found.repartition(min(most, 1 + total // PAIRS))
     dealt = dealt.select("band", F.posexplode("lefts").alias("place", "a"), "lefts", "rights")
     after = F.slice("lefts", F.col("place") + 2, F.size("lefts"))
@@ -123,23 +145,37 @@ def pairs_of_keys(keyed: DataFrame, every: bool, limit: int | None, stage: Stage
         return written_down(spread.repartition("b").groupBy("a", "b").agg(F.min("band").alias("band")))
 
 
+def pairs_of_rows(keys: DataFrame, count: int, stage: Stage) -> DataFrame:
+    """The same for rows of (key, item)."""
+    item = keys.limit(0).toArrow().schema.field("item").type
+    parcels = Parcels(pa.schema({"key": pa.int64(), "item": item}), places(keys, count))
+    dealt = keys.mapInArrow(partial(dealt_rows, keys=parcels, every=True), SENT)
+    return pairs_of_keys(dealt, parcels, type_of(keys, "item"), True, None, stage)
+
+
 def similar(
     candidates: DataFrame, left: DataFrame, right: DataFrame, making: Making, ranked: bool = False
 ) -> DataFrame:
-    """(a, b, band) to those that are similar, with their similarity: by the contents of the items, (id, content)."""
-    a, b = (F.col(f"{name}.id" if ranked else name) for name in ("a", "b"))
-    sides = [(left, a, "left"), (right, b, "right")]
+    """(a, b, band) to those that are similar, with their similarity: by the contents of the items, (id, content).
+
+    Each pair is sent to the contents of its two items, and what was sent comes together again with both.
+    """
+    sides = [("a", left), ("b", right)]
     few = candidates.count() <= BROADCAST
-    found = candidates
-    for contents, item, name in reversed(sides):
-        some = contents.select(F.col("id").alias(f"{name}_id"), F.col("content").alias(name))
-        if few:
-            ids = candidates.select(item.alias(f"{name}_id")).distinct()
-            some = some.join(F.broadcast(ids), f"{name}_id", "left_semi")
-        found = found.join(some, item == F.col(f"{name}_id"))
+    parts = []
+    for at, (name, _) in enumerate(sides):
+        item = F.col(f"{name}.id" if ranked else name)
+        parts.append(candidates.select(item.alias("id"), "a", "b", "band", F.lit(at).alias("side")))
+    if left is right:  # which is read once
+        sides, parts = sides[:1], [parts[0].unionByName(parts[1])]
+    found = [
+        contents.join(F.broadcast(part) if few else part, "id").select("a", "b", "band", "side", "content")
+        for (_, contents), part in zip(sides, parts, strict=True)
+    ]
+    both = reduce(DataFrame.unionByName, found).repartition("a", "b").sortWithinPartitions("a", "b", "side")
     kinds = [type_of(candidates, name) for name in ("a", "b")]
     made = f"a {kinds[0]}, b {kinds[1]}, band int, similarity double"
-    return found.select("a", "b", "band", "left", "right").mapInArrow(partial(tasks.verified, making=making), made)
+    return both.select("a", "b", "band", "content").mapInArrow(partial(tasks.verified, making=making), made)
 
 
 def type_of(frame: DataFrame, column: str) -> str:

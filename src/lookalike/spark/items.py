@@ -71,7 +71,7 @@ class Items:
 
     def frames(self) -> Frames:
         """The stages for them."""
-        return Frames(self.frame, self._making(self.plan), self.by_rows, self.run)
+        return Frames(self.frame, self._making(self.plan), self.count, self.by_rows, self.run)
 
     def _making(self, plan: Plan) -> Making:
         return OfLists(plan) if self.lists else OfTexts(plan, self.shingles)
@@ -129,7 +129,7 @@ class Items:
             if given.what != what:
                 raise UsageError(f"plan must be for {what}; it is for {given.what}.")
             self._check_rows(given)
-            self._count()
+            self.count = self._count()
             return given
         chosen: dict[str, Any] = {name: value for name, value in self.options.items() if name in ("recall", "sketch")}
         measure = self.options.get("measure", "jaccard")
@@ -140,8 +140,8 @@ class Items:
         made = make_plan(threshold=threshold, measure=measure, method="lsh", seed=seed, what=what, **chosen)
         self._check_rows(made)
         with self.run.stage("plan"):
-            count = self._count()
-            return fit(made, self._sample(self._making(made)), count)
+            self.count = self._count()
+            return fit(made, self._sample(self._making(made)), self.count)
 
     def _check_rows(self, made: Plan) -> None:
         if self.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):

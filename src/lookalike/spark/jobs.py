@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from lookalike.errors import TooManyPairs, whole
 from lookalike.plan import Plan
+from lookalike.spark.frames import BROADCAST
 from lookalike.spark.graphs import components, to_drop, written_down
 from lookalike.spark.items import Items, Options, backticked
 
@@ -36,7 +37,7 @@ def find_pairs(df: DataFrame, *, max_pairs: int = MAX_PAIRS, **options: Unpack[O
     whole("max_pairs", max_pairs)
     frames = Items(df, options).frames()
     groups = frames.groups()
-    alike = same_contents(groups, max_pairs)
+    alike = same_contents(frames.copies(groups), max_pairs)
     similar = frames.similar(frames.candidates(groups, every=True, limit=max_pairs))
     found = similar.select(F.col("a").alias("left"), F.col("b").alias("right"), "similarity")
     return found if alike is None else spread(found, alike)
@@ -49,7 +50,7 @@ def clusters(df: DataFrame, **options: Unpack[Options]) -> DataFrame:
     """
     frames = Items(df, options).frames()
     groups = frames.groups()
-    copies = groups.where("item != head").select(F.col("head").alias("a"), F.col("item").alias("b"))
+    copies = frames.copies(groups).select(F.col("head").alias("a"), F.col("item").alias("b"))
     candidates = frames.candidates(groups, every=False)
     with frames.stage("verify"):
         similar = frames.similar(candidates).select("a", "b")
@@ -77,7 +78,7 @@ def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[Options]) -> 
     with frames.stage("keep"):
         gone = written_down(to_drop(similar))
     centres = kept_for(similar, gone)
-    copies = groups.where("item != head").select(F.col("item").alias("copy"), "head")
+    copies = frames.copies(groups).select(F.col("item").alias("copy"), "head")
     copies = copies.join(centres, copies["head"] == centres["item"], "left").select(
         F.col("copy").alias("item"),
         F.coalesce("centre", "head").alias("centre"),
@@ -90,19 +91,20 @@ def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[Options]) -> 
     return Dedup(kept, dropped)
 
 
-def same_contents(groups: DataFrame, limit: int) -> DataFrame | None:
-    """(head, item) of identical items, the head among them; more pairs of those than the limit are an error."""
-    copies = groups.where("item != head").select("head", "item")
+def same_contents(copies: DataFrame, limit: int) -> DataFrame | None:
+    """(item, head) of identical items, the head among them; more pairs of those than the limit are an error."""
     sizes = copies.groupBy("head").agg(F.count("*").cast("double").alias("copies"))
-    found = sizes.agg(F.sum(F.col("copies") * (F.col("copies") + 1) / 2)).first()
-    total = 0 if found is None or found[0] is None else int(found[0])
-    if total > limit:
+    found = sizes.agg(F.sum("copies"), F.sum(F.col("copies") * (F.col("copies") + 1) / 2)).first()
+    count, pairs = (int(number or 0) for number in found) if found else (0, 0)
+    if pairs > limit:
         raise TooManyPairs(
-            f"{total:,} pairs of identical items, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
+            f"{pairs:,} pairs of identical items, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
             "of pairs; or raise max_pairs."
         )
-    heads = sizes.select("head", F.col("head").alias("item"))
-    return copies.unionByName(heads) if total else None
+    alike = copies.unionByName(sizes.select(F.col("head").alias("item"), "head"))
+    if not count:
+        return None
+    return F.broadcast(alike) if count <= BROADCAST else alike
 
 
 def spread(pairs: DataFrame, alike: DataFrame) -> DataFrame:

@@ -11,7 +11,8 @@ from lookalike.data import Sets
 from lookalike.entities.blocks import Column, record_sets
 from lookalike.entities.fields import Field, canonical, normalise
 from lookalike.spark.making import Making, flat
-from lookalike.spark.tasks import Batches, lists_of
+from lookalike.spark.parcels import Batches
+from lookalike.spark.tasks import lists_of
 
 
 @dataclass(frozen=True)

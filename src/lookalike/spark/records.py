@@ -21,7 +21,7 @@ from lookalike.entities.values import day_comes_first
 from lookalike.errors import LARGEST_SEED, fraction, whole
 from lookalike.plan import fit, make_plan
 from lookalike.run import Run
-from lookalike.spark.frames import own_errors, pairs_of_keys, similar, staged
+from lookalike.spark.frames import own_errors, pairs_of_rows, similar, staged
 from lookalike.spark.graphs import written_down
 from lookalike.spark.items import check_id, count_ids, quoted, type_of
 from lookalike.spark.record_tasks import OfRecords, written_out
@@ -121,7 +121,7 @@ class Records:
     def _pairs(self, keys: list[DataFrame]) -> DataFrame:
         """(key, id) of one table or of two to (a, b, band)."""
         if len(keys) == 1:
-            return pairs_of_keys(keys[0].select("key", F.col("id").alias("item")), True, None, self.stage)
+            return pairs_of_rows(keys[0].select("key", F.col("id").alias("item")), self.count, self.stage)
         one, other = (
             table.select("key", F.col("id").alias(name)) for table, name in zip(keys, ("a", "b"), strict=True)
         )

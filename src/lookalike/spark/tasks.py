@@ -11,52 +11,62 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.candidates.identical import group_identical
 from lookalike.data import Sets
 from lookalike.errors import DataError
 from lookalike.kernels.buckets import join_pairs, roots
-from lookalike.kernels.hashing import EMPTY
+from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
 from lookalike.kernels.sets import overlaps
 from lookalike.kernels.sketch import fold_bands
 from lookalike.pairwise import of_shared
 from lookalike.run import slices
 from lookalike.set_elements import assemble
 from lookalike.spark.making import Making, hash_elements
+from lookalike.spark.parcels import Batches, Parcels, gathered, in_order, pack
 
 BAND_BITS = 10  # of a key that say which band it is of; the others are enough, since pairs are verified
 PIECE = 8 << 20  # bytes of texts or elements that are made sets of at a time
 ROWS = 1 << 20  # rows of sets and elements of which minima are taken at a time
 
-Batches = Iterator[pa.RecordBatch]
-
 
 # --- signatures: of whole documents, and of rows of a set and an element ---
 
 
-def sketched(batches: Batches, making: Making, longest: bool) -> Batches:
-    """(id, rank, content) to (id, rank, content0, content1, keys); an item without elements is left out.
+def sketched(batches: Batches, making: Making, ranked: bool, longest: bool, parcels: Parcels) -> Batches:
+    """(id, content), or (id, content, rank), to parcels of (item, content0, content1, keys), dealt by content.
 
-    `content0` and `content1` are hashes, equal just for equal contents. If the `longest` come first, the rank is made
-    of the length.
+    `content0` and `content1` are hashes, equal just for equal contents. An item without elements is left out. Items
+    that are `ranked` are records of a rank and an id; if the `longest` come first, the rank is made of the length.
     """
-    for batch in batches:
-        ids, rank, column = batch.columns
-        if column.null_count:
-            missing = ids[int(pc.index(column.is_null(), True).as_py())]
-            raise DataError(f"the item {missing.as_py()!r} is null: leave out such rows first, as by dropna.")
-        counts, lengths, contents, keys = making.sketch(column)
-        live = np.flatnonzero(counts)
-        if longest:
-            rank = pa.array(-lengths.astype(np.int64))
-        given = [column.take(pa.array(live)) for column in (ids, rank)]
-        hashes = contents[live].view(np.int64)
-        columns = [*given, pa.array(hashes[:, 0]), pa.array(hashes[:, 1]), key_lists(keys[live])]
-        yield pa.record_batch(columns, names=["id", "rank", "content0", "content1", "keys"])
+
+    def made() -> Iterator[pa.Table]:
+        for batch in batches:
+            ids, column, *rank = batch.columns
+            if column.null_count:
+                missing = ids[int(pc.index(column.is_null(), True).as_py())]
+                raise DataError(f"the item {missing.as_py()!r} is null: leave out such rows first, as by dropna.")
+            counts, lengths, contents, keys = making.sketch(column)
+            live = np.flatnonzero(counts)
+            item = ids
+            if ranked:
+                first = pa.array(-lengths.astype(np.int64)) if longest else rank[0]
+                item = pa.StructArray.from_arrays([first, ids], names=["rank", "id"])
+            hashes = contents[live].view(np.int64)
+            columns = [item.take(pa.array(live)), pa.array(hashes[:, 0]), pa.array(hashes[:, 1]), key_lists(keys[live])]
+            yield pa.table(columns, schema=parcels.schema)
+
+    return parcels.deal(made(), "content0")
 
 
 def key_lists(keys: np.ndarray) -> pa.ListArray:
-    """The keys of each item that it has, items x bands, each with the number of its band in its low bits."""
+    """The keys of each item that it has, items x bands, each with the number of its band in its low bits.
+
+    The others are hashed anew, since bands of few rows may have the same keys.
+    """
     bands = np.arange(keys.shape[1], dtype=np.uint64)
-    marked = (keys & ~np.uint64((1 << BAND_BITS) - 1)) | bands
+    with np.errstate(over="ignore"):
+        hashed = mix.py_func(keys + bands * GOLDEN)
+    marked = (hashed & ~np.uint64((1 << BAND_BITS) - 1)) | bands
     there = keys != EMPTY
     return lists_of(pa.array(marked[there].view(np.int64)), there.sum(axis=1))
 
@@ -81,24 +91,12 @@ def partial_minima(batches: Batches, making: Making) -> Batches:
         yield pa.record_batch([encoded.dictionary, signature_lists(signatures)], names=["id", "signature"])
 
 
-def gathered(batches: Batches, least: int) -> Iterator[pa.Table]:
-    """The batches put together to tables of so many rows."""
-    some: list[pa.RecordBatch] = []
-    for batch in batches:
-        some.append(batch)
-        if sum(len(one) for one in some) >= least:
-            yield pa.Table.from_batches(some)
-            some = []
-    if some and any(len(one) for one in some):
-        yield pa.Table.from_batches(some)
-
-
 def signature_lists(signatures: np.ndarray) -> pa.ListArray:
     return lists_of(pa.array(signatures.ravel().view(np.int64)), np.full(*signatures.shape))
 
 
 def least_minima(batches: Batches, making: Making) -> Batches:
-    """(set, signature), sorted by set, to (set, keys): minima of the minima, and the bands of those."""
+    """(set, signature), sorted by set, to groups of one set each: minima of the minima, and the bands of those."""
     assert making.plan.bands is not None
     bands, rows, _ = making.plan.bands
     held: pa.RecordBatch | None = None  # the last set, which may go on
@@ -111,10 +109,10 @@ def least_minima(batches: Batches, making: Making) -> Batches:
         least = np.minimum.reduceat(parts, starts)
         names = ids.take(pa.array(starts))
         held = pa.record_batch([names[-1:], signature_lists(least[-1:])], names=["id", "signature"])
-        yield with_keys(names[:-1], fold_bands(least[:-1], bands, rows))
+        yield from lone_groups(names[:-1], fold_bands(least[:-1], bands, rows))
     if held is not None:
         last = np.asarray(held["signature"].flatten()).view(np.uint64).reshape(1, -1)
-        yield with_keys(held["id"], fold_bands(last, bands, rows))
+        yield from lone_groups(held["id"], fold_bands(last, bands, rows))
 
 
 def joined(one: pa.RecordBatch, other: pa.RecordBatch) -> list[pa.Array]:
@@ -122,8 +120,10 @@ def joined(one: pa.RecordBatch, other: pa.RecordBatch) -> list[pa.Array]:
     return [pa.concat_arrays(two) for two in zip(one.columns, other.columns, strict=True)]
 
 
-def with_keys(ids: pa.Array, keys: np.ndarray) -> pa.RecordBatch:
-    return pa.record_batch([ids, key_lists(keys)], names=["item", "keys"])
+def lone_groups(items: pa.Array, keys: np.ndarray) -> Batches:
+    """Groups of one item each, if there are any."""
+    if len(items):
+        yield group_parcel(items, items, key_lists(keys))
 
 
 def new_runs(values: pa.Array) -> np.ndarray:
@@ -142,59 +142,79 @@ def keyed(batches: Batches, making: Making) -> Batches:
     for batch in batches:
         counts, _, _, keys = making.sketch(batch["content"])
         live = np.flatnonzero(counts)
-        yield with_keys(batch["id"].take(pa.array(live)), keys[live])
+        yield pa.record_batch([batch["id"].take(pa.array(live)), key_lists(keys[live])], names=["item", "keys"])
 
 
 # --- identical items ---
 
 
-def grouped(batches: Batches) -> Batches:
-    """(item, content0, content1, keys), sorted by content and item, to (item, head, keys).
+def grouped(batches: Batches, parcels: Parcels) -> Batches:
+    """Parcels, sorted by place, to groups: parcels of (item, head, keys).
 
     The first of identical items, the head, keeps its keys and stands for the others.
     """
-    last: tuple[np.ndarray, pa.Array] | None = None  # the content and the head of the group that may go on
+    for rows in parcels.arrived(batches):
+        rows = rows.take(in_order(rows["item"].combine_chunks())).combine_chunks()
+        contents = np.stack([np.asarray(rows[name]).view(np.uint64) for name in ("content0", "content1")], axis=1)
+        first = group_identical(contents, np.arange(len(rows))).first
+        alone = first == np.arange(len(rows))
+        keys = rows["keys"].take(pa.array(np.arange(len(rows)), mask=~alone))
+        yield group_parcel(rows["item"], rows["item"].take(pa.array(first)), keys)
+
+
+def group_parcel(item: pa.Array, head: pa.Array, keys: pa.Array) -> pa.RecordBatch:
+    """A parcel of groups, as a batch of one row."""
+    rows = pa.table({"item": item, "head": head, "keys": keys}).combine_chunks()
+    return pa.record_batch([pa.array([pack(rows)], pa.binary())], names=["parcel"])
+
+
+def group_schema(item: pa.DataType) -> pa.Schema:
+    """What is in a parcel of groups."""
+    return pa.schema({"item": item, "head": item, "keys": pa.list_(pa.int64())})
+
+
+def copies(batches: Batches, groups: Parcels) -> Batches:
+    """Groups to (item, head) of the items that are not their own heads."""
     for batch in batches:
-        if not len(batch):
-            continue
-        item, *hashes, keys = batch.columns
-        contents = np.stack(hashes, axis=1)
-        fresh = np.ones(len(item), np.bool_)
-        fresh[1:] = (contents[1:] != contents[:-1]).any(axis=1)
-        fresh[0] = last is None or (contents[0] != last[0]).any()
-        first = np.maximum.accumulate(np.where(fresh, np.arange(1, len(item) + 1), 0))  # 0: in an earlier batch
-        head = pa.concat_arrays([item[:1] if last is None else last[1], item]).take(pa.array(first))
-        own = keys.take(pa.array(np.arange(len(item)), mask=~fresh))
-        last = contents[-1], head[-1:]
-        yield pa.record_batch([item, head, own], names=["item", "head", "keys"])
+        for parcel in batch["parcel"]:
+            rows = groups.unpack(parcel)
+            yield rows.filter(rows["keys"].is_null()).select(["item", "head"])
 
 
 # --- verification ---
 
 
 def verified(batches: Batches, making: Making) -> Batches:
-    """(a, b, band, left, right) to (a, b, band, similarity) of those that are similar; left and right are contents."""
+    """(a, b, band, content) to (a, b, band, similarity) of the pairs that are similar.
+
+    Each pair comes as two rows, one after the other: the first with the content of a, the second with that of b.
+    """
     p, q = making.plan.threshold.as_integer_ratio()
-    for whole in batches:
-        for batch in cut(whole):
-            a, b, band, left, right = batch.columns
-            fresh = new_runs(a)  # an item is often compared with several, one after another
-            one, other = making.sets(left.filter(pa.array(fresh))), making.sets(right)
-            sets = Sets.concatenate([one, other])
-            rows = np.cumsum(fresh) - 1
-            others = len(one) + np.arange(len(other))
-            shared = overlaps(sets.indptr, sets.elements, rows, others, p, q)
-            good = np.flatnonzero(shared >= 0)
-            values = of_shared("jaccard", shared[good], sets.sizes[rows[good]], sets.sizes[others[good]])
-            columns = [column.take(pa.array(good)) for column in (a, b, band)]
-            yield pa.record_batch([*columns, pa.array(values)], names=["a", "b", "band", "similarity"])
+    for batch in in_twos(batches):
+        a, b, band, content = batch.columns
+        even, odd = (pa.array(np.arange(at, len(batch), 2)) for at in (0, 1))
+        a, b, band = (column.take(even) for column in (a, b, band))
+        fresh = new_runs(a)  # an item is often compared with several, one after another
+        one, other = making.sets(content.take(even).filter(pa.array(fresh))), making.sets(content.take(odd))
+        sets = Sets.concatenate([one, other])
+        rows, others = np.cumsum(fresh) - 1, len(one) + np.arange(len(other))
+        shared = overlaps(sets.indptr, sets.elements, rows, others, p, q)
+        good = np.flatnonzero(shared >= 0)
+        values = of_shared("jaccard", shared[good], sets.sizes[rows[good]], sets.sizes[others[good]])
+        columns = [column.take(pa.array(good)) for column in (a, b, band)]
+        yield pa.record_batch([*columns, pa.array(values)], names=["a", "b", "band", "similarity"])
 
 
-def cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Slices of a batch with about PIECE bytes each."""
-    if len(batch):
-        step = max(1, PIECE * len(batch) // max(1, batch.nbytes))
-        for part in slices(len(batch), step):
+def in_twos(batches: Batches) -> Batches:
+    """Slices of the batches with about PIECE bytes each and an even number of rows, which may be of two batches."""
+    held: pa.RecordBatch | None = None
+    for batch in batches:
+        if held is not None:
+            batch = pa.record_batch(joined(held, batch), schema=batch.schema)
+        even = len(batch) - len(batch) % 2
+        held = batch.slice(even) if even < len(batch) else None
+        step = 2 * max(1, PIECE * len(batch) // max(1, 2 * batch.nbytes))
+        for part in slices(even, step):
             yield batch[part]
 
 

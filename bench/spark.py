@@ -1,0 +1,153 @@
+"""Spark: lookalike against MLlib's MinHashLSH in one session, and lookalike on Spark against lookalike on one machine.
+
+    python bench/spark.py [--documents 100000 300000] [--rounds 3] [--tables 3] [--same] [FILE.parquet ...]
+
+Documents are those of bench/scale.py: 30 words of 50,000, one in ten a copy of another with a word replaced. Files that
+are named are compared as well: the first --rows of them, as words with blanks between, since MLlib and lookalike differ
+in what they call a word. What is similar is Jaccard >= 0.8 of shingles of three words. MLlib gets its shingles
+from its own Tokenizer, NGram and HashingTF, and as few hash tables as find a pair at the threshold about as surely as
+lookalike's plan does. Both are timed from reading the file to counting the pairs, in turns, best of several; the true
+pairs are those of an exact join. With --same the pairs and clusters of both engines are compared, pair by pair.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.ml import Pipeline
+from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from scale import generate
+from shared import Table, machine, publish, take_head
+
+import lookalike as la
+import lookalike.spark
+from lookalike.shingles import split_words
+
+THRESHOLD, WORDS = 0.8, 3
+FEATURES = 1 << 20
+SETTINGS = {
+    "spark.driver.memory": "8g",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+OPTIONS = {"threshold": THRESHOLD, "shingles": f"word:{WORDS}"}
+Pairs = set[tuple[int, int]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE.parquet")
+    parser.add_argument("--documents", nargs="*", type=int, default=[100_000, 300_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tables", type=int, default=3, help="hash tables of MLlib")
+    parser.add_argument("--rows", type=int, default=20_000, help="of each file")
+    parser.add_argument("--same", action="store_true", help="compare with one machine, pair by pair")
+    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    given = parser.parse_args()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").appName("lookalike")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    with tempfile.TemporaryDirectory() as folder:
+        files = [as_words(file, given.rows, Path(folder)) for file in given.files]
+        for count in given.documents:
+            files.append(Path(folder) / f"made-up-{count}.parquet")
+            generate(files[-1], count)
+        compared: Table = [["input", "documents", "engine", "time", "pairs", "recall", "times as fast"]]
+        same: Table = [["input", "documents", "pairs", "clusters", "of documents", "the same"]]
+        for file in files:
+            if given.rounds:
+                compared += compare(session, file, given.rounds, given.tables)
+            if given.same:
+                same.append(is_same(session, file))
+    session.stop()
+    title = f"`local[2]`, {', '.join(f'{name}={value}' for name, value in list(SETTINGS.items())[:2])}"
+    what = f"Jaccard >= {THRESHOLD} of shingles of {WORDS} words; MLlib with {given.tables} hash tables"
+    parts = [machine("lookalike", "pyspark", "numpy", "numba", "pyarrow"), title, what]
+    publish([*parts, *([compared] if given.rounds else []), *([same] if given.same else [])], given.markdown)
+
+
+def compare(session: SparkSession, file: Path, rounds: int, tables: int) -> Table:
+    """Both engines in turns."""
+    documents = pq.read_metadata(file).num_rows
+    true = pairs_of(la.find_pairs(pq.read_table(file), method="exact", **OPTIONS).to_arrow())
+    ways: dict[str, Callable[[DataFrame], DataFrame]] = {
+        "lookalike": lambda frame: la.spark.find_pairs(frame, **OPTIONS),
+        "MLlib": lambda frame: by_mllib(frame, tables),
+    }
+    found: dict[str, Pairs] = {}
+    best = dict.fromkeys(ways, float("inf"))
+    for number in range(rounds + 1):  # the first is for warming up, and for the pairs
+        for name, way in ways.items():
+            start = time.perf_counter()
+            pairs = way(session.read.parquet(str(file)).select("id", "text"))
+            if number == 0:
+                found[name] = pairs_of(pairs.toArrow())
+                continue
+            pairs.count()
+            best[name] = min(best[name], time.perf_counter() - start)
+            print(f"{file.name}: {name} {time.perf_counter() - start:.1f} s", file=sys.stderr)
+    rows: Table = []
+    for name in ways:
+        recall = len(found[name] & true) / max(1, len(true))
+        faster = f"{best['MLlib'] / best[name]:.1f}" if name != "MLlib" else ""
+        wrong = len(found[name] - true)
+        pairs = f"{len(found[name]):,}" + (f", {wrong:,} of them wrong" if wrong else "")
+        rows.append([file.stem, f"{documents:,}", name, f"{best[name]:.1f} s", pairs, f"{recall:.4f}", faster])
+    return rows
+
+
+def by_mllib(frame: DataFrame, tables: int) -> DataFrame:
+    """Texts to pairs by MLlib's own stages."""
+    stages = [
+        RegexTokenizer(inputCol="text", outputCol="words", pattern=r"\s+"),
+        NGram(n=WORDS, inputCol="words", outputCol="shingles"),
+        HashingTF(numFeatures=FEATURES, binary=True, inputCol="shingles", outputCol="features"),
+    ]
+    vectors = Pipeline(stages=stages).fit(frame).transform(frame).where(F.size("shingles") > 0).select("id", "features")
+    model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=tables, seed=1).fit(vectors)
+    joined = model.approxSimilarityJoin(vectors, vectors, 1 - THRESHOLD + 1e-9, distCol="distance")
+    return joined.where("datasetA.id < datasetB.id").select(
+        F.col("datasetA.id").alias("left"), F.col("datasetB.id").alias("right"), "distance"
+    )
+
+
+def pairs_of(table: pa.Table) -> Pairs:
+    """The pairs of ids."""
+    return set(zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True))
+
+
+def is_same(session: SparkSession, file: Path) -> list[str]:
+    """Whether Spark and one machine give the same pairs, similarities and clusters."""
+    table, frame = pq.read_table(file).select(["id", "text"]), session.read.parquet(str(file)).select("id", "text")
+    here = la.find_pairs(table, method="lsh", **OPTIONS).to_arrow()
+    there = la.spark.find_pairs(frame, **OPTIONS).orderBy("left", "right").toArrow().cast(here.schema)
+    groups = la.find_clusters(table, method="lsh", **OPTIONS).to_arrow()
+    others = la.spark.clusters(frame, **OPTIONS).orderBy("cluster", "id").toArrow().cast(groups.schema)
+    same = "yes" if here.equals(there) and groups.equals(others) else "NO"
+    counts = [len(table), len(here), len(groups["cluster"].unique()), len(groups)]
+    return [file.stem, *(f"{count:,}" for count in counts), same]
+
+
+def as_words(file: Path, rows: int, folder: Path) -> Path:
+    """The first documents of a file, in lower case, their words with blanks between, numbered from 0."""
+    take_head(file, rows, folder / "head.parquet")
+    texts = pq.read_table(folder / "head.parquet", columns=["text"])["text"].to_pylist()
+    words = [" ".join(split_words(text.lower())) for text in texts]
+    pq.write_table(pa.table({"id": range(len(words)), "text": words}), folder / file.name)
+    return folder / file.name
+
+
+if __name__ == "__main__":
+    main()

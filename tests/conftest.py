@@ -1,6 +1,11 @@
 """What all tests share: Hypothesis draws the same examples on every run, and commands have folders to work in."""
 
+import os
+import shutil
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import Commands
@@ -30,3 +35,34 @@ def out(tmp_path: Path) -> Path:
     folder = tmp_path / "out"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session on this machine, of the machine's Java."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        assert os.environ.get("CI") != "true", "Java is missing"
+        pytest.skip("Spark needs Java, which is missing: apt install default-jre-headless")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    folder = tmp_path_factory.mktemp("spark")
+    builder = SparkSession.builder.master("local[2]").appName("lookalike")
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.codegen.wholeStage": "false",  # for many small jobs that is faster
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.local.dir": str(folder),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "700",  # so that what belongs together is often cut
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

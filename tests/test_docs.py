@@ -15,8 +15,12 @@ BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M |
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_prints_what_the_page_says(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_prints_what_the_page_says(
+    page: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.chdir(ROOT)
+    if page.name == "spark.md":
+        request.getfixturevalue("spark")  # a session that the page will find
     blocks = BLOCK.findall(page.read_text())
     assert blocks or page.name == "README.md", "a guide without code"
     names: dict[str, object] = {}

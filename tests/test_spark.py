@@ -2,9 +2,7 @@
 
 import csv
 import importlib
-import os
 import random
-import shutil
 import sys
 from functools import partial
 from itertools import combinations
@@ -14,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from commands import spawn
 from pyspark import cloudpickle
-from pyspark.sql import SparkSession
 from test_beyond_memory import texts_of
 
 import lookalike as la
@@ -29,37 +26,7 @@ from lookalike.spark.jobs import Dedup
 from lookalike.spark.making import OfTexts
 from lookalike.spark.parcels import Parcels
 
-pytestmark = pytest.mark.filterwarnings("ignore:distutils Version:DeprecationWarning")
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory):
-    """A session on this machine, of the machine's Java."""
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        assert os.environ.get("CI") != "true", "Java is missing"
-        pytest.skip("Spark needs Java, which is missing: apt install default-jre-headless")
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have not this file
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    folder = tmp_path_factory.mktemp("spark")
-    builder = SparkSession.builder.master("local[2]").appName("lookalike")
-    settings = {
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.codegen.wholeStage": "false",  # for many small jobs that is faster
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.local.dir": str(folder),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "700",  # so that what belongs together is often cut
-    }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have not this file
 
 
 # --- one interface for both engines ---

@@ -7,14 +7,18 @@ are named are compared as well: the first --rows of them, as words with blanks b
 in what they call a word. What is similar is Jaccard >= 0.8 of shingles of three words. MLlib gets its shingles
 from its own Tokenizer, NGram and HashingTF, and as few hash tables as find a pair at the threshold about as surely as
 lookalike's plan does. Both are timed from reading the file to counting the pairs, in turns, best of several; the true
-pairs are those of an exact join. With --same the pairs and clusters of both engines are compared, pair by pair.
+pairs are those of an exact join. With --same the pairs and clusters of both engines are compared, pair by pair. With
+--cost the files that are named are deduplicated as a cluster would, without sending candidates to all, and what each
+step takes is read from Spark's own log: seconds of cores, and bytes shuffled.
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +34,7 @@ from shared import Table, machine, publish, take_head
 import lookalike as la
 import lookalike.spark
 from lookalike.shingles import split_words
+from lookalike.spark import frames
 
 THRESHOLD, WORDS = 0.8, 3
 FEATURES = 1 << 20
@@ -40,7 +45,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
-OPTIONS = {"threshold": THRESHOLD, "shingles": f"word:{WORDS}"}
+OPTIONS = {"threshold": THRESHOLD, "shingles": f"word:{WORDS}", "recall": 0.995}
 Pairs = set[tuple[int, int]]
 
 
@@ -52,14 +57,19 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=3, help="hash tables of MLlib")
     parser.add_argument("--rows", type=int, default=20_000, help="of each file")
     parser.add_argument("--same", action="store_true", help="compare with one machine, pair by pair")
+    parser.add_argument("--cost", nargs="*", type=Path, default=[], metavar="FILE.parquet", help="deduplicate these")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
     given = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("lookalike")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
     with tempfile.TemporaryDirectory() as folder:
+        logs = {"enabled": "true", "dir": f"file://{folder}/log", "compress": "false", "rolling.enabled": "false"}
+        Path(f"{folder}/log").mkdir()
+        for name, value in logs.items():
+            builder = builder.config(f"spark.eventLog.{name}", value)
+        session = builder.getOrCreate()
         files = [as_words(file, given.rows, Path(folder)) for file in given.files]
         for count in given.documents:
             files.append(Path(folder) / f"made-up-{count}.parquet")
@@ -71,11 +81,12 @@ def main() -> None:
                 compared += compare(session, file, given.rounds, given.tables)
             if given.same:
                 same.append(is_same(session, file))
-    session.stop()
+        costs = [part for file in given.cost for part in cost(session, file, Path(folder) / "log")]
+        session.stop()
     title = f"`local[2]`, {', '.join(f'{name}={value}' for name, value in list(SETTINGS.items())[:2])}"
     what = f"Jaccard >= {THRESHOLD} of shingles of {WORDS} words; MLlib with {given.tables} hash tables"
     parts = [machine("lookalike", "pyspark", "numpy", "numba", "pyarrow"), title, what]
-    publish([*parts, *([compared] if given.rounds else []), *([same] if given.same else [])], given.markdown)
+    publish([*parts, *([compared] if given.rounds else []), *([same] if given.same else []), *costs], given.markdown)
 
 
 def compare(session: SparkSession, file: Path, rounds: int, tables: int) -> Table:
@@ -138,6 +149,46 @@ def is_same(session: SparkSession, file: Path) -> list[str]:
     same = "yes" if here.equals(there) and groups.equals(others) else "NO"
     counts = [len(table), len(here), len(groups["cluster"].unique()), len(groups)]
     return [file.stem, *(f"{count:,}" for count in counts), same]
+
+
+def cost(session: SparkSession, file: Path, logs: Path) -> list[str | Table]:
+    """What each step of a deduplication takes, for a document and for a megabyte."""
+    frames.BROADCAST = 0
+    documents = pq.read_metadata(file).num_rows
+    size = sum(batch.nbytes for batch in pq.ParquetFile(file).iter_batches(columns=["text"]))
+    frame = session.read.parquet(str(file)).select("id", "text")
+    la.spark.dedup(frame.limit(20_000), **OPTIONS).dropped.count()  # so that all is compiled
+    before = sum(path.stat().st_size for path in logs.iterdir())
+    start = time.perf_counter()
+    found = la.spark.dedup(frame, **OPTIONS)
+    dropped, kept = found.dropped.count(), found.kept.count()
+    seconds = time.perf_counter() - start
+    steps = taken(logs, before)
+    rows: Table = [["step", "core-seconds", "MB shuffled", "microseconds of a core a document", "bytes a document"]]
+    for name, (core, shuffled) in [*steps.items(), ("all", tuple(map(sum, zip(*steps.values(), strict=True))))]:
+        a_document = [f"{core / documents * 1e6:.1f}", f"{shuffled / documents:.0f}"]
+        rows.append([name, f"{core:.1f}", f"{shuffled / 1e6:,.1f}", *a_document])
+    title = f"{file.name}: {documents:,} documents, {size / 1e6:,.0f} MB of text, {dropped:,} dropped, {kept:,} kept"
+    return [f"{title}, in {seconds:.1f} s", rows]
+
+
+def taken(logs: Path, start: int) -> dict[str, tuple[float, float]]:
+    """Seconds of cores and bytes shuffled of each step, from the log of events from a place on."""
+    (log,) = logs.iterdir()
+    names: dict[int, str] = {}
+    steps: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    with log.open() as file:
+        file.seek(start)
+        for line in file:
+            event = json.loads(line)
+            if event["Event"] == "SparkListenerJobStart":
+                name = (event.get("Properties") or {}).get("spark.job.description") or "other"
+                names |= dict.fromkeys(event["Stage IDs"], name.removeprefix("lookalike: "))
+            elif event["Event"] == "SparkListenerTaskEnd" and event.get("Task Metrics"):
+                step, metrics = steps[names[event["Stage ID"]]], event["Task Metrics"]
+                step[0] += metrics["Executor Run Time"] / 1000
+                step[1] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+    return {name: (step[0], step[1]) for name, step in steps.items()}
 
 
 def as_words(file: Path, rows: int, folder: Path) -> Path:

@@ -1,8 +1,13 @@
 """Each kernel against its plain-Python twin, and fixed values so that the hash format cannot drift."""
 
+import os
 import random
+import shutil
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +16,7 @@ import reference as ref
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike import kernels
 from lookalike.candidates.banding import Buckets, all_pairs, low_bits, sort_keys
 from lookalike.data import Sets, text_bounds
 from lookalike.families import MinHash
@@ -429,3 +435,37 @@ def test_format_1_contents():
 def test_format_1_elements_of_sets():
     assert Sets.of([["a"], ["\u00e9clair"], []]).elements.tolist() == STRINGS
     assert Sets.of([[0], [-1], [2**63 - 1]]).elements.tolist() == INTEGERS
+
+
+# --- where machine code is kept ---
+
+
+def test_machine_code_has_a_place_where_nothing_else_can_be_written(tmp_path):
+    """As for executors of a cluster: neither the package nor a home folder can be written to."""
+    package = tmp_path / "site" / "lookalike"
+    shutil.copytree(Path(kernels.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "kernels" / "__pycache__").write_text("no folder")
+    code = "from lookalike.kernels import is_compiled\nprint(is_compiled())\n"
+    code += "import numpy as np\nfrom lookalike.kernels.hashing import mix\nprint(mix(np.uint64(1)), is_compiled())"
+    settings = {"HOME": "/dev/null", "TMPDIR": str(tmp_path), "PYTHONPATH": str(tmp_path / "site")}
+    environ = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    command = [sys.executable, "-B", "-c", code]
+    first, again = (
+        subprocess.run(command, env={**environ, **settings}, capture_output=True, text=True, check=True).stdout.split()
+        for _ in range(2)
+    )
+    assert first == ["False", str(mix(np.uint64(1))), "True"]
+    assert again[0] == "True"
+    [folder] = tmp_path.glob("lookalike-*")
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_machine_code_of_others_is_not_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "gettempdir", lambda: str(tmp_path))
+    own = kernels._own_folder()
+    assert own == kernels._own_folder() == tmp_path / f"lookalike-{os.getuid()}"
+    own.chmod(0o777)
+    assert kernels._own_folder() != own
+    own.rmdir()
+    own.symlink_to(tmp_path)
+    assert kernels._own_folder() != own

@@ -106,7 +106,7 @@ class OnSpark:
         """Write a data frame as a folder; how many rows it has."""
         rows = Observation()
         writer = frame.observe(rows, F.count(F.lit(1)).alias("count")).write
-        with staged(self.job.run)(stage):
+        with staged(self.job.run, self.session)(stage):
             if path.endswith(".csv"):
                 writer.csv(path, header=True, escape='"')
             else:

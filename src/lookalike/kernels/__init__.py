@@ -1,16 +1,29 @@
 """Numeric inner loops: arrays in, arrays out.
 
+Their machine code is cached beside them, or in the user's cache folder. Where neither can be written to, as for the
+executors of a cluster, it goes to a folder of our own among the temporary files.
+
 Numba notices when a kernel's own file changes, not when a kernel that it calls does, so the cached
 machine code is dropped here as soon as any source file of this folder is newer than it.
 """
 
+import os
+import sys
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile, gettempdir, mkdtemp
+
+SETTING = "NUMBA_CACHE_DIR"
 
 
 def is_compiled() -> bool:
     """Whether machine code is cached from an earlier run; a first run takes some seconds to make it."""
-    return any((Path(__file__).parent / "__pycache__").glob("*.nbi"))
+    elsewhere = os.environ.get(SETTING)
+    return any(Path(elsewhere).rglob("*.nbi") if elsewhere else _here().glob("*.nbi"))
+
+
+def _here() -> Path:
+    return Path(__file__).parent / "__pycache__"
 
 
 def _drop_stale_machine_code(folder: Path) -> None:
@@ -22,5 +35,36 @@ def _drop_stale_machine_code(folder: Path) -> None:
                 file.unlink()
 
 
+def _can_write(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _own_folder() -> Path:
+    """A folder that is ours alone, since machine code of others is not to be run; the same for all our processes."""
+    folder = Path(gettempdir()) / f"lookalike-{os.getuid()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if folder.is_dir() and not folder.is_symlink() and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+            return folder
+    return Path(mkdtemp(prefix="lookalike-"))
+
+
+def _find_room() -> None:
+    """Tell Numba where to cache, if it would find no place by itself."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba"
+    if SETTING in os.environ or _can_write(_here()) or _can_write(cache):
+        return
+    os.environ[SETTING] = str(_own_folder())
+    if "numba" in sys.modules:  # which has read its settings already
+        sys.modules["numba"].config.CACHE_DIR = os.environ[SETTING]
+
+
 with suppress(OSError):  # a folder we may not look into or write to keeps what it has
     _drop_stale_machine_code(Path(__file__).parent)
+_find_room()

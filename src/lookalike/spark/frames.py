@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lookalike import errors
@@ -38,7 +38,8 @@ class Frames:
     """The stages for one collection."""
 
     def __init__(self, items: DataFrame, making: Making, count: int, rows: bool, run: Run):
-        self.items, self.making, self.count, self.rows, self.stage = items, making, count, rows, staged(run)
+        self.items, self.making, self.count, self.rows = items, making, count, rows
+        self.stage = staged(run, items.sparkSession)
         self.ranked = "rank" in items.columns
         item = F.struct("rank", "id") if self.ranked else F.col("id")
         empty = items.select(item.alias("item")).limit(0)
@@ -104,13 +105,23 @@ def places(frame: DataFrame, rows: int) -> int:
 Stage = Callable[[str], Any]  # what shows that a step is under way
 
 
-def staged(run: Run) -> Stage:
-    """A step of a run; what a task of it finds wrong is raised as it would be on one machine."""
+def staged(run: Run, session: SparkSession) -> Stage:
+    """A step of a run, which Spark shows by its name; what a task of it finds wrong is raised as on one machine."""
+    try:
+        describe = session.sparkContext.setJobDescription
+    except PySparkException:  # through Spark Connect there is no context
+        describe = None
 
     @contextmanager
     def stage(name: str) -> Iterator[None]:
-        with run.stage(name), own_errors():
-            yield
+        if describe is not None:
+            describe(f"lookalike: {name}")
+        try:
+            with run.stage(name), own_errors():
+                yield
+        finally:
+            if describe is not None:
+                describe(None)  # type: ignore[arg-type]
 
     return stage
 

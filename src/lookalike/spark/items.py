@@ -26,7 +26,7 @@ from lookalike.plan import BANDED, NAMES, Plan, fit, make_plan
 from lookalike.read import TEXT_NAMES
 from lookalike.run import Run
 from lookalike.shingles import Shingles
-from lookalike.spark.frames import Frames
+from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 from lookalike.wording import counted
 
@@ -139,7 +139,7 @@ class Items:
         threshold = self.options.get("threshold", 0.8)
         made = make_plan(threshold=threshold, measure=measure, method="lsh", seed=seed, what=what, **chosen)
         self._check_rows(made)
-        with self.run.stage("plan"):
+        with staged(self.run, self.df.sparkSession)("plan"):
             self.count = self._count()
             return fit(made, self._sample(self._making(made)), self.count)
 

@@ -60,7 +60,7 @@ class Records:
     """One table or two, with the fields that they are compared by."""
 
     def __init__(self, tables: list[DataFrame], fields: list[Field], id: str, run: Run):
-        self.run, self.stage = run, staged(run)
+        self.run, self.stage = run, staged(run, tables[0].sparkSession)
         first, _, second = id.partition(":")
         given = []
         for df, name, side in zip(tables, (first, second or first), ("left", "right"), strict=False):

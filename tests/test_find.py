@@ -763,6 +763,22 @@ def test_explain_agrees_with_the_similarity():
     assert [matches.explain(i).similarity for i in range(len(matches))] == matches.similarity.tolist()
 
 
+def test_explain_tells_the_bands():
+    """By the signatures themselves: two texts met in the bands in which all rows agree."""
+    texts = drawn_texts(random.Random(2), 40)
+    pairs = la.find_pairs(texts, threshold=0.3, shingles="char:2", method="lsh", seed=3)
+    bands, rows, _ = pairs.plan.bands
+    shingles = la.Shingles(k=2)
+    signatures = la.families.MinHash(bands * rows, 3).signatures(shingles.sets(texts)).reshape(-1, bands, rows)
+    assert len(pairs) > 2
+    for at, (left, right, _) in enumerate(pairs):
+        met = (signatures[left] == signatures[right]).all(axis=1)
+        why = pairs.explain(at)
+        assert why.bands == np.flatnonzero(met).tolist() != []
+        assert str(why).endswith("met in bands: " + ", ".join(map(str, why.bands)))
+    assert la.find_pairs(texts, threshold=0.3, method="exact").explain(0).bands is None
+
+
 def test_explain_a_text_that_normalising_twice_would_change():
     """A small h with a line below has a composed form, a capital H has none."""
     shingles = la.Shingles(k=2, lowercase=True)

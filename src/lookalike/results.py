@@ -61,7 +61,7 @@ class Pairs(Measured):
         return len(self.left)
 
     def explain(self, pair: int) -> "Explanation":
-        """What the two items of the pair share, and what each has alone."""
+        """What the two items of the pair share, what each has alone, and in which bands they met."""
         if self.explainer is None:
             raise DataError("the items of these pairs are no longer at hand.")
         offset = 0 if self.right_ids is None else len(self.ids)
@@ -110,6 +110,7 @@ class Explanation:
     both: list[Any]
     left_only: list[Any]
     right_only: list[Any]
+    bands: list[int] | None = None  # in which the two shared a bucket, counted from 0; None if there were none
 
     @property
     def similarity(self) -> float:
@@ -124,7 +125,8 @@ class Explanation:
 
     def __str__(self) -> str:
         parts = (("both", self.both), ("left only", self.left_only), ("right only", self.right_only))
-        return "\n".join(f"{name}: {len(some):,} such as {some[:5]}" for name, some in parts)
+        met = [] if self.bands is None else [f"met in bands: {', '.join(map(str, self.bands)) or 'none'}"]
+        return "\n".join([*(f"{name}: {len(some):,} such as {some[:5]}" for name, some in parts), *met])
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from lookalike.data import Sets
 from lookalike.errors import UsageError
 from lookalike.items import check_measure, order_of
 from lookalike.kernels.buckets import join_pairs, roots
+from lookalike.kernels.hashing import EMPTY
 from lookalike.pairwise import of_shared
 from lookalike.plan import EDITS, fit, make_plan
 from lookalike.read import Source
@@ -147,7 +148,11 @@ class SetSearch(Search):
         return audit(self.collection, size, found, self.run)
 
     def explain(self, left: int, right: int) -> Explanation:
-        return self.collection.maker.explain(left, right)
+        found = self.collection.maker.explain(left, right)
+        if self.plan.bands is None:
+            return found
+        keys = enumerate(self.collection.keys)
+        return replace(found, bands=[band for band, key in keys if key[left] == key[right] != EMPTY])
 
     def counts(self) -> dict[str, int]:
         return {

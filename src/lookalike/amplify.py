@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lookalike.display import curve
+from lookalike.drawing import draw_curve, new_axes
 from lookalike.errors import UsageError, fraction, whole, within
 from lookalike.statistics import Sensitivity
 
@@ -144,6 +146,17 @@ class Curve:
 
         left, right = np.divmod(run(steps, keys[:, : self.functions]), max(1, len(keys)))
         return left, right
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the curve with matplotlib, on axes of your own or on new ones, which are returned."""
+        axes = new_axes(axes)
+        draw_curve(axes, self, 1, self.threshold())
+        axes.set(xlabel="probability that one function agrees", title=str(self))
+        return axes
+
+    def _repr_html_(self) -> str:
+        half = self.threshold()
+        return curve(self, f"{self}: the probability that the cascade agrees", [(half, f"one half at {half:.3g}")])
 
     def __repr__(self) -> str:
         return " >> ".join(f"{type(step).__name__}({step.count})" for step in self.steps)

@@ -12,6 +12,8 @@ import numpy as np
 from lookalike.amplify import And, Bands, Or, bands_for, fitting_bands
 from lookalike.candidates.exact import STAGES, Ranks, element_ranks, estimate_work
 from lookalike.data import Sets
+from lookalike.display import curve, paragraphs
+from lookalike.drawing import ORANGE, draw_curve, new_axes
 from lookalike.errors import UsageError, choice, fraction, whole
 from lookalike.families import Family, MinHash, SimHash
 from lookalike.families.base import as_keys
@@ -113,6 +115,35 @@ class Plan:
             f" about {rounded(self.candidates)} candidates expected",
             *self._reasons(),
         ]
+
+    def probability(self, similarity: np.ndarray) -> np.ndarray:
+        """How likely pairs of these similarities are found, if the measure is Jaccard's; exact joins find them all."""
+        if self.bands is None:
+            return (similarity >= float(self.threshold)).astype(float)
+        functions = self.functions(1)
+        if isinstance(functions, SimHash):
+            agree = np.array([functions.chance_of_jaccard(one) for one in similarity.tolist()])
+        else:
+            agree = similarity
+        found: np.ndarray = self.bands.curve(agree)
+        return found
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw how likely pairs are found, with matplotlib, on axes of your own or on new ones, which are returned."""
+        if self.measure not in BANDED:
+            raise UsageError(f"a plan for {self.measure!r} has no curve over similarities.")
+        axes = new_axes(axes)
+        draw_curve(axes, self.probability, 1, None)
+        axes.axvline(float(self.threshold), color=ORANGE, linewidth=1, linestyle="--")
+        axes.set(xlabel="Jaccard similarity", ylabel="probability of being found")
+        return axes
+
+    def _repr_html_(self) -> str:
+        lines = paragraphs(self.lines())
+        if self.measure not in BANDED:
+            return lines
+        marks = [(float(self.threshold), f"threshold {float(self.threshold):g}")]
+        return lines + curve(self.probability, "the probability of finding a pair, by its Jaccard similarity", marks)
 
     def _reasons(self) -> list[str]:
         return [f"      {self.reason}"] if self.reason else []

@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from lookalike.display import table
+from lookalike.drawing import draw_sizes, draw_values, new_axes
 from lookalike.errors import DataError, UsageError
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.wording import counted
@@ -15,6 +18,9 @@ from lookalike.wording import counted
 if TYPE_CHECKING:
     from lookalike.audit import Audit
     from lookalike.plan import Plan
+
+
+SHOWN = 10  # rows of a table in a notebook
 
 
 class Measured:
@@ -96,8 +102,19 @@ class Pairs(Measured):
         join_pairs(self.left, self.right, parent)
         return Clusters(roots(parent), self.ids, plan=self.plan, stats=self.stats)
 
+    def plot(self, axes: Any = None) -> Any:
+        """Draw how many pairs there are of each value, with matplotlib, on axes of your own or on new ones."""
+        axes = new_axes(axes)
+        draw_values(axes, self.values, self.kind, self.plan)
+        return axes
+
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'pair')} of {counted(len(self.ids), 'item')}>"
+
+    def _repr_html_(self) -> str:
+        rows = islice(self, SHOWN)
+        more = f"and {len(self) - SHOWN:,} more" if len(self) > SHOWN else ""
+        return table(["left", "right", self.kind], rows, str(self)[1:-1], more)
 
 
 @dataclass(frozen=True)
@@ -166,8 +183,26 @@ class Clusters:
         first = self.ids.take(pa.array(self.label[items]))
         return pa.table({"cluster": first, "id": self.ids.take(pa.array(items)), "size": sizes[items]})
 
+    def plot(self, axes: Any = None) -> Any:
+        """Draw how many clusters there are of each size, with matplotlib, on axes of your own or on new ones."""
+        axes = new_axes(axes)
+        sizes = np.bincount(self.label)
+        draw_sizes(axes, sizes[sizes > 1])
+        return axes
+
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'cluster')} among {counted(len(self.ids), 'item')}>"
+
+    def _repr_html_(self) -> str:
+        sizes = np.bincount(self.label, minlength=1)
+        largest = np.argsort(-sizes, kind="stable")[: min(SHOWN, len(self))]
+        rows = []
+        for label in largest.tolist():
+            inside = np.flatnonzero(self.label == label)[:SHOWN]
+            names = ", ".join(str(name) for name in self.ids.take(pa.array(inside)).to_pylist())
+            rows.append([int(sizes[label]), names])
+        more = f"and {len(self) - SHOWN:,} more" if len(self) > SHOWN else ""
+        return table(["items", "the first of them"], rows, str(self)[1:-1], more)
 
 
 @dataclass(frozen=True, eq=False)

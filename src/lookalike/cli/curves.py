@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from lookalike.amplify import And, Bands, Curve, Or, choose_bands, fitting_bands
+from lookalike.drawing import draw_curve
 from lookalike.errors import UsageError, whole
-from lookalike.plots import draw_curve, picture
+from lookalike.plots import picture
 from lookalike.wording import counted
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from rich.table import Table
 
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, time_line
+from lookalike.drawing import draw_shares
 from lookalike.entities.fields import KINDS
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.resolving import as_fields, resolve
 from lookalike.entities.validation import Validation
 from lookalike.errors import UsageError, choice
-from lookalike.plots import check_picture, draw_shares, picture
+from lookalike.plots import check_picture, picture
 from lookalike.record_files import RecordSource
 from lookalike.write import check_output, write_tables
 

@@ -25,19 +25,15 @@ def new_axes(axes: Any) -> Any:
 
 def draw_values(axes: Any, values: np.ndarray, kind: str, plan: "Plan | None") -> None:
     """How many pairs there are of each similarity or distance; and the threshold, and how likely each is found."""
-    ends = [
-        *values[:1],
-        *([] if plan is None else [float(plan.threshold)]),
-        *([1.0] if kind == "similarity" else [0.0]),
-    ]
-    low, high = min([*ends, values.min(initial=np.inf)]), max([*ends, values.max(initial=-np.inf)])
-    axes.hist(values, bins=40, range=(low, high), color=BLUE, alpha=0.7)
+    best = 1.0 if kind == "similarity" else 0.0
+    every = np.append(values, best if plan is None else [best, float(plan.threshold)])
+    axes.hist(values, bins=40, range=(every.min(), every.max()), color=BLUE, alpha=0.7)
     axes.set(xlabel=kind, ylabel="pairs")
     if plan is None:
         return
     axes.axvline(float(plan.threshold), color=ORANGE, linewidth=1, linestyle="--", label="threshold")
     if plan.measure in ("jaccard", "bag_jaccard"):
-        x = np.linspace(low, 1, 201)
+        x = np.linspace(every.min(), 1, 201)
         other = axes.twinx()
         other.plot(x, plan.probability(x), color=GREEN, linewidth=1.5)
         other.set(ylim=(0, 1.02), ylabel="probability of being found")

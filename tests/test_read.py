@@ -1,5 +1,6 @@
 """Every kind of input gives the same documents, however it is cut; bad rows are told apart exactly."""
 
+import csv
 import gzip
 import io
 import json
@@ -646,3 +647,46 @@ def test_expected_documents_of_bytes_in_memory(monkeypatch):
 def test_an_empty_name():
     with pytest.raises(UsageError, match="an input must name a file or folder"):
         Source([""])
+
+
+# --- what other programs write ---
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", ","])
+def test_cells_of_csv_may_be_apart_by_other_signs(inputs, separator):
+    """As Excel writes it where the comma is for decimals, with a byte order mark."""
+    rows = [["id", "text", "price, net"], ["a", "one; two, three", "1,50"], ["b", "four | five\tsix", "2,50"]]
+    with (inputs / "some.csv").open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=separator).writerows(rows)
+    [table] = la.Source(inputs / "some.csv").batches()
+    assert table.to_pydict() == {"id": ["a", "b"], "text": ["one; two, three", "four | five\tsix"]}
+
+
+def test_one_column_of_csv(inputs):
+    (inputs / "one.csv").write_text("text\none; two; three\n")
+    [table] = la.Source(inputs / "one.csv").batches()
+    assert table["text"].to_pylist() == ["one; two; three"]
+
+
+def test_notes_beside_tables_are_passed_over(inputs):
+    lines = '{"id": 1, "text": "one"}\n'
+    for name in ("a.jsonl", "b.jsonl", "README.md", "_SUCCESS", "LICENSE"):
+        (inputs / name).write_text(lines.replace("1", "2") if name == "b.jsonl" else lines)
+    assert [table["id"].to_pylist() for table in la.Source(inputs).batches()] == [[1], [2]]
+    (inputs / "notes.md").write_text("which are documents, like all others here")
+    [table] = la.Source(inputs).batches()
+    assert len(table) == 5
+
+
+def test_a_dataset_on_disk(inputs):
+    """A folder of Arrow files with facts about them in JSON."""
+    table = pa.table({"id": [1, 2], "text": ["one", "two"]})
+    with (
+        pa.OSFile(str(inputs / "data-00000-of-00001.arrow"), "wb") as file,
+        pa.ipc.new_stream(file, table.schema) as out,
+    ):
+        out.write_table(table)
+    for name in ("dataset_info.json", "state.json"):
+        (inputs / name).write_text('{\n  "splits": []\n}')
+    [found] = la.Source(inputs).batches()
+    assert found["id"].to_pylist() == [1, 2]

@@ -7,6 +7,7 @@ yields blocks. Lines of JSON have a file of their own, `json_lines`.
 import csv
 import glob
 import io
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +34,11 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BOM = b"\xef\xbb\xbf"
-NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # that other programs leave beside their tables
+SEPARATORS = ",;\t|"
+HEAD = 1 << 16  # bytes that hold the first line of CSV, or enough of it
+NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # that other programs leave beside their tables,
+ARROW_NOTES = ("dataset_info.json", "state.json", "dataset_dict.json")  # or beside tables of Arrow,
+PAPERS = ("README", "LICENSE")  # and what people put there
 ROWS = 1 << 14  # of Parquet, read at a time at most
 
 
@@ -147,8 +152,8 @@ def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: 
         fixed = whole[: min(whole.index(mark) for mark in "*?[" if mark in whole)]
         base = Path(fixed) if fixed.endswith("/") else Path(fixed).parent
         found = sorted(Path(path) for path in glob.glob(whole, recursive=True))
-    hidden = {p for p in found if p.name in NOTES or any(s.startswith(".") for s in p.relative_to(base).parts)}
-    files = [path for path in found if path.is_file() and path not in hidden]
+    files = [p for p in found if p.is_file() and not any(s.startswith(".") for s in p.relative_to(base).parts)]
+    files = without_notes(files)
     if not files:
         raise DataError(f"{given}: no files there.")
     there = len(files)
@@ -158,6 +163,15 @@ def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: 
     if not kinds & {"files", "text"} or format == "text":
         return [Part(str(path), format or format_of(path, suffixes) or "", (path,)) for path in files]
     return [Part(str(given), "files", tuple(files), base=base, html=html, passed_over=there - len(files))]
+
+
+def without_notes(files: list[Path]) -> list[Path]:
+    """The files without those that are about the others, if these are tables."""
+    files = [path for path in files if path.name not in NOTES]
+    if any(format_of(path) == "arrow" for path in files):
+        files = [path for path in files if path.name not in ARROW_NOTES]
+    rest = [path for path in files if path.name.partition(".")[0].upper() not in PAPERS]
+    return rest if rest and all(format_of(path) not in (None, "text") for path in rest) else files
 
 
 def _standard_input(format: str | None, html: bool) -> Part:
@@ -354,7 +368,13 @@ def csv_cells(part: Part) -> list[str]:
 
 
 def _delimiter(part: Part) -> str:
-    return part.separator or ("\t" if part.format == "tsv" else ",")
+    """What stands between cells: in CSV a comma, unless the first line has more of another sign, as Excel may write."""
+    if part.separator or part.format == "tsv":
+        return part.separator or "\t"
+    with part.open() as stream:
+        head = stream.read(HEAD).removeprefix(BOM).lstrip(b"\r\n")
+    line = re.sub(rb'"[^"]*"', b"", head).partition(b"\n")[0].decode(errors="replace")
+    return max(SEPARATORS, key=line.count)  # the first of those that are as frequent
 
 
 @contextmanager

@@ -2,8 +2,11 @@
 
 import csv
 import importlib
+import math
 import random
 import sys
+from datetime import datetime
+from decimal import Decimal
 from functools import partial
 from itertools import combinations
 
@@ -222,25 +225,48 @@ def test_other_ways_to_compare(there, options):
     assert len(found) > 30
 
 
-def test_large_buckets_are_split_and_none_is_left_out(there, monkeypatch):
-    """Hundreds of texts that are alike in each band, and partitions that see buckets of many blocks."""
+def crowd(count):
+    """Texts of which each two differ in two words of forty."""
     draw = random.Random(1)
     base = draw.choices([f"w{at}" for at in range(300)], k=40)
     texts = []
-    for _ in range(300):
+    for at in range(count):
         words = list(base)
-        words[draw.randrange(40)] = f"x{draw.randrange(1000)}"
+        words[draw.randrange(40)] = f"x{at}"
         texts.append(" ".join(words))
-    table = pa.table({"id": range(300), "text": texts})
-    options = {"threshold": 0.8, "shingles": "word:1"}
+    return pa.table({"id": range(count), "text": texts})
+
+
+def test_large_buckets_are_split_and_none_is_left_out(there, monkeypatch):
+    table, options = crowd(300), {"threshold": 0.8, "shingles": "word:1"}
     expected = Here().pairs(table, **options)
     assert len(expected) > 40_000
-    units = buckets.units
-    monkeypatch.setattr(frames, "units", _patched(units, MOST=50, BLOCK=20))
+    monkeypatch.setattr(frames, "units", _patched(buckets.units, MOST=50, BLOCK=20))
     assert there.pairs(table, **options) == expected
-    monkeypatch.setattr(frames, "units", _patched(units, MOST=50, FEW=8))
-    assert [row["id"] for row in there.clusters(table, **options)] == list(range(300))
-    assert len(there.dropped(table, **options)) > 290
+
+
+def test_of_very_many_alike_one_is_kept(there, monkeypatch):
+    """Each is compared with few, in several tasks that do not know of each other; and those that are left, again."""
+    table, options = crowd(300), {"threshold": 0.8, "shingles": "word:1"}
+    numbers = {"MOST": 20, "FEW": 3}
+    monkeypatch.setattr(there, "frame", lambda table: there.session.createDataFrame(table).repartition(3))
+    for name in ("units", "dealt_keys", "dealt_rows"):
+        monkeypatch.setattr(frames, name, _patched(getattr(buckets, name), **numbers))
+    listed = []
+    monkeypatch.setattr(frames, "similar", _counting(frames.similar, listed))
+    assert [row["kept"] for row in there.dropped(table, **options)] == [0] * 299
+    assert sum(listed) < 300 * 20
+    assert {row["cluster"] for row in there.clusters(table, **options)} == {0}
+
+
+def _counting(similar, listed):
+    """The same, which notes how many pairs it is given."""
+
+    def counting(candidates, *others):
+        listed.append(candidates.count())
+        return similar(candidates, *others)
+
+    return counting
 
 
 class _patched:
@@ -259,6 +285,29 @@ class _patched:
         finally:
             for name, number in before.items():
                 setattr(module, name, number)
+
+
+GREATEST = {
+    "integers": pa.array([-(2**63), -(2**63) + 1, None, 2**63 - 1, 0], pa.int64()),
+    "floats": pa.array([1.5, math.nan, None, -math.inf, 0.0], pa.float64()),
+    "decimals": pa.array([Decimal(f"12345678901234567.0{at}") for at in (1, 2)] + [None], pa.decimal128(20, 2)),
+    "times": pa.array([datetime(2024, 3, 10, 2, 30), datetime(2024, 3, 10, 3, 15), None], pa.timestamp("us")),
+}
+
+
+@pytest.mark.parametrize("kind", GREATEST)
+def test_the_greatest_of_a_column_is_kept(there, kind, tmp_path, monkeypatch):
+    table, values = documents().slice(0, 200), GREATEST[kind]
+    column = values.take(pa.array(random.Random(4).choices(range(len(values)), k=200)))
+    table = table.set_column(2, "rank", column)
+    pq.write_table(table, tmp_path / "some.parquet")
+    monkeypatch.setattr(there, "frame", lambda _: there.session.read.parquet(str(tmp_path / "some.parquet")))
+    there.session.conf.set("spark.sql.session.timeZone", "America/New_York")  # where one of the times never was
+    try:
+        options = COLLECTIONS["documents"][1]
+        assert there.dropped(table, keep="rank", **options) == Here().dropped(table, keep="rank", **options)
+    finally:
+        there.session.conf.unset("spark.sql.session.timeZone")
 
 
 def test_rounds_of_shuffles_give_what_one_task_gives(there, monkeypatch):
@@ -396,7 +445,7 @@ def test_more_that_is_wrong(there):
     with pytest.raises(DataError, match=r"which column is the text\? Name it with text; there are id, when"):
         la.spark.clusters(frame.select("id", "when"))
     texts = pa.table({"id": range(60), "text": [f"the same text but for the number {at}" for at in range(60)]})
-    with pytest.raises(TooManyPairs, match="pairs share a bucket, more than max_pairs = 9"):
+    with pytest.raises(TooManyPairs, match="candidates, counted in each band, more than max_pairs = 9"):
         la.spark.find_pairs(there.frame(texts), threshold=0.5, max_pairs=9)
 
 
@@ -512,6 +561,16 @@ def test_clusters_by_command(there, run, files, out):
         for row in rows:
             into.setdefault(int(row["cluster"]), set()).add(int(row["id"]))
     assert {frozenset(group) for group in groups.values()} == {frozenset(group) for group in wanted.values()}
+
+
+def test_cells_of_csv_are_what_they_are(there, run, inputs, out):
+    """Spaces at their ends, empty ones, and columns in another order in another file."""
+    (inputs / "a.csv").write_text('id,text\n1,"  some words of a text "\n12,""\n20,"quite other words, "",here"\n')
+    (inputs / "b.csv").write_text('text,id\n"quite other words, "",here",21\n')
+    ended = run("dedup", inputs / "a.csv", inputs / "b.csv", "--engine", "spark", "-o", out / "clean.csv")
+    assert ended.code == 0
+    rows = {row["id"]: row["text"] for row in csv_rows(out / "clean.csv")}
+    assert rows == {"1": "  some words of a text ", "12": "", "20": 'quite other words, ",here'}
 
 
 @pytest.mark.parametrize(

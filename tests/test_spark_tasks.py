@@ -92,7 +92,7 @@ def units_of(keys, items, cuts, every, places=3):
 def pairs_of(batches):
     """The pairs that units stand for, as often as they are there."""
     found = Counter()
-    for band, lefts, rights in rows_of(batches):
+    for band, _, lefts, rights in rows_of(batches):
         pairs = combinations(lefts, 2) if rights is None else ((a, b) for a in lefts for b in rights)
         found.update((band, a, b) for a, b in pairs)
     return found
@@ -103,7 +103,7 @@ KEYS = st.lists(st.integers(0, 8), max_size=80)
 
 def spread_out(number):
     """A key with a number of its own in its high bits, as hashes have them."""
-    return int(np.array(number * 0x9E3779B97F4A7C15 % 2**64, np.uint64).view(np.int64)) >> 10 << 10 | number % 3
+    return int(np.array(number * 0x9E3779B97F4A7C15 % 2**64, np.uint64).view(np.int64)) >> 11 << 11 | number % 3
 
 
 @given(KEYS, CUTS, st.integers(2, 9), st.integers(1, 5))
@@ -149,7 +149,7 @@ def test_a_key_that_very_many_have_is_split_where_it_comes_from():
     found = split(many)
     assert Counter(found["key"].to_pylist())[spread_out(1)] == buckets.FEW
     assert Counter(found["key"].to_pylist())[spread_out(2)] == 3
-    assert max(Counter(found["key"].to_pylist()).values()) == buckets.MOST
+    assert max(Counter(found["key"].to_pylist()).values()) == 4 * buckets.FEW
     assert {key & 1023 for key in found["key"].to_pylist()} == {1, 2}
     assert set(found["item"].to_pylist()) == set(range(5003))
     assert split(many.slice(0, 900)) == many.slice(0, 900)
@@ -162,7 +162,7 @@ def test_a_bucket_too_large_for_all_its_pairs(monkeypatch):
     with pytest.raises(TooManyPairs, match="3,000 items are alike in one band"):
         list(units_of([5] * 3000, range(3000), [], every=True))
     few = pairs_of(units_of([5] * 3000, range(3000), [], every=False))
-    assert sum(few.values()) < 3000 * 1100
+    assert sum(few.values()) < 3000 * 25
 
 
 # --- identical items ---
@@ -231,13 +231,13 @@ def test_keys_keep_the_number_of_their_band():
 
 
 def test_items_without_elements_are_left_out():
-    batch = pa.record_batch({"id": [1, 2], "content": ["", "some text here"], "rank": [0, 0]})
-    kind = pa.struct({"rank": pa.int64(), "id": pa.int64()})
+    batch = pa.record_batch({"id": [1, 2], "content": ["", "some text here"], "last": [False] * 2, "rank": [0, 0]})
+    kind = pa.struct({"last": pa.bool_(), "rank": pa.int64(), "id": pa.int64()})
     keys = pa.list_(pa.int64())
     parcels = Parcels(pa.schema({"item": kind, "content0": pa.int64(), "content1": pa.int64(), "keys": keys}), 1)
     made = tasks.sketched(iter([batch]), OfTexts(PLAN, Shingles(k=3)), ranked=True, longest=True, parcels=parcels)
     [rows] = parcels.arrived(made)
-    assert rows["item"].to_pylist() == [{"rank": -14, "id": 2}]
+    assert rows["item"].to_pylist() == [{"last": False, "rank": -14, "id": 2}]
 
 
 def test_a_null_is_named_by_its_id():
@@ -271,6 +271,7 @@ def test_pairs_are_verified(lists, cuts):
         {
             "a": [a for a, _ in pairs for _ in range(2)],
             "b": [b for _, b in pairs for _ in range(2)],
+            "side": pa.array([0, 1] * len(pairs), pa.int32()),
             "band": pa.array([0] * 2 * len(pairs), pa.int32()),
             "content": [lists[item] for pair in pairs for item in pair],
         }
@@ -284,6 +285,17 @@ def test_pairs_are_verified(lists, cuts):
         if 5 * len(one & other) >= 3 * len(one | other):
             expected.append((a, b, 0, len(one & other) / len(one | other)))
     assert found == expected
+
+
+@pytest.mark.parametrize("rows", [[0], [1, 0], [0, 1, 2], [0, 3], [0, 1, 3, 2]])
+def test_a_row_that_is_missing_is_noticed(rows):
+    """As when a data frame gives other rows when it is read again."""
+    table = pa.table(
+        {"a": [1, 1, 1, 1], "b": [2, 2, 3, 3], "side": [0, 1, 0, 1], "band": [0] * 4, "content": [[1]] * 4}
+    )
+    [batch] = table.take(rows).combine_chunks().to_batches()
+    with pytest.raises(DataError, match="the data frame gave other rows when it was read again"):
+        list(tasks.verified(iter([batch]), OfLists(PLAN)))
 
 
 # --- groups ---

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial, reduce
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -22,14 +23,14 @@ from lookalike.spark.frames import staged
 from lookalike.spark.items import columns_of
 from lookalike.wording import counted
 
-from py4j.protocol import Py4JError  # isort: skip
+from py4j.protocol import Py4JError, Py4JJavaError  # isort: skip
 from pyspark.errors import PySparkException  # isort: skip
 from pyspark.sql import DataFrame, Observation, SparkSession  # isort: skip
 from pyspark.sql import functions as F  # isort: skip
 
 NOT_HERE = ("html", "article", "method", "audit", "threads", "memory", "workdir", "against", "update")
 READ = ("parquet", "jsonl", "csv", "tsv")
-WRITTEN = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}
+WRITTEN = (".parquet", ".jsonl", ".csv")
 TELLING = re.compile("error|exception|not set|no such file", re.IGNORECASE)  # in what Java says
 QUIET = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
 
@@ -91,16 +92,22 @@ class OnSpark:
             raise UsageError(f"the inputs must be of one format for --engine spark; got {', '.join(sorted(kinds))}.")
         kind = choice("format", kinds.pop(), READ)
         with self.job.run.stage("open"):
-            if kind == "parquet":
-                frame = self.session.read.parquet(*inputs)
-            elif kind == "jsonl":
-                frame = self.session.read.json(inputs)
-            else:
-                separator = "\t" if kind == "tsv" else ","
-                frame = self.session.read.csv(inputs, sep=separator, header=True, escape='"', multiLine=True)
+            frames = [self._read_one(kind, path) for path in inputs]  # which may have columns of their own
+            frame = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
+        identity, text = columns_of(frame, self.options)
         if self.job.given["on_error"] == "skip":
-            frame = frame.dropna(subset=list(columns_of(frame, self.options)))
+            frame = frame.dropna(subset=[identity, text])
+        elif kind in ("csv", "tsv"):
+            frame = frame.fillna("", subset=[text])  # which is what an empty cell says
         return frame
+
+    def _read_one(self, kind: str, path: str) -> DataFrame:
+        if kind == "parquet":
+            return self.session.read.parquet(path)
+        if kind == "jsonl":
+            return self.session.read.json(path)
+        separator = "\t" if kind == "tsv" else ","
+        return self.session.read.csv(path, sep=separator, header=True, escape='"', multiLine=True, enforceSchema=False)
 
     def write(self, frame: DataFrame, path: str, stage: str) -> int:
         """Write a data frame as a folder; how many rows it has."""
@@ -108,9 +115,12 @@ class OnSpark:
         writer = frame.observe(rows, F.count(F.lit(1)).alias("count")).write
         with staged(self.job.run, self.session)(stage):
             if path.endswith(".csv"):
-                writer.csv(path, header=True, escape='"')
+                spaces: Any = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+                writer.csv(path, header=True, escape='"', **spaces)
+            elif path.endswith(".jsonl"):
+                writer.json(path, ignoreNullFields=False)
             else:
-                writer.format(WRITTEN[Path(path).suffix]).save(path)
+                writer.parquet(path)
         return int(rows.get["count"])
 
     def report(self, found: str) -> None:
@@ -162,4 +172,12 @@ def failing() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
+    """What went wrong: of what Java tells, its cause; of what a task tells, the error in it."""
+    text = str(error).strip()
+    if isinstance(error, Py4JJavaError):
+        cause = error.java_exception
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        text = str(cause.toString())
+    told = re.findall(r"^(?:[\w.]+\.)?\w*(?:Error|Exception): .+$", text, re.MULTILINE)
+    return str(told[-1]) if "Traceback" in text and told else text.partition("\n")[0]

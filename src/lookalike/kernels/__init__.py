@@ -28,7 +28,7 @@ def _here() -> Path:
 
 def _drop_stale_machine_code(folder: Path) -> None:
     compiled = list((folder / "__pycache__").glob("*.nb[ci]"))
-    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    newest = max((source.stat().st_mtime for source in folder.glob("*.py")), default=0.0)  # there are none in a zip
     if any(file.stat().st_mtime < newest for file in compiled):
         for file in compiled:
             with suppress(OSError):

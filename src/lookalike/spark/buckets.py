@@ -18,7 +18,8 @@ from lookalike.spark.tasks import BAND_BITS, lists_of
 
 MOST = 1000  # items of a bucket that are all compared with each other
 BLOCK = 500  # items of a block that a larger bucket is cut into, where all pairs are wanted
-FEW = 32  # the same where a part of them will do
+FEW = 8  # the same where a part of them will do
+SPLIT = 1 << BAND_BITS  # in a key: it is one of a bucket that was split
 MOST_IN_BUCKET = 1_000_000  # where all pairs are wanted
 
 Unit = tuple[pa.Array, pa.Array | None]  # items, and those to compare each with; none: those after it
@@ -65,7 +66,7 @@ def split(rows: pa.Table) -> pa.Table:
     for bucket in large.tolist():
         inside = places[indptr[bucket] : indptr[bucket + 1]]
         first, rest = inside[:FEW], inside[FEW:]
-        for part in slices(len(rest), MOST - FEW):
+        for part in slices(len(rest), 3 * FEW):
             own = new_key(int(key[first[0]]), items[int(rest[part.start])].as_py())
             key[rest[part]] = own
             more_keys.append(np.full(len(first), own))
@@ -77,15 +78,15 @@ def split(rows: pa.Table) -> pa.Table:
 def new_key(key: int, item: Any) -> int:
     """A key of the same band that no other block has: none has this item first."""
     digest = blake2b(f"{key} {item}".encode(), digest_size=8).digest()
-    low = (1 << BAND_BITS) - 1
-    return (int.from_bytes(digest, "little", signed=True) & ~low) | (key & low)
+    low = 2 * SPLIT - 1
+    return (int.from_bytes(digest, "little", signed=True) & ~low) | SPLIT | (key & (SPLIT - 1))
 
 
 def units(batches: Batches, parcels: Parcels, every: bool) -> Batches:
-    """Parcels of (key, item), sorted by place, to (band, lefts, rights): pairs to compare, as lists of items.
+    """Parcels of (key, item), sorted by place, to (band, crowded, lefts, rights): lists of items to compare.
 
     Each of `lefts` is to be compared with all of `rights`, or, where that is null, with those after it in `lefts`.
-    Without `every` pair being wanted, items of large buckets are compared with a part of the others.
+    Without `every` pair being wanted, items of large buckets are compared with a part of the others: these are crowded.
     """
     for rows in parcels.arrived(batches):
         rows = rows.take(in_order(rows["item"].combine_chunks())).combine_chunks()
@@ -94,13 +95,13 @@ def units(batches: Batches, parcels: Parcels, every: bool) -> Batches:
         sizes, first = np.diff(indptr), keys[places[indptr[:-1]]]
         small = sizes <= MOST
         lefts = lists_of(items.take(pa.array(places[np.repeat(small, sizes)])), sizes[small])
-        yield unit_batch(first[small], lefts, pa.nulls(len(lefts), lefts.type))
+        yield unit_batch(first[small], False, lefts, pa.nulls(len(lefts), lefts.type))
         for bucket in np.flatnonzero(~small).tolist():
             inside = items.take(pa.array(places[indptr[bucket] : indptr[bucket + 1]]))
             for left, right in crowd(inside, every):
                 lefts = lists_of(left, np.array([len(left)]))
                 rights = pa.nulls(1, lefts.type) if right is None else lists_of(right, np.array([len(right)]))
-                yield unit_batch(first[bucket : bucket + 1], lefts, rights)
+                yield unit_batch(first[bucket : bucket + 1], not every, lefts, rights)
 
 
 def crowd(items: pa.Array, every: bool) -> Iterator[Unit]:
@@ -120,6 +121,7 @@ def crowd(items: pa.Array, every: bool) -> Iterator[Unit]:
             yield blocks[other], block
 
 
-def unit_batch(keys: np.ndarray, lefts: pa.Array, rights: pa.Array) -> pa.RecordBatch:
-    bands = (keys & ((1 << BAND_BITS) - 1)).astype(np.int32)
-    return pa.record_batch([pa.array(bands), lefts, rights], names=["band", "lefts", "rights"])
+def unit_batch(keys: np.ndarray, crowded: bool, lefts: pa.Array, rights: pa.Array) -> pa.RecordBatch:
+    bands = (keys & (SPLIT - 1)).astype(np.int32)
+    cut = pa.array((keys & SPLIT > 0) | crowded)
+    return pa.record_batch([pa.array(bands), cut, lefts, rights], names=["band", "crowded", "lefts", "rights"])

@@ -5,15 +5,15 @@
     candidates  a, b, band            heads that share a bucket, each pair once, with the first band that has it
     similar     a, b, band, similarity
 
-An item is its id; where other items are to be kept than the first, it is a record of its rank and its id, so that items
-in order are those to be kept first.
+An item is its id; where other items are to be kept than the first, it is a record of whether it comes last, of its rank
+and its id, so that items in order are those to be kept first.
 """
 
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -34,6 +34,13 @@ PAIRS = 200_000  # that one task spreads out, at least
 BROADCAST = 500_000  # candidates whose ids are sent to all executors, so that other documents need not be shuffled
 
 
+class Candidates(NamedTuple):
+    """Pairs of items to compare, and the items that were not paired with all they could be."""
+
+    pairs: DataFrame  # a, b, band
+    crowded: DataFrame  # item
+
+
 class Frames:
     """The stages for one collection."""
 
@@ -41,7 +48,7 @@ class Frames:
         self.items, self.making, self.count, self.rows = items, making, count, rows
         self.stage = staged(run, items.sparkSession)
         self.ranked = "rank" in items.columns
-        item = F.struct("rank", "id") if self.ranked else F.col("id")
+        item = F.struct("last", "rank", "id") if self.ranked else F.col("id")
         empty = items.select(item.alias("item")).limit(0)
         self.kind, self.item = type_of(empty, "item"), empty.toArrow().schema.field("item").type
         self.parcels = Parcels(tasks.group_schema(self.item), 1)
@@ -72,20 +79,28 @@ class Frames:
         task = partial(tasks.copies, groups=self.parcels)
         return written_down(groups.mapInArrow(task, f"item {self.kind}, head {self.kind}"))
 
-    def candidates(self, groups: DataFrame, every: bool, limit: int | None = None) -> DataFrame:
-        """The heads to compare; more than `limit`, in all bands, are an error."""
+    def candidates(self, groups: DataFrame, every: bool, limit: int | None = None) -> Candidates:
+        """The heads to compare; more than `limit`, counted in each band, are an error."""
         assert self.making.plan.bands is not None
         rows = self.count * self.making.plan.bands.bands
         parcels = Parcels(pa.schema({"key": pa.int64(), "item": self.item}), places(groups, rows))
         task = partial(dealt_keys, groups=self.parcels, keys=parcels, every=every)
         return pairs_of_keys(groups.mapInArrow(task, SENT), parcels, self.kind, every, limit, self.stage)
 
-    def similar(self, candidates: DataFrame) -> DataFrame:
+    def among(self, groups: DataFrame, items: DataFrame) -> DataFrame:
+        """Candidates among some of the heads, `item`."""
+        heads = groups.mapInArrow(partial(tasks.heads, groups=self.parcels), f"item {self.kind}, keys array<long>")
+        some = heads.join(items, "item", "left_semi").select(F.explode("keys").alias("key"), "item")
+        return pairs_of_rows(some, self.count, False, self.stage).pairs
+
+    def similar(self, pairs: DataFrame) -> DataFrame:
         """The candidates that are similar, by their contents, which are read again."""
         contents = self.items.select("id", "content")
         if self.rows:
-            contents = contents.groupBy("id").agg(F.collect_set("content").alias("content"))
-        return similar(candidates, contents, contents, self.making, self.ranked)
+            ids = [pairs.select(F.col(name).alias("id")) for name in ("a", "b")]
+            wanted = contents.join(ids[0].union(ids[1]), "id", "left_semi")
+            contents = wanted.groupBy("id").agg(F.collect_set("content").alias("content"))
+        return similar(pairs, contents, contents, self.making, self.ranked)
 
 
 SENT = "place int, parcel binary"
@@ -128,14 +143,14 @@ def staged(run: Run, session: SparkSession) -> Stage:
 
 def pairs_of_keys(
     keys: DataFrame, parcels: Parcels, kind: str, every: bool, limit: int | None, stage: Stage
-) -> DataFrame:
+) -> Candidates:
     """Parcels of (key, item) to (a, b, band): items that share a key, a before b, each pair once.
 
     First the items of each bucket are brought together, as lists to compare, none too long for one task; then these are
     dealt out evenly, and the pairs made of them.
     """
     task = partial(units, parcels=parcels, every=every)
-    made = f"band int, lefts array<{kind}>, rights array<{kind}>"
+    made = f"band int, crowded boolean, lefts array<{kind}>, rights array<{kind}>"
     with stage("buckets"):
         found = written_down(sent(keys).mapInArrow(task, made))
         size = F.size("lefts").cast("long")
@@ -144,24 +159,26 @@ def pairs_of_keys(
     total = int(row[0] or 0) if row else 0
     if limit is not None and total > limit:
         raise TooManyPairs(
-            f"about {total:,} pairs share a bucket, more than max_pairs = {limit:,}: `clusters` and `dedup` "
-            "need no list of pairs; or raise the threshold, or max_pairs."
+            f"{total:,} candidates, counted in each band, more than max_pairs = {limit:,}: `clusters` and `dedup` need "
+            "no list of pairs; or raise the threshold, or max_pairs."
         )
     most = int(keys.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     dealt = found.repartition(min(most, 1 + total // PAIRS))
     dealt = dealt.select("band", F.posexplode("lefts").alias("place", "a"), "lefts", "rights")
     after = F.slice("lefts", F.col("place") + 2, F.size("lefts"))
     spread = dealt.select("band", "a", F.explode(F.coalesce("rights", after)).alias("b"))
+    crowded = found.where("crowded").select(F.explode(F.concat("lefts", F.coalesce("rights", F.array()))).alias("item"))
     with stage("pairs"):
-        return written_down(spread.repartition("b").groupBy("a", "b").agg(F.min("band").alias("band")))
+        listed = written_down(spread.repartition("b").groupBy("a", "b").agg(F.min("band").alias("band")))
+    return Candidates(listed, crowded)
 
 
-def pairs_of_rows(keys: DataFrame, count: int, stage: Stage) -> DataFrame:
+def pairs_of_rows(keys: DataFrame, count: int, every: bool, stage: Stage) -> Candidates:
     """The same for rows of (key, item)."""
     item = keys.limit(0).toArrow().schema.field("item").type
     parcels = Parcels(pa.schema({"key": pa.int64(), "item": item}), places(keys, count))
-    dealt = keys.mapInArrow(partial(dealt_rows, keys=parcels, every=True), SENT)
-    return pairs_of_keys(dealt, parcels, type_of(keys, "item"), True, None, stage)
+    dealt = keys.mapInArrow(partial(dealt_rows, keys=parcels, every=every), SENT)
+    return pairs_of_keys(dealt, parcels, type_of(keys, "item"), every, None, stage)
 
 
 def similar(
@@ -186,7 +203,8 @@ def similar(
     both = reduce(DataFrame.unionByName, found).repartition("a", "b").sortWithinPartitions("a", "b", "side")
     kinds = [type_of(candidates, name) for name in ("a", "b")]
     made = f"a {kinds[0]}, b {kinds[1]}, band int, similarity double"
-    return both.select("a", "b", "band", "content").mapInArrow(partial(tasks.verified, making=making), made)
+    columns = both.select("a", "b", "side", "band", "content")
+    return columns.mapInArrow(partial(tasks.verified, making=making), made)
 
 
 def type_of(frame: DataFrame, column: str) -> str:

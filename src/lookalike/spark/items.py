@@ -30,8 +30,6 @@ from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 from lookalike.wording import counted
 
-LAST = (1 << 63) - 1  # the rank of an item without a value
-
 
 class Options(TypedDict, total=False):
     """What all functions on items take: where the items are, what similar means, and what may be missed."""
@@ -62,9 +60,8 @@ class Items:
         self.lists = self.by_rows or isinstance(type_of(df, self.text, "the text"), ArrayType)
         self._check_types()
         self.shingles = self._shingles()
-        rank = self._rank(keep)
-        columns = [quoted(self.id).alias("id"), quoted(self.text).alias("content")]
-        self.frame = df.select(*columns, *([] if rank is None else [rank.alias("rank")]))
+        columns = [quoted(self.id).alias("id"), quoted(self.text).alias("content"), *self._order(keep)]
+        self.frame = df.select(*columns)
         self.plan = self._plan()
         for line in self.plan.lines():
             self.run.say(line)
@@ -95,24 +92,31 @@ class Items:
         measure = self.options.get("measure", "jaccard") if known is None else known.measure
         return replace(shingles, bag=True) if NAMES.get(measure, measure) == "bag_jaccard" else shingles
 
-    def _rank(self, keep: str) -> Column | None:
-        """What is least for the items to be kept first, if that is not the id; of the longest it is told later."""
+    def _order(self, keep: str) -> list[Column]:
+        """What is least for the items to be kept first, if that is not the id: whether they come last, and a rank.
+
+        Those without a value come last. The rank of the longest is told later.
+        """
         if keep == "first":
-            return None
+            return []
         if self.by_rows:
             raise UsageError(f"keep must be 'first' for rows of sets and elements; got {keep!r}.")
         if keep == "longest":
-            return F.lit(0).cast("long")
+            return [F.lit(False).alias("last"), F.lit(0).cast("long").alias("rank")]
         kind = type_of(self.df, keep, "keep, which is 'first', 'longest' or a column")
         value = quoted(keep)
         if isinstance(kind, IntegralType):
-            return F.coalesce(-value.cast("long"), F.lit(LAST))
-        if isinstance(kind, NumericType):
-            return F.coalesce(-value.cast("double"), F.lit(float("nan")))  # which comes last
-        if isinstance(kind, DateType | TimestampType | TimestampNTZType):
-            return F.coalesce(-F.unix_micros(value.cast("timestamp")), F.lit(LAST))
-        holds = kind.simpleString()
-        raise DataError(f"column {keep!r} must hold numbers or dates, to keep the greatest of; it holds {holds}.")
+            rank = F.bitwise_not(value.cast("long"))  # which no number is too large or too small for
+        elif isinstance(kind, NumericType):
+            rank = -value
+        elif isinstance(kind, DateType | TimestampType):
+            rank = -F.unix_micros(value.cast("timestamp"))
+        elif isinstance(kind, TimestampNTZType):
+            rank = -F.timestamp_diff("MICROSECOND", F.lit("1970-01-01 00:00:00").cast("timestamp_ntz"), value)
+        else:
+            holds = kind.simpleString()
+            raise DataError(f"column {keep!r} must hold numbers or dates, to keep the greatest of; it holds {holds}.")
+        return [value.isNull().alias("last"), F.coalesce(rank, F.lit(0)).alias("rank")]
 
     # --- plan ---
 

@@ -7,11 +7,12 @@ from pyspark.sql import functions as F
 
 from lookalike.errors import TooManyPairs, whole
 from lookalike.plan import Plan
-from lookalike.spark.frames import BROADCAST
+from lookalike.spark.frames import BROADCAST, Frames
 from lookalike.spark.graphs import components, to_drop, written_down
 from lookalike.spark.items import Items, Options, backticked
 
 MAX_PAIRS = 10_000_000_000
+ROUNDS = 10  # of comparing those that are left of very many alike
 
 
 class Dedup(NamedTuple):
@@ -38,7 +39,7 @@ def find_pairs(df: DataFrame, *, max_pairs: int = MAX_PAIRS, **options: Unpack[O
     frames = Items(df, options).frames()
     groups = frames.groups()
     alike = same_contents(frames.copies(groups), max_pairs)
-    similar = frames.similar(frames.candidates(groups, every=True, limit=max_pairs))
+    similar = frames.similar(frames.candidates(groups, every=True, limit=max_pairs).pairs)
     found = similar.select(F.col("a").alias("left"), F.col("b").alias("right"), "similarity")
     return found if alike is None else spread(found, alike)
 
@@ -53,7 +54,7 @@ def clusters(df: DataFrame, **options: Unpack[Options]) -> DataFrame:
     copies = frames.copies(groups).select(F.col("head").alias("a"), F.col("item").alias("b"))
     candidates = frames.candidates(groups, every=False)
     with frames.stage("verify"):
-        similar = frames.similar(candidates).select("a", "b")
+        similar = frames.similar(candidates.pairs).select("a", "b")
         pairs = written_down(similar.unionByName(copies))
     with frames.stage("join"):
         others = components(pairs)
@@ -72,12 +73,8 @@ def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[Options]) -> 
     items = Items(df, options, keep)
     frames = items.frames()
     groups = frames.groups(longest=keep == "longest")
-    candidates = frames.candidates(groups, every=False)
-    with frames.stage("verify"):
-        similar = written_down(frames.similar(candidates))
-    with frames.stage("keep"):
-        gone = written_down(to_drop(similar))
-    centres = kept_for(similar, gone)
+    similar, gone = drop(frames, groups)
+    centres = kept_for(similar, gone).drop("band")
     copies = frames.copies(groups).select(F.col("item").alias("copy"), "head")
     copies = copies.join(centres, copies["head"] == centres["item"], "left").select(
         F.col("copy").alias("item"),
@@ -89,6 +86,51 @@ def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[Options]) -> 
     dropped = written_down(centres.unionByName(copies).select(item, centre, "similarity"))
     kept = df.join(dropped, df[backticked(items.id)] == dropped["id"], "left_anti")
     return Dedup(kept, dropped)
+
+
+def drop(frames: Frames, groups: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Similar pairs of heads, and the heads that are dropped.
+
+    Of very many in one bucket each is compared with few. So those of them that are kept are compared again, among
+    themselves; and if one is dropped then, what was dropped for it is compared with what that one was dropped for. This
+    is done until no more are dropped.
+    """
+    candidates = frames.candidates(groups, every=False)
+    crowded = written_down(candidates.crowded.distinct())
+    similar = verified(frames, candidates.pairs)
+    gone = decided(frames, similar)
+    left = crowded.count()
+    for _ in range(ROUNDS if left else 0):
+        still = written_down(crowded.join(gone, "item", "left_anti"))
+        before, left = left, still.count()
+        if left < 2 or left == before:
+            break
+        centres = kept_for(similar, gone)
+        similar = similar.unionByName(verified(frames, without(frames.among(groups, still), similar)))
+        moved = kept_for(similar, decided(frames, similar)).join(still, "item", "left_semi")
+        again = centres.select(F.col("item").alias("b"), F.col("centre").alias("by"), "band").join(
+            moved.select(F.col("item").alias("by"), F.col("centre").alias("a")), "by"
+        )
+        similar = similar.unionByName(verified(frames, without(again.select("a", "b", "band"), similar)))
+        gone = decided(frames, similar)
+    return similar, gone
+
+
+def verified(frames: Frames, pairs: DataFrame) -> DataFrame:
+    """The similar ones of some candidates, which are compared now."""
+    with frames.stage("verify"):
+        return written_down(frames.similar(pairs))
+
+
+def decided(frames: Frames, similar: DataFrame) -> DataFrame:
+    """The items that are dropped, which are told now."""
+    with frames.stage("keep"):
+        return written_down(to_drop(similar))
+
+
+def without(pairs: DataFrame, known: DataFrame) -> DataFrame:
+    """The pairs that are not known yet."""
+    return written_down(pairs.join(known.select("a", "b"), ["a", "b"], "left_anti").select("a", "b", "band"))
 
 
 def same_contents(copies: DataFrame, limit: int) -> DataFrame | None:
@@ -123,8 +165,9 @@ def spread(pairs: DataFrame, alike: DataFrame) -> DataFrame:
 
 
 def kept_for(similar: DataFrame, gone: DataFrame) -> DataFrame:
-    """(item, centre, similarity): for each dropped item the kept one it is found with in the first band."""
+    """(item, centre, similarity, band): for each dropped item the kept one it is found with in the first band."""
     into = similar.join(gone, similar["b"] == gone["item"], "left_semi")
     kept = into.join(gone, into["a"] == gone["item"], "left_anti")
     best = kept.groupBy("b").agg(F.min(F.struct("band", "a", "similarity")).alias("best"))
-    return best.select(F.col("b").alias("item"), F.col("best.a").alias("centre"), F.col("best.similarity"))
+    columns = [F.col("best.a").alias("centre"), F.col("best.similarity"), F.col("best.band")]
+    return best.select(F.col("b").alias("item"), *columns)

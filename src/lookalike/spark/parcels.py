@@ -65,12 +65,14 @@ def pack(rows: pa.Table) -> bytes:
 def gathered(tables: Iterator[pa.Table | pa.RecordBatch], least: int) -> Iterator[pa.Table]:
     """The tables put together to larger ones, of so many rows; none is empty."""
     some: list[pa.Table] = []
+    rows = 0
     for table in tables:
         if len(table):
             some.append(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
-        if sum(map(len, some)) >= least:
+            rows += len(table)
+        if rows >= least:
             yield pa.concat_tables(some)
-            some = []
+            some, rows = [], 0
     if some:
         yield pa.concat_tables(some)
 

@@ -121,7 +121,7 @@ class Records:
     def _pairs(self, keys: list[DataFrame]) -> DataFrame:
         """(key, id) of one table or of two to (a, b, band)."""
         if len(keys) == 1:
-            return pairs_of_rows(keys[0].select("key", F.col("id").alias("item")), self.count, self.stage)
+            return pairs_of_rows(keys[0].select("key", F.col("id").alias("item")), self.count, True, self.stage).pairs
         one, other = (
             table.select("key", F.col("id").alias(name)) for table, name in zip(keys, ("a", "b"), strict=True)
         )

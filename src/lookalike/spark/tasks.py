@@ -26,6 +26,7 @@ from lookalike.spark.parcels import Batches, Parcels, gathered, in_order, pack
 
 BAND_BITS = 10  # of a key that say which band it is of; the others are enough, since pairs are verified
 PIECE = 8 << 20  # bytes of texts or elements that are made sets of at a time
+CHANGED = "the data frame gave other rows when it was read again: write it to a file first, or cache it."
 ROWS = 1 << 20  # rows of sets and elements of which minima are taken at a time
 
 
@@ -33,15 +34,16 @@ ROWS = 1 << 20  # rows of sets and elements of which minima are taken at a time
 
 
 def sketched(batches: Batches, making: Making, ranked: bool, longest: bool, parcels: Parcels) -> Batches:
-    """(id, content), or (id, content, rank), to parcels of (item, content0, content1, keys), dealt by content.
+    """(id, content), or (id, content, last, rank), to parcels of (item, content0, content1, keys), dealt by content.
 
     `content0` and `content1` are hashes, equal just for equal contents. An item without elements is left out. Items
-    that are `ranked` are records of a rank and an id; if the `longest` come first, the rank is made of the length.
+    that are `ranked` are records of whether they come last, of a rank and an id; if the `longest` come first, the rank
+    is made of the length.
     """
 
     def made() -> Iterator[pa.Table]:
         for batch in batches:
-            ids, column, *rank = batch.columns
+            ids, column, *order = batch.columns
             if column.null_count:
                 missing = ids[int(pc.index(column.is_null(), True).as_py())]
                 raise DataError(f"the item {missing.as_py()!r} is null: leave out such rows first, as by dropna.")
@@ -49,8 +51,9 @@ def sketched(batches: Batches, making: Making, ranked: bool, longest: bool, parc
             live = np.flatnonzero(counts)
             item = ids
             if ranked:
-                first = pa.array(-lengths.astype(np.int64)) if longest else rank[0]
-                item = pa.StructArray.from_arrays([first, ids], names=["rank", "id"])
+                last, rank = order
+                rank = pa.array(-lengths.astype(np.int64)) if longest else rank
+                item = pa.StructArray.from_arrays([last, rank, ids], names=["last", "rank", "id"])
             hashes = contents[live].view(np.int64)
             columns = [item.take(pa.array(live)), pa.array(hashes[:, 0]), pa.array(hashes[:, 1]), key_lists(keys[live])]
             yield pa.table(columns, schema=parcels.schema)
@@ -66,7 +69,7 @@ def key_lists(keys: np.ndarray) -> pa.ListArray:
     bands = np.arange(keys.shape[1], dtype=np.uint64)
     with np.errstate(over="ignore"):
         hashed = mix.py_func(keys + bands * GOLDEN)
-    marked = (hashed & ~np.uint64((1 << BAND_BITS) - 1)) | bands
+    marked = (hashed & ~np.uint64((2 << BAND_BITS) - 1)) | bands  # and the bit above says that none was split
     there = keys != EMPTY
     return lists_of(pa.array(marked[there].view(np.int64)), there.sum(axis=1))
 
@@ -127,10 +130,7 @@ def lone_groups(items: pa.Array, keys: np.ndarray) -> Batches:
 
 
 def new_runs(values: pa.Array) -> np.ndarray:
-    """Whether each value differs from the one before; a record by all it has."""
-    if pa.types.is_struct(values.type):
-        fresh: np.ndarray = np.logical_or.reduce([new_runs(field) for field in values.flatten()])
-        return fresh
+    """Whether each value differs from the one before."""
     fresh = np.ones(len(values), np.bool_)
     if len(values) > 1:
         fresh[1:] = np.asarray(pc.fill_null(pc.not_equal(values[1:], values[:-1]), True))
@@ -173,6 +173,14 @@ def group_schema(item: pa.DataType) -> pa.Schema:
     return pa.schema({"item": item, "head": item, "keys": pa.list_(pa.int64())})
 
 
+def heads(batches: Batches, groups: Parcels) -> Batches:
+    """Groups to (item, keys) of the items that are their own heads."""
+    for batch in batches:
+        for parcel in batch["parcel"]:
+            rows = groups.unpack(parcel)
+            yield rows.filter(rows["keys"].is_valid()).select(["item", "keys"])
+
+
 def copies(batches: Batches, groups: Parcels) -> Batches:
     """Groups to (item, head) of the items that are not their own heads."""
     for batch in batches:
@@ -185,19 +193,23 @@ def copies(batches: Batches, groups: Parcels) -> Batches:
 
 
 def verified(batches: Batches, making: Making) -> Batches:
-    """(a, b, band, content) to (a, b, band, similarity) of the pairs that are similar.
+    """(a, b, side, band, content) to (a, b, band, similarity) of the pairs that are similar.
 
-    Each pair comes as two rows, one after the other: the first with the content of a, the second with that of b.
+    Each pair comes as two rows, one after the other: side 0 with the content of a, side 1 with that of b.
     """
     p, q = making.plan.threshold.as_integer_ratio()
     for batch in in_twos(batches):
-        a, b, band, content = batch.columns
         even, odd = (pa.array(np.arange(at, len(batch), 2)) for at in (0, 1))
-        a, b, band = (column.take(even) for column in (a, b, band))
-        fresh = new_runs(a)  # an item is often compared with several, one after another
-        one, other = making.sets(content.take(even).filter(pa.array(fresh))), making.sets(content.take(odd))
-        sets = Sets.concatenate([one, other])
-        rows, others = np.cumsum(fresh) - 1, len(one) + np.arange(len(other))
+        one, other = batch.take(even), batch.take(odd)
+        sides = np.asarray(one["side"]), np.asarray(other["side"])
+        same = all(ids_of(one[name]).equals(ids_of(other[name])) for name in ("a", "b"))
+        if len(one) != len(other) or sides[0].any() or not sides[1].all() or not same:
+            raise DataError(CHANGED)
+        a, b, _, band, _ = one.columns
+        fresh = new_runs(ids_of(a))  # an item is often compared with several, one after another
+        left, right = making.sets(one["content"].filter(pa.array(fresh))), making.sets(other["content"])
+        sets = Sets.concatenate([left, right])
+        rows, others = np.cumsum(fresh) - 1, len(left) + np.arange(len(right))
         shared = overlaps(sets.indptr, sets.elements, rows, others, p, q)
         good = np.flatnonzero(shared >= 0)
         values = of_shared("jaccard", shared[good], sets.sizes[rows[good]], sets.sizes[others[good]])
@@ -216,6 +228,8 @@ def in_twos(batches: Batches) -> Batches:
         step = 2 * max(1, PIECE * len(batch) // max(1, 2 * batch.nbytes))
         for part in slices(even, step):
             yield batch[part]
+    if held is not None:
+        yield held
 
 
 # --- groups, where few pairs are left ---
@@ -240,14 +254,13 @@ def dropped(batches: Batches) -> Batches:
     gone: set[Any] = set()
     for batch in batches:
         mask = []
-        for a, b in zip(plain_items(batch["a"]), plain_items(batch["b"]), strict=True):
+        for a, b in zip(ids_of(batch["a"]).to_pylist(), ids_of(batch["b"]).to_pylist(), strict=True):
             mask.append(a not in gone and b not in gone)
             if mask[-1]:
                 gone.add(b)
         yield pa.record_batch([batch["b"].filter(pa.array(mask, pa.bool_()))], names=["item"])
 
 
-def plain_items(items: pa.Array) -> list[Any]:
-    """Items as Python values that can be told apart: of records the id, which is the last field."""
-    plain: list[Any] = (items.flatten()[-1] if pa.types.is_struct(items.type) else items).to_pylist()
-    return plain
+def ids_of(items: pa.Array) -> pa.Array:
+    """The ids of items: of records the last field."""
+    return items.flatten()[-1] if pa.types.is_struct(items.type) else items

@@ -112,7 +112,8 @@ class Items:
         elif isinstance(kind, DateType | TimestampType):
             rank = -F.unix_micros(value.cast("timestamp"))
         elif isinstance(kind, TimestampNTZType):
-            rank = -F.timestamp_diff("MICROSECOND", F.lit("1970-01-01 00:00:00").cast("timestamp_ntz"), value)
+            minutes = (F.unix_date(value.cast("date")).cast("long") * 24 + F.hour(value)) * 60 + F.minute(value)
+            rank = -(minutes * 60_000_000 + (F.extract(F.lit("SECOND"), value) * 1_000_000).cast("long"))
         else:
             holds = kind.simpleString()
             raise DataError(f"column {keep!r} must hold numbers or dates, to keep the greatest of; it holds {holds}.")

@@ -1,9 +1,11 @@
 """Every kind of input gives the same documents, however it is cut; bad rows are told apart exactly."""
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -690,3 +692,27 @@ def test_a_dataset_on_disk(inputs):
         (inputs / name).write_text('{\n  "splits": []\n}')
     [found] = la.Source(inputs).batches()
     assert found["id"].to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("book.xlsx", b"PK\x03\x04 and so on", "book.xlsx: is a workbook or another archive; save its table as CSV"),
+        ("book.csv", b"PK\x03\x04 and so on", "is a workbook or another archive"),
+        ("a.jsonl.bz2", bz2.compress(b'{"text": "one"}'), "is compressed by bzip2, which is not read; bzcat"),
+        ("a.txt.xz", lzma.compress(b"one"), "is compressed by xz, which is not read; xzcat"),
+        ("a.csv", "id,text\n1,one".encode("utf-16"), "is in UTF-16; save it in UTF-8"),
+        ("a.pdf", b"%PDF-1.7", "is a PDF; pdftotext makes a text of it"),
+    ],
+)
+def test_files_that_are_no_text_are_told(inputs, name, content, message):
+    (inputs / name).write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        la.Source(inputs / name)
+
+
+@pytest.mark.parametrize("content", ['[{"text": "one"}]', '[\n{"text": "one"}\n]'])
+def test_how_to_make_lines_of_an_array(inputs, content):
+    (inputs / "a.json").write_text(content)
+    with pytest.raises(DataError, match=r"row 1: not .* \(of an array jq -c '.\[\]' makes lines\)"):
+        list(la.Source(inputs / "a.json").batches())

@@ -34,6 +34,14 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BOM = b"\xef\xbb\xbf"
+FOREIGN = {  # how files begin that are no text
+    b"PK\x03\x04": "is a workbook or another archive; save its table as CSV in UTF-8",
+    b"BZh": "is compressed by bzip2, which is not read; bzcat can write it to lookalike, which reads - then",
+    b"\xfd7zXZ": "is compressed by xz, which is not read; xzcat can write it to lookalike, which reads - then",
+    b"\xff\xfe": "is in UTF-16; save it in UTF-8",
+    b"\xfe\xff": "is in UTF-16; save it in UTF-8",
+    b"%PDF": "is a PDF; pdftotext makes a text of it",
+}
 SEPARATORS = ",;\t|"
 HEAD = 1 << 16  # bytes that hold the first line of CSV, or enough of it
 NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # that other programs leave beside their tables,
@@ -131,6 +139,8 @@ def find_parts(
             kind = format or format_of(Path(given), suffixes)
             if kind is None and format_of(Path(given), VECTOR_SUFFIXES):
                 raise DataError(f"{given}: holds vectors, not texts or sets; `lookalike vectors` reads it.")
+            if not html and kind in (None, "text", "csv", "tsv", "jsonl"):
+                check_text(Path(given))
             if kind in (None, "text", "files"):
                 loose.append(Path(given))
             else:
@@ -141,6 +151,15 @@ def find_parts(
     elif loose:
         parts.append(Part("the files", "files", tuple(loose), html=html))
     return parts
+
+
+def check_text(path: Path) -> None:
+    """An error for a file that is no text, which says what it is and what to do."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    for magic, what in FOREIGN.items():
+        if start.startswith(magic):
+            raise DataError(f"{path}: {what}.")
 
 
 def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: bool) -> list[Part]:

@@ -85,11 +85,12 @@ def _read(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table:
 
 def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
     """The object that a line holds, or None and the reason. Invalid UTF-8 is not looked at here."""
+    hint = " (of an array jq -c '.[]' makes lines)" if line.lstrip().startswith(b"[") else ""
     try:
         row = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        return None, f"not valid JSON ({error})"
-    return (row, "") if isinstance(row, dict) else (None, f"not a JSON object but {type(row).__name__}")
+        return None, f"not valid JSON ({error}){hint}"
+    return (row, "") if isinstance(row, dict) else (None, f"not a JSON object but {type(row).__name__}{hint}")
 
 
 def _coarse_fault(line: bytes, keys: pa.Schema) -> str | None:

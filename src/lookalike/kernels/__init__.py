@@ -11,6 +11,7 @@ import os
 import sys
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISDIR
 from tempfile import TemporaryFile, gettempdir, mkdtemp
 
 SETTING = "NUMBA_CACHE_DIR"
@@ -50,7 +51,7 @@ def _own_folder() -> Path:
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
-        if folder.is_dir() and not folder.is_symlink() and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+        if S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
             return folder
     return Path(mkdtemp(prefix="lookalike-"))
 

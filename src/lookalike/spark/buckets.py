@@ -29,13 +29,11 @@ def dealt_keys(batches: Batches, groups: Parcels, keys: Parcels, every: bool) ->
     """Groups to parcels of (key, item), a row for each band of a head, dealt by key."""
 
     def rows() -> Iterator[pa.Table]:
-        for batch in batches:
-            for parcel in batch["parcel"]:
-                found = groups.unpack(parcel)
-                lists = found["keys"]
-                sizes = np.asarray(lists.value_lengths().fill_null(0))
-                items = found["item"].take(pa.array(np.repeat(np.arange(len(found)), sizes)))
-                yield pa.table([lists.flatten(), items], schema=keys.schema)
+        for found in groups.opened(batches):
+            lists = found["keys"]
+            sizes = np.asarray(lists.value_lengths().fill_null(0))
+            items = found["item"].take(pa.array(np.repeat(np.arange(len(found)), sizes)))
+            yield pa.table([lists.flatten(), items], schema=keys.schema)
 
     return deal_keys(rows(), keys, every)
 

@@ -113,8 +113,12 @@ def sent(parcels: DataFrame) -> DataFrame:
 
 def places(frame: DataFrame, rows: int) -> int:
     """How many places so many rows are dealt out to: some for each partition, and none with too many."""
-    partitions = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
-    return max(4 * partitions, rows // AT_A_PLACE)
+    return max(4 * partitions(frame), rows // AT_A_PLACE)
+
+
+def partitions(frame: DataFrame) -> int:
+    """How many partitions a shuffle makes."""
+    return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
 
 
 Stage = Callable[[str], Any]  # what shows that a step is under way
@@ -162,8 +166,7 @@ def pairs_of_keys(
             f"{total:,} candidates, counted in each band, more than max_pairs = {limit:,}: `clusters` and `dedup` need "
             "no list of pairs; or raise the threshold, or max_pairs."
         )
-    most = int(keys.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
-    dealt = found.repartition(min(most, 1 + total // PAIRS))
+    dealt = found.repartition(min(partitions(keys), 1 + total // PAIRS))
     dealt = dealt.select("band", F.posexplode("lefts").alias("place", "a"), "lefts", "rights")
     after = F.slice("lefts", F.col("place") + 2, F.size("lefts"))
     spread = dealt.select("band", "a", F.explode(F.coalesce("rights", after)).alias("b"))

@@ -82,7 +82,7 @@ def to_drop(pairs: DataFrame) -> DataFrame:
         found = undecided.join(kept, undecided["a"] == kept["item"], "left_semi")
         gone.append(written_down(found.select(F.col("b").alias("item")).distinct()))
         undecided = written_down(without(without(undecided, "a", gone[-1]), "b", gone[-1]))
-    rest = undecided.select("a", "b").coalesce(1).sortWithinPartitions("b").mapInArrow(dropped, f"item {item}")
+    rest = undecided.coalesce(1).sortWithinPartitions("b").mapInArrow(dropped, f"item {item}")
     return reduce(DataFrame.unionByName, gone, rest)
 
 

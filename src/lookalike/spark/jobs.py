@@ -106,12 +106,12 @@ def drop(frames: Frames, groups: DataFrame) -> tuple[DataFrame, DataFrame]:
         if left < 2 or left == before:
             break
         centres = kept_for(similar, gone)
-        similar = similar.unionByName(verified(frames, without(frames.among(groups, still), similar)))
+        similar = similar.unionByName(verified(frames, not_among(frames.among(groups, still), similar)))
         moved = kept_for(similar, decided(frames, similar)).join(still, "item", "left_semi")
         again = centres.select(F.col("item").alias("b"), F.col("centre").alias("by"), "band").join(
             moved.select(F.col("item").alias("by"), F.col("centre").alias("a")), "by"
         )
-        similar = similar.unionByName(verified(frames, without(again.select("a", "b", "band"), similar)))
+        similar = similar.unionByName(verified(frames, not_among(again.select("a", "b", "band"), similar)))
         gone = decided(frames, similar)
     return similar, gone
 
@@ -128,7 +128,7 @@ def decided(frames: Frames, similar: DataFrame) -> DataFrame:
         return written_down(to_drop(similar))
 
 
-def without(pairs: DataFrame, known: DataFrame) -> DataFrame:
+def not_among(pairs: DataFrame, known: DataFrame) -> DataFrame:
     """The pairs that are not known yet."""
     return written_down(pairs.join(known.select("a", "b"), ["a", "b"], "left_anti").select("a", "b", "band"))
 

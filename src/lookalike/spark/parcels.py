@@ -50,6 +50,10 @@ class Parcels:
         if waiting:
             yield pa.Table.from_batches(waiting).combine_chunks()
 
+    def opened(self, batches: Batches) -> Batches:
+        """(parcel) to the rows of each, wherever they come from."""
+        return (self.unpack(parcel) for batch in batches for parcel in batch["parcel"])
+
     def unpack(self, parcel: pa.BinaryScalar) -> pa.RecordBatch:
         """The rows of a parcel."""
         return pa.ipc.read_record_batch(parcel.as_buffer(), self.schema)

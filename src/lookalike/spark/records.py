@@ -21,7 +21,7 @@ from lookalike.entities.values import day_comes_first
 from lookalike.errors import LARGEST_SEED, fraction, whole
 from lookalike.plan import fit, make_plan
 from lookalike.run import Run
-from lookalike.spark.frames import own_errors, pairs_of_rows, similar, staged
+from lookalike.spark.frames import pairs_of_rows, similar, staged
 from lookalike.spark.graphs import written_down
 from lookalike.spark.items import check_id, count_ids, quoted, type_of
 from lookalike.spark.record_tasks import OfRecords, written_out
@@ -131,7 +131,7 @@ class Records:
         """Pairs of records whose shingles in all fields together are alike."""
         plan = make_plan(threshold=threshold, recall=RECALL, method="lsh", seed=seed)
         making = OfRecords(plan, tuple(self.fields), self._common())
-        with self.stage("alike"), own_errors():
+        with self.stage("alike"):
             plan = fit(plan, self._sample(making), self.count)
             making = replace(making, plan=plan)
             keys = []

@@ -175,18 +175,14 @@ def group_schema(item: pa.DataType) -> pa.Schema:
 
 def heads(batches: Batches, groups: Parcels) -> Batches:
     """Groups to (item, keys) of the items that are their own heads."""
-    for batch in batches:
-        for parcel in batch["parcel"]:
-            rows = groups.unpack(parcel)
-            yield rows.filter(rows["keys"].is_valid()).select(["item", "keys"])
+    for rows in groups.opened(batches):
+        yield rows.filter(rows["keys"].is_valid()).select(["item", "keys"])
 
 
 def copies(batches: Batches, groups: Parcels) -> Batches:
     """Groups to (item, head) of the items that are not their own heads."""
-    for batch in batches:
-        for parcel in batch["parcel"]:
-            rows = groups.unpack(parcel)
-            yield rows.filter(rows["keys"].is_null()).select(["item", "head"])
+    for rows in groups.opened(batches):
+        yield rows.filter(rows["keys"].is_null()).select(["item", "head"])
 
 
 # --- verification ---

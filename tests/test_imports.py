@@ -17,22 +17,23 @@ MODULES_IN_ORDER = """
     kernels.buckets kernels.joins kernels.probes kernels.vectors kernels.near kernels.neighbours kernels.minutiae
     errors statistics wording display drawing run room stop_words.dutch stop_words.english stop_words.french
     stop_words.german stop_words.italian stop_words.portuguese stop_words.spanish stop_words.swedish stop_words news
-    data results formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes
-    vector_columns vector_tables vector_files record_files shingles passages pairwise measures exact mapreduce
-    families.base families.draws families.minhash families.simhash families.projections families.hyperplanes
-    families.lines families.bits families.squares families.fields families candidates candidates.banding
-    candidates.exact amplify plan collection multiprobe spaces candidates.tables nearest vector_plan
-    candidates.identical candidates.probing candidates.strings verify audit cluster search workdir items set_search
-    vector_search find entities.nicknames entities.values entities.fields entities.mixture entities.company_words
-    entities.companies entities.scores entities.blocks entities.comparing entities.validation entities.resolution
-    entities.resolving entities baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending
-    baskets.names baskets write fingerprints.prints fingerprints.made_up fingerprints.print_files fingerprints.grids
-    fingerprints.squares fingerprints.corners fingerprints.database fingerprints spark.making spark.parcels
-    spark.tasks spark.buckets spark.record_tasks spark.graphs spark.frames spark.items spark.jobs spark.records spark
-    index.codings index.records index.tables index.store index.batches index.checking index.looking index.sifting
-    index.asking index serve.metrics serve.guard serve.messages serve.describing serve.app serve plots cli.progress
-    cli.job cli.records cli.baskets cli.fingerprints cli.curves cli.demo cli.index cli.sifting cli.on_spark
-    cli.options cli.app cli.documents cli.domains cli.indexing cli.serving cli.tools cli __main__
+    data shingles passages write report.beside report.finding report.choosing report.page report findings results
+    formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes vector_columns
+    vector_tables vector_files record_files pairwise measures exact mapreduce families.base families.draws
+    families.minhash families.simhash families.projections families.hyperplanes families.lines families.bits
+    families.squares families.fields families candidates candidates.banding candidates.exact amplify plan collection
+    multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing candidates.strings
+    verify audit cluster search workdir items set_search vector_search find item_files result_files entities.nicknames
+    entities.values entities.fields entities.mixture entities.company_words entities.companies entities.scores
+    entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities
+    baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending baskets.names baskets
+    fingerprints.prints fingerprints.made_up fingerprints.print_files fingerprints.grids fingerprints.squares
+    fingerprints.corners fingerprints.database fingerprints spark.making spark.parcels spark.tasks spark.buckets
+    spark.record_tasks spark.graphs spark.frames spark.items spark.jobs spark.records spark index.codings
+    index.records index.tables index.store index.batches index.checking index.looking index.sifting index.asking index
+    serve.metrics serve.guard serve.messages serve.describing serve.app serve plots cli.progress cli.job cli.records
+    cli.baskets cli.fingerprints cli.curves cli.demo cli.reporting cli.index cli.sifting cli.on_spark cli.options
+    cli.app cli.documents cli.domains cli.indexing cli.serving cli.tools cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

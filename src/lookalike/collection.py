@@ -176,7 +176,7 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
             grown.append(0, _joined([columns], plan))
             tick(len(columns[0]))
     counts, lengths, contents, *keys = grown.finish()
-    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets), Room())
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets, collections), Room())
 
 
 def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -203,8 +203,18 @@ class Maker(ABC):
         """The sets of one task's rows."""
 
     @abstractmethod
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """What the items at ascending positions are: texts, or collections of elements."""
+
+    @abstractmethod
+    def elements(self, item: Any) -> Iterable[Any]:
+        """The elements of an item, as `look` gives it."""
+
     def explain(self, left: int, right: int) -> Explanation:
         """What two items share or not."""
+        rows = np.unique([left, right])
+        items = dict(zip(rows.tolist(), self.look(rows), strict=True))
+        return Explanation.of(*(self.elements(items[row]) for row in (left, right)))
 
     def rows(self, task: Any) -> np.ndarray:
         """The rows of a task."""
@@ -240,17 +250,14 @@ class TextSets(Maker):
         chunk = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
         return self.chunks[chunk], rows - self.starts[chunk]
 
-    def texts(self, rows: np.ndarray) -> list[str]:
+    def look(self, rows: np.ndarray) -> list[str]:
         """The texts at ascending positions, as strings."""
         parts = (self._place(part) for part in self.tasks(rows))
         return [text for chunk, inside in parts for text in chunk.take(pa.array(inside)).to_pylist()]
 
-    def explain(self, left: int, right: int) -> Explanation:
-        """The shingles that two texts share or not."""
-        return Explanation.of(self._readable(left), self._readable(right))
-
-    def _readable(self, row: int) -> "set[str] | Counter[str]":
-        return self.shingles.of_prepared(self.texts(np.array([row]))[0])
+    def elements(self, item: str) -> "set[str] | Counter[str]":
+        """The shingles of a text that has been prepared."""
+        return self.shingles.of_prepared(item)
 
 
 class SourceSets(Maker):
@@ -275,16 +282,20 @@ class SourceSets(Maker):
     def rows(self, task: Texts) -> np.ndarray:
         return task.rows
 
-    def explain(self, left: int, right: int) -> Explanation:
-        one, other = (next(self.tasks(np.array([row]))).texts[0].as_py() for row in (left, right))
-        return Explanation.of(self.shingles.of(one), self.shingles.of(other))
+    def look(self, rows: np.ndarray) -> list[str]:
+        return [text for task in self.tasks(rows) for text in task.texts.to_pylist()]
+
+    def elements(self, item: str) -> "set[str] | Counter[str]":
+        return self.shingles.of(item)
 
 
 class ReadySets(Maker):
     """The same for sets that are there already."""
 
-    def __init__(self, sets: Sets):
-        self.sets = sets
+    def __init__(self, sets: Sets, parts: list[Sets]):
+        self.sets = sets  # all of them
+        self.parts = parts  # the one or two collections that they are of
+        self.starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
 
     def tasks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
         """Slices of the rows."""
@@ -294,9 +305,17 @@ class ReadySets(Maker):
         """The sets of one task's rows."""
         return self.sets.take(rows)
 
-    def explain(self, left: int, right: int) -> Explanation:
-        """The elements, as hashes, that two sets share or not."""
-        return Explanation.of(self.sets[left].tolist(), self.sets[right].tolist())
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """The elements as they were given, or as hashes where those are no longer at hand."""
+        cuts = np.searchsorted(rows, self.starts)
+        return [
+            item
+            for part, rows_of, start in zip(self.parts, np.split(rows, cuts[1:]), self.starts, strict=True)
+            for item in (part.named or part.hashes)(rows_of - start)
+        ]
+
+    def elements(self, item: Iterable[Any]) -> Iterable[Any]:
+        return item
 
 
 def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:

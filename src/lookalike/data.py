@@ -34,6 +34,7 @@ class Sets:
     elements: np.ndarray
     bag: bool = False
     ids: pa.Array | None = None  # what results are to call them; their positions if none
+    named: Callable[[np.ndarray], list[Any]] | None = None  # the elements of rows as they were given, if at hand
 
     @classmethod
     def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
@@ -61,6 +62,10 @@ class Sets:
     def __getitem__(self, row: int) -> np.ndarray:
         row = range(len(self))[row]
         return self.elements[self.indptr[row] : self.indptr[row + 1]]
+
+    def hashes(self, rows: np.ndarray) -> list[list[int]]:
+        """The elements of some rows."""
+        return [self[row].tolist() for row in rows.tolist()]
 
     @property
     def sizes(self) -> np.ndarray:
@@ -211,6 +216,11 @@ class Bits:
     def take(self, rows: np.ndarray) -> "Bits":
         """The given rows, in that order."""
         return Bits(self.words[rows], self.length)
+
+    def matrix(self) -> np.ndarray:
+        """The bits as booleans, a code a row."""
+        octets = np.ascontiguousarray(self.words.astype("<u8")).view(np.uint8)
+        return np.unpackbits(octets, axis=1, bitorder="little", count=self.length).astype(bool)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

@@ -222,7 +222,7 @@ class Job:
             plan=self.plan,
             audit=audit,
             stats=self._stats(groups, pairs=len(left)),
-            explainer=search.explain,
+            holder=search,
         )
 
     def _audit_of(self, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit | None:
@@ -241,7 +241,7 @@ class Job:
         label = search.labels(groups)
         label[search.live] = label[groups.first[search.live]]
         audit = self._audit(lambda a, b: label[a] == label[b])
-        return Clusters(label, search.ids[0], plan=self.plan, audit=audit, stats=self._stats(groups))
+        return Clusters(label, search.ids[0], plan=self.plan, audit=audit, stats=self._stats(groups), holder=search)
 
     def stars(self) -> Dedup:
         """Keep items that are similar to none kept before, the best ones first."""
@@ -254,7 +254,16 @@ class Job:
         kept = centre == np.arange(len(centre))
         audit = self._audit(lambda a, b: ~(kept[a] & kept[b]))
         stats = self._stats(groups, kept=int(kept.sum()), dropped=int((~kept).sum()))
-        return Dedup(centre, values, search.ids[0], kind=self.plan.kind, plan=self.plan, audit=audit, stats=stats)
+        return Dedup(
+            centre,
+            values,
+            search.ids[0],
+            kind=self.plan.kind,
+            plan=self.plan,
+            audit=audit,
+            stats=stats,
+            holder=search,
+        )
 
     def _order(self) -> np.ndarray:
         """The items that may be similar to another, the ones to be kept first."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bi
     if all(isinstance(item, Path) for item in items):
         return Source(items)
     if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
-        return Sets.of(items)
+        return replace(Sets.of(items), named=lambda rows: [items[row] for row in rows.tolist()])
     return Source(pa.table({"text": as_array(items)}))
 
 

@@ -116,6 +116,11 @@ class Plan:
             *self._reasons(),
         ]
 
+    @property
+    def has_curve(self) -> bool:
+        """Whether it is known how likely a pair of each value is found."""
+        return self.measure in BANDED
+
     def probability(self, similarity: np.ndarray) -> np.ndarray:
         """How likely pairs of these similarities are found, if the measure is Jaccard's; exact joins find them all."""
         if self.bands is None:
@@ -130,7 +135,7 @@ class Plan:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw how likely pairs are found, with matplotlib, on axes of your own or on new ones, which are returned."""
-        if self.measure not in BANDED:
+        if not self.has_curve:
             raise UsageError(f"a plan for {self.measure!r} has no curve over similarities.")
         axes = new_axes(axes)
         draw_curve(axes, self.probability, 1, None)

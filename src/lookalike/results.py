@@ -1,9 +1,10 @@
 """What comes out: pairs, clusters, and what to keep. Frozen, made of arrays, Arrow tables on demand."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pyarrow as pa
 from lookalike.display import table
 from lookalike.drawing import draw_sizes, draw_values, new_axes
 from lookalike.errors import DataError, UsageError
+from lookalike.findings import Holder, of_clusters, of_dedup, of_pairs
 from lookalike.kernels.buckets import join_pairs, roots
+from lookalike.report import write_report
 from lookalike.wording import counted
 
 if TYPE_CHECKING:
@@ -61,17 +64,21 @@ class Pairs(Measured):
     plan: "Plan | None" = None
     audit: "Audit | None" = None
     stats: dict[str, Any] = field(default_factory=dict)
-    explainer: "Callable[[int, int], Explanation] | None" = None  # of positions in all that was read
+    holder: Holder | None = None  # of the items, by their positions in all that was read
 
     def __len__(self) -> int:
         return len(self.left)
 
     def explain(self, pair: int) -> "Explanation":
         """What the two items of the pair share, what each has alone, and in which bands they met."""
-        if self.explainer is None:
+        if self.holder is None:
             raise DataError("the items of these pairs are no longer at hand.")
         offset = 0 if self.right_ids is None else len(self.ids)
-        return self.explainer(int(self.left[pair]), int(self.right[pair]) + offset)
+        return self.holder.explain(int(self.left[pair]), int(self.right[pair]) + offset)
+
+    def report(self, path: str | Path, title: str | None = None) -> None:
+        """Write a page of HTML that shows the pairs, how they were found, and what to make of it."""
+        write_report(of_pairs(self), path, title)
 
     def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
         """(left id, right id, similarity or distance) of each pair."""
@@ -100,7 +107,7 @@ class Pairs(Measured):
             raise DataError("pairs between two collections have no clusters; cluster one collection.")
         parent = np.arange(len(self.ids))
         join_pairs(self.left, self.right, parent)
-        return Clusters(roots(parent), self.ids, plan=self.plan, stats=self.stats)
+        return Clusters(roots(parent), self.ids, plan=self.plan, stats=self.stats, holder=self.holder)
 
     def plot(self, axes: Any = None) -> Any:
         """Draw how many pairs there are of each value, with matplotlib, on axes of your own or on new ones."""
@@ -121,7 +128,7 @@ class Pairs(Measured):
 class Explanation:
     """Why a pair is as similar as it is: the elements that both have and that one of them has.
 
-    Of texts the elements are shingles one can read, of sets they are hashes.
+    Of texts the elements are shingles one can read; of sets they are those that were given, or hashes of them.
     """
 
     both: list[Any]
@@ -155,6 +162,11 @@ class Clusters:
     plan: "Plan | None" = None
     audit: "Audit | None" = None
     stats: dict[str, Any] = field(default_factory=dict)
+    holder: Holder | None = None
+
+    def report(self, path: str | Path, title: str | None = None) -> None:
+        """Write a page of HTML that shows the clusters, how they were found, and what to make of it."""
+        write_report(of_clusters(self), path, title)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -216,6 +228,11 @@ class Dedup(Measured):
     plan: "Plan | None" = None
     audit: "Audit | None" = None
     stats: dict[str, Any] = field(default_factory=dict)
+    holder: Holder | None = None
+
+    def report(self, path: str | Path, title: str | None = None) -> None:
+        """Write a page of HTML that shows what is dropped and why, how it was found, and what to make of it."""
+        write_report(of_dedup(self), path, title)
 
     @property
     def keep(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from lookalike.errors import TooManyPairs
 from lookalike.plan import Plan
 from lookalike.results import Explanation
 from lookalike.run import Run
+from lookalike.shingles import Shingles
 
 MAX_LISTED = 100_000_000  # pairs that may be listed only to group their items
 
@@ -32,6 +34,7 @@ class Search(ABC):
     lengths: np.ndarray  # of each item, for the longest to be kept
     candidates = 0  # pairs that were compared
     crowded = 0  # items that were not compared with all they could be
+    shingles: Shingles | None = None  # of texts
 
     def __len__(self) -> int:
         return len(self.contents)
@@ -51,6 +54,10 @@ class Search(ABC):
     @abstractmethod
     def explain(self, left: int, right: int) -> Explanation:
         """What two items share, and what each has alone."""
+
+    @abstractmethod
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """What the items at ascending positions are."""
 
     @abstractmethod
     def counts(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ if every one of them, in all inputs, is written as one. Bad rows are an error wi
 counted.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,6 +130,27 @@ class SetSource:
                 tick(left)
             names, rows = ids.gather()
             return names, assemble(len(names), rows, elements.hashes(), self.bag)
+
+    def named(self, ids: pa.Array) -> list[Counter[Any]]:
+        """The elements of some sets as they are written, and how often; the inputs are read again."""
+        wanted = {name: Counter[Any]() for name in ids.cast(pa.string()).to_pylist()}
+        names = pa.array(wanted, pa.string())
+        self.skipped = self._rows_read = 0
+        for part in self.parts:
+            schema = self._schema(part)
+            for groups in self._groups(part, schema, self._columns(part, schema)):
+                own = groups.ids.cast(pa.string())
+                there = np.flatnonzero(pc.is_in(own, names))
+                values, starts = groups.values, np.cumsum(groups.sizes) - groups.sizes
+                if groups.copies is not None:  # a value a group
+                    starts = np.cumsum(groups.sizes > 0) - 1
+                for at in there[groups.sizes[there] > 0].tolist():
+                    size = 1 if groups.copies is not None else int(groups.sizes[at])
+                    times = 1 if groups.copies is None else int(groups.copies[starts[at]])
+                    for value in values.slice(int(starts[at]), size).to_pylist():
+                        wanted[own[at].as_py()][value] += times
+        found = [wanted[name] for name in ids.cast(pa.string()).to_pylist()]
+        return found if self.bag else [Counter(dict.fromkeys(one, 1)) for one in found]
 
     def _groups(self, part: Part, schema: pa.Schema, columns: Columns) -> Iterator[Groups]:
         """The good rows of a part."""

@@ -43,6 +43,7 @@ class SetSearch(Search):
         room: Room,
     ):
         self.run, self.room = run, room
+        self.shingles = None
         sets = [side for side in sides if isinstance(side, Sets)]
         self.sources = [side for side in sides if isinstance(side, Source)]
         measure = settings["measure"]
@@ -72,6 +73,7 @@ class SetSearch(Search):
         if sets:
             self.collection = take_in_sets(sets, planner, run)
         else:
+            self.shingles = shingles
             self.collection = take_in_texts(self.sources, shingles, planner, run, room)
         self.plan, self.ids, self.split = self.collection.plan, self.collection.ids, self.collection.split
         self.contents, self.lengths = self.collection.contents, self.collection.lengths
@@ -95,7 +97,7 @@ class SetSearch(Search):
                 maker = self.collection.maker
                 assert isinstance(maker, TextSets)
                 limits = (int(plan.threshold), EDITS[plan.measure], split, limit)
-                found = edit_pairs(maker.texts(rows), *limits, self.run)
+                found = edit_pairs(maker.look(rows), *limits, self.run)
                 left, right, values, self.candidates = found
                 return rows[left], rows[right], values, np.zeros(len(rows), np.int64)
             sets, kind, p, q, split = self._exact(rows)
@@ -153,6 +155,9 @@ class SetSearch(Search):
             return found
         keys = enumerate(self.collection.keys)
         return replace(found, bands=[band for band, key in keys if key[left] == key[right] != EMPTY])
+
+    def look(self, rows: np.ndarray) -> list[Any]:
+        return self.collection.maker.look(rows)
 
     def counts(self) -> dict[str, int]:
         return {

@@ -110,6 +110,20 @@ class Shingles:
         shown = [f"{n}={word_list_name(v) if isinstance(v, frozenset) else v}" for n, v in changed.items()]
         return " ".join([f"{self.unit}:{self.k}", *flags, *shown])
 
+    @classmethod
+    def told(cls, line: str) -> "Shingles | None":
+        """What `str` gives, read back; None for words of one's own, of which it tells just a hash.
+
+        >>> Shingles.told("word:5 lowercase space=remove") == Shingles(5, "word", lowercase=True, space="remove")
+        True
+        """
+        spec, *options = line.split(" ")
+        named = dict(option.partition("=")[::2] for option in options)
+        if any(":" in named.get(name, "") for name in ("stop_words", "antecedents")):
+            return None
+        given = {name: int(value) if value.isdecimal() else value or True for name, value in named.items()}
+        return cls.parse(spec, **given)
+
     # --- readable ---
 
     def of(self, document: str) -> "set[str] | Counter[str]":

@@ -13,10 +13,11 @@ import numpy as np
 
 from lookalike.amplify import And, Bands, Or, bands_for
 from lookalike.errors import UsageError, choice, fraction, whole, within
+from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.kernels.buckets import ONE
 from lookalike.multiprobe import found
 from lookalike.plan import Plan
-from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, Space, VectorSpace
+from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, Functions, Space, VectorSpace
 from lookalike.wording import counted, rounded
 
 METHODS = ("auto", "lsh", "exact", "brute")
@@ -49,6 +50,7 @@ class VectorPlan(Plan):
     probes: int = 0  # further buckets of a table that an item looks into
     nearest: int = 0  # of each item of the first collection, how many are wanted; 0 for all
     bounded: bool = True  # whether the threshold bounds what is found
+    size: int = 0  # dimensions, or bits
 
     def lines(self) -> list[str]:
         """The plan in two or three lines for people to read."""
@@ -83,6 +85,25 @@ class VectorPlan(Plan):
             return self.bands.bands
         return math.comb(self.parts, int(self.threshold)) if self.parts else 1
 
+    @property
+    def has_curve(self) -> bool:
+        """Whether it is known how likely a pair at each distance is found."""
+        return self.bands is not None and not self.probes
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        """How likely pairs at these distances, or of these cosines, are found by bands without probes."""
+        assert self.bands is not None
+        distances = np.asarray(values, float)
+        if self.measure == "cosine_similarity":
+            distances = np.degrees(np.arccos(np.clip(distances, -1, 1)))
+        family: Functions = Hyperplanes(1)
+        if self.measure == "euclidean":
+            family = RandomLines(self.width, 1)
+        elif self.measure == "hamming":
+            family = BitSampling(self.size, 1)
+        found: np.ndarray = self.bands.curve(family.collision(distances))
+        return found
+
     def settings(self) -> dict[str, str]:
         """What a file made by this plan depends on."""
         own = {"width": self.width, "parts": self.parts, "probes": self.probes, "nearest": self.nearest}
@@ -114,7 +135,7 @@ def make_vector_plan(
             raise UsageError("probes are for vectors: of a bit code no bit is more in doubt than another.")
         if wanted == 1:
             raise UsageError("probes are for method 'lsh' and a recall under 1.")
-    return VectorPlan(method, measure, exact, seed, what, wanted=wanted, nearest=nearest)
+    return VectorPlan(method, measure, exact, seed, what, wanted=wanted, nearest=nearest, size=length)
 
 
 def parse_distance(measure: str, threshold: object, length: int) -> Fraction:

@@ -18,7 +18,7 @@ from lookalike.nearest import last_of, nearest
 from lookalike.results import Explanation
 from lookalike.run import Run
 from lookalike.search import Found, IsFound, Search
-from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, space_of
+from lookalike.spaces import MEASURES_OF_VECTORS, BitSpace, VectorSpace, space_of
 from lookalike.vector_plan import FARTHEST, VectorPlan, fit_vectors, make_vector_plan
 from lookalike.wording import counted
 
@@ -162,8 +162,15 @@ class VectorSearch(Search):
         """Of codes: which bits are set."""
         if not isinstance(self.space, BitSpace):
             raise UsageError("vectors have no elements that could be shown; look at the rows themselves.")
-        bits = np.unpackbits(self.space.words[[left, right]].view(np.uint8), axis=1, bitorder="little")
+        bits = self.space.bits.take(np.array([left, right])).matrix()
         return Explanation.of(*(np.flatnonzero(row).tolist() for row in bits))
+
+    def look(self, rows: np.ndarray) -> list[Any]:
+        if isinstance(self.space, BitSpace):
+            return list(self.space.bits.take(rows).matrix())
+        assert isinstance(self.space, VectorSpace)
+        values = self.space.vectors.values[rows]
+        return list(values.toarray() if self.space.vectors.sparse else np.asarray(values))
 
     def counts(self) -> dict[str, int]:
         return {"items": len(self), "empty": 0, "skipped": self.skipped}

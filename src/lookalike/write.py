@@ -31,9 +31,14 @@ def check_output(path: str) -> None:
     """Raise now for an output that could not be written in the end."""
     if path == "-":
         return
-    suffix, folder = Path(path).suffix, Path(path).absolute().parent
-    if suffix not in SUFFIXES:
+    if Path(path).suffix not in SUFFIXES:
         raise UsageError(f"output must end in {', '.join(SUFFIXES)}, or be - for standard output; got {path!r}.")
+    check_place(path)
+
+
+def check_place(path: str) -> None:
+    """Raise now for a file that could not be written in the end, whatever is in it."""
+    folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise DataError(f"{path}: cannot be written, there is no folder {folder}.")
     if Path(path).is_dir():

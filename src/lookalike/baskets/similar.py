@@ -1,7 +1,7 @@
 """Similar users, similar items, and groups of items: sets of ratings to pairs and stars."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack
@@ -14,7 +14,7 @@ from lookalike.data import Sets
 from lookalike.errors import UsageError, choice
 from lookalike.find import MAX_PAIRS, dedup, find_pairs
 from lookalike.measures import exact_fraction
-from lookalike.results import Dedup, Explanation, Pairs
+from lookalike.results import Dedup, Pairs
 from lookalike.run import Run
 from lookalike.wording import counted
 
@@ -59,12 +59,11 @@ def find_similar(
     if union == "sum" and ratings != "stars":
         raise UsageError(f"union 'sum' is for ratings 'stars'; got {ratings!r}.")
     data = Ratings.of(given)
-    sets = data.sets(by, ratings, liked)
+    sets = named_sets(data, by, ratings, liked)
     measure = "bag_jaccard" if sets.bag else "jaccard"
     least = threshold if union == "max" else least_of_max(threshold)
     found = find_pairs(sets, threshold=least, measure=measure, max_pairs=max_pairs, **options)
-    values = found.values if union == "max" else over_sums(found, sets)
-    return replace(found, values=values, explainer=explainer(data, by, ratings, liked))
+    return found if union == "max" else replace(found, values=over_sums(found, sets))
 
 
 def least_of_max(threshold: float | str | Fraction) -> Fraction:
@@ -92,14 +91,14 @@ def over_sums(found: Pairs, bags: Sets) -> np.ndarray:
     return similarity
 
 
-def explainer(data: Ratings, by: str, ratings: str, liked: float | None) -> Callable[[int, int], Explanation]:
-    """Tells what two users, or two items, share, by the ids of the elements."""
+def named_sets(data: Ratings, by: str, ratings: str, liked: float | None) -> Sets:
+    """The sets of users, or of items, whose elements are known by their ids."""
 
-    def explain(left: int, right: int) -> Explanation:
+    def named(rows: np.ndarray) -> list[Counter[Any]]:
         some = data.elements(by, ratings, liked)
-        return Explanation.of(*(named_elements(data, by, ratings, some, row) for row in (left, right)))
+        return [named_elements(data, by, ratings, some, row) for row in rows.tolist()]
 
-    return explain
+    return replace(data.sets(by, ratings, liked), named=named)
 
 
 def named_elements(data: Ratings, by: str, ratings: str, some: Elements, row: int) -> Counter[Any]:
@@ -160,7 +159,7 @@ def group_items(
     [['Alien', 'Aliens']]
     """
     data = Ratings.of(given)
-    sets = data.sets("item", ratings, liked)
+    sets = named_sets(data, "item", ratings, liked)
     measure = "bag_jaccard" if sets.bag else "jaccard"
     stars = dedup(sets, keep=data.popularity, threshold=threshold, measure=measure, **options)
     return ItemGroups(**vars(stars))

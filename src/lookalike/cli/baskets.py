@@ -15,6 +15,7 @@ from lookalike.baskets.ratings import SIDES, WAYS, Ratings
 from lookalike.baskets.reading import HEADLESS
 from lookalike.baskets.recommending import Neighbour, Recommendations, Recommender
 from lookalike.baskets.similar import UNIONS, ItemGroups, find_similar, group_items, least_of_max
+from lookalike.cli.job import check_page
 from lookalike.cli.progress import TerminalRun, summary
 from lookalike.errors import UsageError, choice, whole
 from lookalike.kernels import is_compiled
@@ -59,6 +60,9 @@ def check(given: dict[str, Any]) -> None:
         check_output(path)
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
         raise UsageError("--out and --groups-out must be two files.")
+    check_page(given["report"], *outputs)
+    if asked and given["report"] is not None:
+        raise UsageError("--report shows pairs; recommendations are shown as they are.")
     for name in ("threshold", "groups"):
         if given[name] is not None:
             exact_fraction(given[name], name)
@@ -121,6 +125,9 @@ def pairs(ratings: Ratings, names: Names | None, given: dict[str, Any], run: Ter
     found = find_similar(ratings, ratings=way, run=run, **options)
     with run.stage("write"):
         write_tables([pairs_table(found, names if given["by"] == "item" else None)], given["out"], settings(given))
+    if given["report"] is not None:
+        with run.stage("report"):
+            found.report(given["report"])
     for line in summary(found, "set"):
         run.say(line)
 

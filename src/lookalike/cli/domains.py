@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli.app import app
-from lookalike.cli.options import Inputs, MaxPairs, Method, OnError, Out, Quiet, Recall, Seed, Threads, examples
+from lookalike.cli.options import Inputs, MaxPairs, Method, OnError, Out, Quiet, Recall, Report, Seed, Threads, examples
 
 RECORD_EXAMPLES = (
     "lookalike resolve a.csv b.csv --field name --field address:street --field phone:telephone -o matches.csv",
@@ -37,6 +37,7 @@ def resolve(
     clusters: Annotated[str | None, typer.Option(metavar="FILE", help="Write the groups of records too.")] = None,
     table: Annotated[str | None, typer.Option(metavar="FILE", help="Write what the probabilities rest on.")] = None,
     plot: Annotated[str | None, typer.Option(metavar="FILE", help="Draw the true matches by score.")] = None,
+    report: Report = None,
     threshold: Annotated[float, typer.Option(help="Look at records whose shingles are so alike.")] = 0.6,
     nearest: Annotated[int, typer.Option(help="In small tables, look at so many nearest by each field of words.")] = 2,
     separator: Annotated[str | None, typer.Option(help="What stands between the cells of CSV, if not a comma.")] = None,
@@ -107,6 +108,7 @@ def identify(
     database: Enrolled,
     inputs: PrintFiles,
     out: Out = "-",
+    report: Report = None,
     threshold: LeastOfPrints = 0.35,
     top: Annotated[int | None, typer.Option(metavar="K", help="The K most similar of each.")] = None,
     method: MethodOfPrints = "corners",
@@ -134,6 +136,7 @@ def identify(
 def same_finger(
     inputs: PrintsOrDatabase,
     out: Out = "-",
+    report: Report = None,
     threshold: LeastOfPrints = 0.35,
     method: MethodOfPrints = "corners",
     groups: GroupsOfSquares = 1,
@@ -176,6 +179,7 @@ def baskets(
         str | None, typer.Option(metavar="T", help="Group items at least T similar; compare users by groups.")
     ] = None,
     groups_out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the groups of items.")] = None,
+    report: Report = None,
     recommend: Annotated[str | None, typer.Option(metavar="USER", help="What users similar to USER liked.")] = None,
     recommend_all: Annotated[bool, typer.Option("--recommend-all", help="The same for all users.")] = False,
     top: Annotated[int, typer.Option(metavar="K", help="How many items to recommend.")] = 10,

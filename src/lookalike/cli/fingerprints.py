@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike import __version__
+from lookalike.cli.job import check_page
 from lookalike.cli.progress import TerminalRun, time_line
 from lookalike.errors import DataError
 from lookalike.fingerprints.database import Database, alone, check_place
@@ -41,6 +42,7 @@ def identify(database: str, inputs: list[str], given: dict[str, Any]) -> None:
     """Write whom the prints of the inputs are of."""
     run = TerminalRun(given["threads"], given["quiet"])
     check_output(given["out"])
+    check_page(given["report"], given["out"])
     enrolled = Database.open(database)
     queries = _read(inputs, given, run)
     options = {name: given[name] for name in ("threshold", "top", "method", "groups")}
@@ -54,6 +56,7 @@ def pairs(inputs: list[str], given: dict[str, Any]) -> None:
     """Write which of the enrolled prints, or of those of the inputs, are of one finger."""
     run = TerminalRun(given["threads"], given["quiet"])
     check_output(given["out"])
+    check_page(given["report"], given["out"])
     if len(inputs) == 1 and is_enrolled(Path(inputs[0])):
         enrolled = Database.open(inputs[0])
     else:
@@ -74,6 +77,9 @@ def _finish(found: Pairs, given: dict[str, Any], line: str, run: TerminalRun) ->
     settings = {"version": __version__, "threshold": f"{given['threshold']:g}", "method": given["method"]}
     with run.stage("write"):
         write_tables([found.to_arrow()], given["out"], settings)
+    if given["report"] is not None:
+        with run.stage("report"):
+            found.report(given["report"])
     compared, of = found.stats["compared"], found.stats["pairs"]
     run.say(line)
     run.say(f"compared: {compared:,} of {counted(of, 'pair')}, {compared / max(1, of):.1%}")

@@ -18,6 +18,7 @@ from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 from lookalike.formats import PAGE_SUFFIXES, format_of
 from lookalike.kernels import is_compiled
 from lookalike.read import Source
+from lookalike.report import check_report
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Tick
 from lookalike.set_files import SetSource
@@ -42,6 +43,9 @@ class Job:
             raise UsageError("--master is for --engine spark.")
         if not self.on_spark:
             check_output(self.out)
+        check_page(given.get("report"), self.out, given.get("removed"))
+        if self.on_spark and given.get("report") is not None:
+            raise UsageError("--report is for --engine local; lookalike report shows what Spark has written.")
         self.run = TerminalRun(given["threads"], given["quiet"])
         names = ("measure", "threshold", "recall", "method", "filter", "sketch", "probes", "audit", "seed")
         chosen = {name: given[name] for name in names if given.get(name) is not None}
@@ -102,7 +106,7 @@ class Job:
         source = SetSource(inputs, separator=separator, bag=bag, **options)
         ids, sets = source.read(self.run)
         self.skipped = source.skipped
-        return replace(sets, ids=ids)
+        return replace(sets, ids=ids, named=lambda rows: source.named(ids.take(pa.array(rows))))
 
     def vectors(self, inputs: list[str], against: str | None, top: int | None, result: str, max_pairs: int) -> None:
         """Near vectors of the inputs, or between them and those of `against`."""
@@ -134,7 +138,7 @@ class Job:
         """Write a result's table and say what was found."""
         with self.run.stage("write"):
             write_tables([result.to_arrow()], self.out, self._settings(result))
-        self._report(result)
+        self._finish(result)
 
     def check_removed(self, removed: str | None) -> None:
         """Raise now for a second output that could not be written in the end."""
@@ -155,14 +159,22 @@ class Job:
             else:
                 strings = not self.out.endswith((".parquet", ".arrow"))
                 write_tables(_kept_rows(source, result, tick, strings), self.out, self._settings(result))
-        self._report(result)
+        self._finish(result)
 
     def _settings(self, result: Pairs | Clusters | Dedup) -> dict[str, str]:
         pages = "article" if self.given.get("article") else "visible text" if self.given.get("html") else None
         shown = {"pages": pages} if pages else {}
-        return {"version": __version__, **shown, **(result.plan.settings() if result.plan else {})}
+        if result.audit is not None:
+            found = result.audit
+            shown["audit"] = f"{found.sampled} {found.true} {found.found} {found.nearest}"
+        read = {"read": str(result.stats["items"])}
+        return {"version": __version__, **shown, **read, **(result.plan.settings() if result.plan else {})}
 
-    def _report(self, result: Pairs | Clusters | Dedup) -> None:
+    def _finish(self, result: Pairs | Clusters | Dedup) -> None:
+        """Show what was found, in a page if that was asked for, and in some lines."""
+        if self.given["report"] is not None:
+            with self.run.stage("report"):
+                result.report(self.given["report"])
         self.done = True  # all is written
         kinds = {"rows": "set", "vector": "code" if self.given["measure"] == "hamming" else "vector"}
         item = next((kind for option, kind in kinds.items() if option in self.given), "document")
@@ -180,6 +192,14 @@ class Job:
         if self.options["shingles"].unit == "stop":
             return f"have no shingle{where}, which begins with a stop word; --stop-words names the language"
         return f"have no text{where}"
+
+
+def check_page(path: str | None, *others: str | None) -> None:
+    """Raise now for a report that could not be written in the end, or would be written over another output."""
+    if path is not None:
+        check_report(path)
+        if any(other is not None and Path(other).absolute() == Path(path).absolute() for other in others):
+            raise UsageError(f"--report must be a file of its own; got {path!r} twice.")
 
 
 def _stop_words(given: str | None) -> str | list[str] | None:

@@ -102,6 +102,9 @@ Engine = Annotated[str, typer.Option(help="local, or spark: on a cluster, which 
 Master = Annotated[str | None, typer.Option(metavar="URL", help="With --engine spark: the cluster, or local[4].")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 MaxPairs = Annotated[int, typer.Option(help="Fail rather than list more pairs than this.")]
+Report = Annotated[
+    str | None, typer.Option(metavar="PAGE", help="Write a page that shows the result, such as report.html.")
+]
 Removed = Annotated[str | None, typer.Option(help="Write what was dropped, and for which kept document, to this file.")]
 AgainstIndex = Annotated[
     str | None, typer.Option(metavar="INDEX", help="Drop what is similar to an item of this index, too, in one pass.")
@@ -120,6 +123,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "article": (Article, False),
     "recall": (Recall, 0.99),
     "out": (Out, "-"),
+    "report": (Report, None),
     "text": (Text, None),
     "id": (Id, None),
     "format": (Format, None),
@@ -154,7 +158,7 @@ ON_ONE: dict[str, tuple[Any, Any]] = {
 ON_SETS: dict[str, tuple[Any, Any]] = {
     "measure": (OfSets, "jaccard"),
     "threshold": (LeastOfSets, None),
-    **{name: SHARED[name] for name in ("recall", "out")},
+    **{name: SHARED[name] for name in ("recall", "out", "report")},
     "rows": (Rows, None),
     "separator": (Separator, None),
     "format": (FormatOfSets, None),
@@ -169,7 +173,7 @@ ON_SETS: dict[str, tuple[Any, Any]] = {
 ON_VECTORS: dict[str, tuple[Any, Any]] = {
     "measure": (OfVectors, "cosine"),
     "threshold": (Farthest, None),
-    **{name: SHARED[name] for name in ("recall", "out")},
+    **{name: SHARED[name] for name in ("recall", "out", "report")},
     "vector": (VectorColumn, None),
     "id": SHARED["id"],
     "format": (FormatOfVectors, None),

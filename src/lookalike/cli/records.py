@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lookalike import __version__
+from lookalike.cli.job import check_page
 from lookalike.cli.progress import TerminalRun, time_line
 from lookalike.drawing import draw_shares
 from lookalike.entities.fields import KINDS
@@ -23,13 +24,15 @@ MOST_ROWS = 20  # of the table of scores that are shown
 
 def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
     """One command, with the options it was given."""
-    outputs = [given[name] for name in ("out", "clusters", "table", "plot") if given[name] not in (None, "-")]
-    for path in (one for one in outputs if one != given["plot"]):
+    files = ("out", "clusters", "table", "plot", "report")
+    outputs = [given[name] for name in files if given[name] not in (None, "-")]
+    for path in (one for one in outputs if one not in (given["plot"], given["report"])):
         check_output(path)
+    check_page(given["report"])
     if given["plot"] is not None:
         check_picture(Path(given["plot"]))
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
-        raise UsageError("--out, --clusters, --table and --plot must be different files.")
+        raise UsageError("--out, --clusters, --table, --plot and --report must be different files.")
     if given["clusters"] is not None and right is not None:
         raise UsageError("--clusters are of one table; got two.")
     if given["plot"] is not None and given["validate"] is None:
@@ -53,6 +56,9 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
         if given["plot"] is not None and found.validation is not None:
             with picture(Path(given["plot"])) as axes:
                 draw_shares(axes, found.validation, found.cut_off)
+    if given["report"] is not None:
+        with run.stage("report"):
+            found.report(given["report"])
     skipped = sum(source.skipped for source in sources)
     if skipped:
         run.say(f"read: {skipped:,} bad rows skipped")

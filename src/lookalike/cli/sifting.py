@@ -26,7 +26,7 @@ from lookalike.wording import counted
 from lookalike.write import write_tables, writing, writing_lines
 
 WANTED = ("measure", "recall", "seed")
-NOT_HERE = ("method", "sketch", "audit", "keep", "memory", "workdir")
+NOT_HERE = ("method", "sketch", "audit", "keep", "memory", "workdir", "report")
 # Which settings of shingles an option makes.
 SHINGLES = {
     "shingle": ("unit", "k"),

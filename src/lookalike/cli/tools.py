@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lookalike.cli.app import app
-from lookalike.cli.options import Threads, examples
+from lookalike.cli.options import Article, Format, Html, Id, Quiet, Rows, Text, Threads, VectorColumn, examples
 
 FamilyName = Annotated[
     str, typer.Option("--family", help="What is banded: minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH.")
@@ -49,6 +49,42 @@ def tune(
     from lookalike.cli.curves import show_choices
 
     show_choices(threshold, recall, hashes, family)
+
+
+@app.command(
+    epilog=examples(
+        "lookalike report pairs.parquet --items corpus.parquet --out report.html",
+        "lookalike report removed.csv --items crawl.jsonl.gz --text body -s word:5",
+        "lookalike report matches.parquet --items a.csv --items b.csv",
+        "lookalike report near.parquet --items embeddings.npy --title 'Near embeddings'",
+    )
+)
+def report(
+    result: Annotated[str, typer.Argument(metavar="RESULT", help="Pairs, matches, clusters, or what was dropped.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="PAGE", help="The page to write.")] = "report.html",
+    items: Annotated[
+        list[str] | None, typer.Option("--items", metavar="INPUT", help="What was compared; twice for two sides.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="What the page is called.")] = None,
+    text: Text = None,
+    id: Id = None,
+    rows: Rows = None,
+    vector: VectorColumn = None,
+    shingle: Annotated[
+        str | None, typer.Option("--shingle", "-s", help="What was compared, where RESULT does not tell: word:5.")
+    ] = None,
+    html: Html = False,
+    article: Article = False,
+    separator: Annotated[str | None, typer.Option(help="What stands between the cells of CSV, if not a comma.")] = None,
+    format: Format = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a page that shows a result: what was found, side by side, and whether to trust it."""
+    from lookalike.cli.reporting import show_report
+
+    given = dict(locals())
+    given["items"] = items or []
+    show_report(result, given)
 
 
 @app.command(epilog=examples("lookalike demo"))

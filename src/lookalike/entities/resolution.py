@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from lookalike.entities.mixture import Mixture
 from lookalike.entities.scores import FULL
 from lookalike.entities.validation import Validation
 from lookalike.errors import DataError
+from lookalike.findings import of_resolution
 from lookalike.kernels.buckets import join_pairs, roots
+from lookalike.report import write_report
 from lookalike.results import Clusters
 from lookalike.wording import counted
 
@@ -76,6 +79,10 @@ class Resolution:
         parent = np.arange(len(self.ids))
         join_pairs(self.left, self.right, parent)
         return Clusters(roots(parent), self.ids, stats=self.stats)
+
+    def report(self, path: str | Path, title: str | None = None) -> None:
+        """Write a page of HTML that shows matches and near misses field by field, and how sure they are."""
+        write_report(of_resolution(self), path, title)
 
     def explain(self, pair: int) -> list[dict[str, Any]]:
         """How the score of a pair came about, field by field."""

@@ -212,8 +212,7 @@ class VectorCoding(Coding):
         items = self._items([payload])
         if isinstance(items, Vectors):
             return items.values[0].tolist()
-        bits = np.unpackbits(items.words.astype("<u8").view(np.uint8), axis=1, bitorder="little")[0, : self.size]
-        return "".join(map(str, bits.tolist()))
+        return "".join(map(str, items.matrix()[0].astype(int).tolist()))
 
     def _items(self, payloads: Sequence[Content]) -> Vectors | Bits:
         rows = np.stack([np.frombuffer(payload, self.dtype) for payload in payloads])

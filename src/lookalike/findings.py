@@ -1,0 +1,375 @@
+"""Results as reports tell them: plans in words, what was and may not have been found, and what to try next."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from lookalike.report import Beside, FieldRow, Fields, Finding, Values, beside
+from lookalike.shingles import Shingles
+from lookalike.wording import counted, rounded
+
+if TYPE_CHECKING:
+    from lookalike.audit import Audit
+    from lookalike.entities.resolution import Resolution
+    from lookalike.plan import Plan
+    from lookalike.results import Clusters, Dedup, Explanation, Pairs
+
+MEASURES = {
+    "jaccard": "Jaccard similarity",
+    "bag_jaccard": "Jaccard similarity of bags",
+    "containment": "containment",
+    "set_cosine": "cosine of sets",
+    "overlap": "number of shared elements",
+    "edit": "edit distance",
+    "levenshtein": "Levenshtein distance",
+    "cosine": "angle in degrees",
+    "cosine_similarity": "cosine",
+    "euclidean": "Euclidean distance",
+    "hamming": "number of bits that differ",
+}
+UNITS = {"char": "characters", "word": "words", "stop": "words that begin with a stop word"}
+CLOSE = 0.05  # of the scale: pairs so close to the threshold are near it
+MANY_CLOSE = 0.25
+LOOSE = 0.3  # share of its pairs under which a cluster may be a chain
+SNIPPET = 200  # characters
+
+
+class Holder(Protocol):
+    """Whatever holds the items of a result, so that they can be looked at."""
+
+    @property
+    def shingles(self) -> Shingles | None:
+        """Of texts, what they are compared by."""
+
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """What the items at ascending positions are: texts, collections of elements, or vectors."""
+
+    def explain(self, left: int, right: int) -> "Explanation":
+        """What two items share, and what each has alone."""
+
+
+def of_pairs(found: "Pairs") -> Finding:
+    """Pairs of one collection, or between two."""
+    sides = [found.ids] if found.right_ids is None else [found.ids, found.right_ids]
+    offset = 0 if found.right_ids is None else len(found.ids)
+    pairs = values_of(found.plan, found.kind, found.left, found.right + offset, found.values)
+    label = found.clusters().label if found.right_ids is None else None
+    item = item_of(found.plan)
+    among = " and ".join(f"{len(ids):,}" for ids in sides)
+    return Finding(
+        title=f"{counted(len(found), 'pair')} of {among} {item}s" if len(found.ids) != 1 else repr(found)[1:-1],
+        ids=sides,
+        item=item,
+        facts=facts_of(found.stats, item, {"pairs found, all verified": len(found)}),
+        recall=recall_of(found.plan, found.audit, found.stats, pairs),
+        advice=[*advice_of(found.plan, found.audit, found.stats, pairs), *chains(pairs, label)],
+        plan=in_words(found.plan),
+        values=pairs,
+        beside=side_by_side(found.holder, pairs),
+        label=label,
+        look=in_brief(found.holder),
+        seconds=found.stats.get("seconds", {}),
+    )
+
+
+def of_clusters(found: "Clusters") -> Finding:
+    """Clusters, whose pairs were not listed."""
+    item = item_of(found.plan)
+    counts = {"clusters found": len(found), f"{item}s in them": int((found.sizes > 1).sum())}
+    return Finding(
+        title=f"{counted(len(found), 'cluster')} among {counted(len(found.ids), item)}",
+        ids=[found.ids],
+        item=item,
+        facts=facts_of(found.stats, item, counts),
+        recall=recall_of(found.plan, found.audit, found.stats, None),
+        advice=advice_of(found.plan, found.audit, found.stats, None),
+        plan=in_words(found.plan),
+        label=found.label,
+        look=in_brief(found.holder),
+        seconds=found.stats.get("seconds", {}),
+    )
+
+
+def of_dedup(found: "Dedup") -> Finding:
+    """What is dropped, with what is kept for it."""
+    item = item_of(found.plan)
+    dropped = np.flatnonzero(~found.keep)
+    pairs = values_of(found.plan, found.kind, found.centre[dropped], dropped, found.values[dropped])
+    kept = len(found.ids) - len(dropped)
+    return Finding(
+        title=f"{kept:,} of {counted(len(found.ids), item)} kept, {len(dropped):,} dropped",
+        ids=[found.ids],
+        item=item,
+        facts=facts_of(found.stats, item, {"kept": kept, "dropped, each similar to a kept one": len(dropped)}),
+        recall=recall_of(found.plan, found.audit, found.stats, None),
+        advice=advice_of(found.plan, found.audit, found.stats, pairs),
+        plan=in_words(found.plan),
+        values=pairs,
+        beside=side_by_side(found.holder, pairs),
+        label=found.centre,
+        groups="groups of a kept one and what was dropped for it",
+        look=in_brief(found.holder),
+        seconds=found.stats.get("seconds", {}),
+    )
+
+
+def of_resolution(found: "Resolution") -> Finding:
+    """Matches of records, and the pairs that were scored and are none."""
+    every = found.every or found
+    split = 0 if found.right_ids is None else len(found.ids)
+    ids = [found.ids] if found.right_ids is None else [found.ids, found.right_ids]
+    records = " and ".join(f"{len(side):,}" for side in ids)
+    word, cut = "probability of a match", found.cut_off
+    pairs = Values(every.left, every.right + split, every.probability, word, cut=cut, cut_name="cut-off")
+    candidates = found.candidates
+    facts = {
+        "records": records,
+        "pairs possible": f"{candidates.possible:,}",
+        "pairs scored": f"{len(every):,}",
+        "matches": f"{len(found):,}",
+    }
+    true, all_true = float(found.probability.sum()), float(every.probability.sum())
+    trust = [f"Of the {counted(len(found), 'match', 'es')}, {true:,.1f} are expected to be true, by {found.basis}."]
+    if all_true > 0:
+        trust.append(
+            f"Of all true matches among the pairs that were scored these are {true / all_true:.1%}, as expected."
+        )
+    compared = ", ".join(f"{one.name} ({column.kind})" for one, column in zip(found.fields, found.columns, strict=True))
+    kept = f"A pair is a match from probability {cut:.4g} on."
+    notes = [found.stats["note"] + "."] if found.stats.get("note") else []
+    return Finding(
+        title=f"{counted(len(found), 'match', 'es')} of {records} records",
+        ids=ids,
+        item="record",
+        plan=[
+            f"Asked for: records alike by {compared}.",
+            f"Looked at: {'; '.join(map(str, candidates.stages))}.",
+            kept,
+        ],
+        facts=facts,
+        recall=[*trust, *notes],
+        values=pairs,
+        beside=lambda numbers: [record_fields(every, pair) for pair in numbers.tolist()],
+        label=None if split else found.clusters().label,
+        look=lambda rows: [record_line(found, row) for row in rows.tolist()],
+        seconds=found.stats.get("seconds", {}),
+    )
+
+
+def record_fields(found: "Resolution", pair: int) -> Fields:
+    """One pair of records, field by field."""
+    rows = [
+        FieldRow(
+            str(told["field"]),
+            told["left"],
+            told["right"],
+            f"{told['points']:.0f}" + (f" (times {told['weight']:g})" if told["weight"] != 1 else ""),
+            str(told["way"]),
+            told["points"] / 100,
+        )
+        for told in found.explain(pair)
+    ]
+    return Fields(rows, f"score {found.score[pair]:.4g}, probability of a match {found.probability[pair]:.4f}")
+
+
+def record_line(found: "Resolution", row: int) -> str:
+    """A record in a line."""
+    values = (column.values[row].as_py() for column in found.columns)
+    return " | ".join(value for value in values if value is not None)[:SNIPPET]
+
+
+# --- what was asked and done ---
+
+
+def item_of(plan: "Plan | None") -> str:
+    """What the items are called."""
+    what = "" if plan is None else plan.what.partition(" ")[0]
+    return {"": "item", "sets": "set", "vectors": "vector", "codes": "code"}.get(what, "document")
+
+
+def in_words(plan: "Plan | None") -> list[str]:
+    """What was asked for and how it was found, in sentences."""
+    if plan is None:
+        return []
+    bound = "of at least" if plan.kind == "similarity" else "of at most"
+    asked = f"Pairs with a {MEASURES[plan.measure]} {bound} {float(plan.threshold):g}"
+    asked += f" of {what_words(plan.what)}" if plan.what != "sets" else " of sets"
+    wanted = "" if plan.wanted == 1 else f", to be found with a probability of {plan.wanted:g} or more"
+    first, *others = (line.strip() for line in plan.lines())
+    how = first.partition(", ")[2]  # after what is asked for
+    done = "; ".join([how, *others])
+    return [f"Asked for: {asked}{wanted}.", f"Done: {done}."]
+
+
+def what_words(what: str) -> str:
+    """What is compared.
+
+    >>> what_words("word:5 lowercase"), what_words("vectors of 3 dimensions")
+    ('shingles of 5 words (lowercase)', 'vectors of 3 dimensions')
+    """
+    head, _, options = what.partition(" ")
+    unit, _, k = head.partition(":")
+    if unit not in UNITS or not k:
+        return what
+    return f"shingles of {k} {UNITS[unit]}" + (f" ({options})" if options else "")
+
+
+def facts_of(stats: dict[str, Any], item: str, found: dict[str, int]) -> dict[str, str]:
+    """What was read, compared and found, as far as it was counted."""
+    names = {
+        "items": f"{item}s read",
+        "empty": "of these empty",
+        "identical": "identical to an earlier one",
+        "skipped": "bad rows skipped",
+        "candidates": "pairs compared",
+    }
+    told = {name: stats[key] for key, name in names.items() if stats.get(key) or (key == "items" and key in stats)}
+    return {name: f"{count:,}" for name, count in (told | found).items()}
+
+
+def values_of(plan: "Plan | None", kind: str, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Values:
+    """Pairs with the curve of their plan."""
+    if plan is None:
+        return Values(left, right, values, kind, rising=kind == "similarity", cut_name="least alike of them")
+    return Values(
+        left,
+        right,
+        values,
+        MEASURES[plan.measure],
+        rising=kind == "similarity",
+        cut=float(plan.threshold),
+        probability=plan.probability if plan.has_curve else None,
+    )
+
+
+# --- whether to trust it ---
+
+
+def recall_of(plan: "Plan | None", audit: "Audit | None", stats: dict[str, Any], pairs: Values | None) -> list[str]:
+    """What is known of what was missed."""
+    lines = []
+    if plan is not None and plan.bands is None:
+        lines.append("The method is exact: every pair within the threshold is found.")
+    elif plan is not None:
+        lines.append(
+            f"Expected: a pair right at the threshold is found with probability {plan.recall:.4f}, "
+            "and the more alike two are, the more surely."
+        )
+        lines.extend(_missed(pairs))
+    if audit is not None:
+        lines.append(f"Measured: {audit.line().removeprefix('audit: ')}.")
+    elif plan is not None and plan.bands is not None:
+        lines.append("Not measured: an audit compares a sample with everything and tells how much of it was found.")
+    if stats.get("crowded"):
+        lines.append(
+            f"{stats['crowded']:,} were among very many nearly similar ones and were compared with a part of those: "
+            "there more may be missed."
+        )
+    if pairs is not None and len(pairs):
+        lines.append("Every pair that is listed has been compared exactly: none is there by a hash alone.")
+    return lines
+
+
+def _missed(pairs: Values | None) -> list[str]:
+    """How many pairs are expected to be missed: each found one stands for one over its probability."""
+    if pairs is None or pairs.probability is None or not len(pairs):
+        return []
+    chances = np.maximum(pairs.probability(pairs.values), 1e-9)
+    there = float((1 / chances).sum())
+    missed = there - len(pairs)
+    share = len(pairs) / there
+    few = "fewer than one pair" if missed < 1 else f"about {rounded(missed)} pair{'s' * (missed >= 1.5)}"
+    return [f"Over all similarities, going by the curve: {share:.2%} of all pairs are found, {few} missed."]
+
+
+def advice_of(plan: "Plan | None", audit: "Audit | None", stats: dict[str, Any], pairs: Values | None) -> list[str]:
+    """What to look at, or to try."""
+    lines = []
+    if plan is not None and plan.bands is not None and audit is None:
+        lines.append("To know the recall and not only expect it, run it again with --audit 1000 (audit=1000).")
+    if pairs is not None and pairs.cut is not None:
+        if not len(pairs):
+            easier = "lower" if pairs.rising else "greater"
+            lines.append(f"Nothing was found. A {easier} threshold finds more; of short texts so do smaller shingles.")
+        lines.extend(_close(pairs))
+    if 10 * stats.get("empty", 0) > stats.get("items", 0):
+        lines.append(f"{stats['empty']:,} have nothing to compare: see whether the right column was read.")
+    return lines
+
+
+def _close(pairs: Values) -> list[str]:
+    """Where many pairs are next to the threshold, others are likely to be just beyond it."""
+    assert pairs.cut is not None
+    reach = CLOSE * (1.0 if pairs.rising else pairs.cut)
+    inside = np.abs(pairs.values - pairs.cut) <= reach
+    share = float(inside.mean()) if len(pairs) else 0.0
+    if share < MANY_CLOSE or inside.sum() < 5 or reach == 0:
+        return []
+    easier, stricter = ("lower", "higher") if pairs.rising else ("greater", "smaller")
+    return [
+        f"{share:.0%} of the pairs are within {reach:g} of the threshold, so more are likely just beyond it. If those "
+        f"below look right, try a {easier} threshold; if they look wrong, a {stricter} one."
+    ]
+
+
+def chains(pairs: Values, label: np.ndarray | None) -> list[str]:
+    """A word on a large cluster few of whose pairs are similar."""
+    if label is None or not len(pairs):
+        return []
+    sizes, inside = np.bincount(label), np.bincount(label[pairs.left], minlength=len(label))
+    largest = int(np.argmax(sizes))
+    size = int(sizes[largest])
+    share = 2 * int(inside[largest]) / (size * (size - 1))
+    if size < 10 or share >= LOOSE:
+        return []
+    return [
+        f"In the largest cluster, of {size:,}, only {share:.0%} of the pairs are similar: it may be a chain. "
+        "A stricter threshold breaks chains; dedup never follows them."
+    ]
+
+
+# --- the items ---
+
+
+def side_by_side(holder: Holder | None, pairs: Values) -> Callable[[np.ndarray], list[Beside | None]] | None:
+    """How pairs look side by side; all their items are looked up at once."""
+    if holder is None:
+        return None
+
+    def show(numbers: np.ndarray) -> list[Beside | None]:
+        left, right = pairs.left[numbers], pairs.right[numbers]
+        rows = np.unique(np.concatenate((left, right)))
+        items = dict(zip(rows.tolist(), holder.look(rows), strict=True))
+        each = [(items[one], items[other]) for one, other in zip(left.tolist(), right.tolist(), strict=True)]
+        return [None if one is None or other is None else beside(one, other, holder.shingles) for one, other in each]
+
+    return show
+
+
+def in_brief(holder: Holder | None) -> Callable[[np.ndarray], list[str]] | None:
+    """What items are, in few words."""
+    return None if holder is None else lambda rows: [brief(item) for item in holder.look(rows)]
+
+
+def brief(item: Any) -> str:
+    """A text's beginning, some elements, or some numbers.
+
+    >>> brief("to be,\\n or not"), brief({"b", "a"}), brief(np.array([0.25, 1]))
+    ('to be, or not', 'a, b', '0.25, 1')
+    """
+    if item is None:  # it is not at hand
+        return ""
+    if isinstance(item, str):
+        return " ".join(item[: 2 * SNIPPET].split())[:SNIPPET]
+    if isinstance(item, np.ndarray):
+        return (
+            "".join(map(str, item.astype(int)))[:SNIPPET]
+            if item.dtype == bool
+            else _list(f"{x:.3g}" for x in item[:20])
+        )
+    return _list(sorted(map(str, item)))
+
+
+def _list(words: Iterable[str]) -> str:
+    return ", ".join(words)[:SNIPPET]

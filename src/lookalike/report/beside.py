@@ -1,0 +1,210 @@
+"""Two items side by side: texts with what they share, sets by what is in both or one, records by field, vectors.
+
+Long texts are cut in the middle of what is the same or different throughout, so that the changes stay in sight.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lookalike.passages import shared_passages
+from lookalike.shingles import Shingles
+from lookalike.wording import counted
+
+ENDS = 240  # characters that are left at each end of a long piece
+LOOKED_AT = 20_000  # characters of a text that are compared
+MOST = 3000  # of these are shown
+WITHIN = 20  # passages within another that are looked for
+LISTED = 60  # elements, or components, that are shown
+POINTS = 256  # of a vector's line
+CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
+
+
+class Piece(NamedTuple):
+    """A stretch of a text: as it stands, or a note in its place; and the numbers of the passages it belongs to."""
+
+    text: str
+    passages: tuple[int, ...] = ()
+    note: bool = False
+
+
+@dataclass(frozen=True)
+class Beside:
+    """How two items look side by side."""
+
+    @property
+    def kind(self) -> str:
+        """Which form it is."""
+        return type(self).__name__
+
+
+@dataclass(frozen=True)
+class Texts(Beside):
+    """Two texts in pieces."""
+
+    left: Sequence[Piece]
+    right: Sequence[Piece]
+    line: str  # what they share, in few words
+
+
+@dataclass(frozen=True)
+class Elements(Beside):
+    """Two sets: some of what both have and what one has, and how many there are."""
+
+    both: Sequence[str]
+    left: Sequence[str]
+    right: Sequence[str]
+    counts: tuple[int, int, int]
+
+
+class FieldRow(NamedTuple):
+    """One field of two records."""
+
+    name: str
+    left: str | None
+    right: str | None
+    points: str
+    way: str
+    good: float  # 0 to 1
+
+
+@dataclass(frozen=True)
+class Fields(Beside):
+    """Two records, field by field."""
+
+    rows: Sequence[FieldRow]
+    line: str
+
+
+@dataclass(frozen=True)
+class Numbers(Beside):
+    """Two vectors as lines over their components, and the components that differ most."""
+
+    left: str  # points of a line in a box of 100 by 40
+    right: str
+    zero: float  # the height of 0 in it
+    rows: Sequence[tuple[int, str, str]]
+    line: str
+
+
+def beside(left: Any, right: Any, shingles: Shingles | None) -> Beside:
+    """Two items of a kind side by side."""
+    if isinstance(left, str):
+        return texts(left, right, shingles or Shingles())
+    if isinstance(left, np.ndarray):
+        return codes(left, right) if left.dtype == bool else numbers(left, right)
+    return elements(left, right)
+
+
+# --- texts ---
+
+
+def texts(left: str, right: str, shingles: Shingles) -> Texts:
+    """Two texts with the passages that they share; of very long ones the first part."""
+    if left == right:
+        same = list(pieces(left, [(0, len(left), 0)]))
+        return Texts(same, same, "the two texts are the same")
+    cut = max(len(left), len(right)) > LOOKED_AT
+    left, right = left[:LOOKED_AT], right[:LOOKED_AT]
+    found = shared_passages(left, right, shingles)
+    sides = (
+        pieces(left, [(one.left, one.left_end, at) for at, one in enumerate(found)]),
+        pieces(right, [(one.right, one.right_end, at) for at, one in enumerate(found)]),
+    )
+    share = sum(one.right_end - one.right for one in found) / max(1, len(right))
+    line = (
+        f"{counted(len(found), 'passage')} in both, {share:.0%} of the right text" if found else "no passage is in both"
+    )
+    return Texts(list(sides[0]), list(sides[1]), line + (f" (of the first {LOOKED_AT:,} characters)" if cut else ""))
+
+
+def pieces(text: str, spans: Iterable[tuple[int, int, int]], most: int = MOST) -> Iterator[Piece]:
+    """A text in pieces, of which some are in numbered passages; those may overlap. No more than `most` is shown.
+
+    >>> [piece.text for piece in pieces("to be or not", [(0, 5, 0), (3, 8, 1)])]
+    ['to be', ' or', ' not']
+    """
+    for start, end, numbers in stretches(len(text), spans):
+        long = end - start > 2 * ENDS + 60
+        for first, last in ((start, start + ENDS), (end - ENDS, end)) if long else ((start, end),):
+            if long and last == end:
+                what = "shared characters" if numbers else "characters"
+                yield Piece(f"{first - start - ENDS:,} {what}", numbers, note=True)
+            stop = min(last, first + most)
+            most -= stop - first
+            yield Piece(visible(text[first:stop]), numbers)
+            if stop < len(text) and not most:
+                yield Piece(f"{len(text) - stop:,} characters more", note=True)
+                return
+
+
+def stretches(length: int, spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """All of a text, cut at the ends of the spans: (start, end, the numbers of the spans that are there)."""
+    done = 0
+    ordered = sorted(spans)
+    for at, (start, end, number) in enumerate(ordered):
+        if end <= done:
+            continue
+        if start > done:
+            yield done, start, ()
+        within = (other for low, high, other in islice(ordered, at + 1, at + WITHIN) if low < end and high <= end)
+        yield max(start, done), end, (number, *within)
+        done = end
+    if done < length:
+        yield done, length, ()
+
+
+def visible(text: str) -> str:
+    """The text with signs for control characters, which pages cannot hold."""
+    return text.translate(CONTROLS)
+
+
+# --- sets, vectors ---
+
+
+def elements(left: Iterable[Any], right: Iterable[Any]) -> Elements:
+    """Two sets, or bags."""
+    one, other = Counter(left), Counter(right)
+    parts = (one & other, one - other, other - one)
+    shown = [[written(*pair) for pair in islice(sorted(part.items(), key=_by_name), LISTED)] for part in parts]
+    both, left_only, right_only = (part.total() for part in parts)
+    return Elements(shown[0], shown[1], shown[2], (both, left_only, right_only))
+
+
+def _by_name(pair: tuple[Any, int]) -> str:
+    return str(pair[0])
+
+
+def written(element: Any, copies: int) -> str:
+    """An element, and how often it is there."""
+    return visible(str(element)) + (f" (\u00d7{copies:,})" if copies > 1 else "")
+
+
+def codes(left: np.ndarray, right: np.ndarray) -> Texts:
+    """Two bit codes of one length: what is the same in both is the passages."""
+    ends = [0, *(1 + np.flatnonzero(np.diff(left == right))).tolist(), len(left)]
+    spans = [(a, b, at) for at, (a, b) in enumerate(pairwise(ends)) if left[a] == right[a]] if len(left) else []
+    sides = [list(pieces("".join(map(str, code.astype(int).tolist())), spans)) for code in (left, right)]
+    return Texts(sides[0], sides[1], f"{np.count_nonzero(left != right):,} of {len(left):,} bits differ")
+
+
+def numbers(left: np.ndarray, right: np.ndarray) -> Numbers:
+    """Two vectors of one length."""
+    apart = np.abs(left - right)
+    most = np.argsort(-apart, kind="stable")[:8]
+    rows = [(int(at), f"{left[at]:.4g}", f"{right[at]:.4g}") for at in most if apart[at] > 0]
+    step = max(1, -(-len(left) // POINTS))
+    low, high = min(0.0, left.min(initial=0), right.min(initial=0)), max(0.0, left.max(initial=0), right.max(initial=0))
+    tall = (high - low) or 1.0
+    lines = [
+        " ".join(f"{100 * at / max(1, len(side) - 1):.5g},{40 * (high - value) / tall:.4g}" for at, value in shown)
+        for side, shown in ((side, list(enumerate(side.tolist()))[::step]) for side in (left, right))
+    ]
+    lengths = [float(np.linalg.norm(side)) for side in (left, right)]
+    dropped = f", every {step}th of them drawn" if step > 1 else ""
+    line = f"{len(left):,} components{dropped}; lengths {lengths[0]:.4g} and {lengths[1]:.4g}"
+    return Numbers(lines[0], lines[1], 40 * high / tall, rows, line)

@@ -1,0 +1,183 @@
+"""What of a large result is shown: bars, the largest groups, and the pairs that are looked at."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.report.finding import Finding, Values
+
+BARS = 40
+NEAR, SPREAD = 120, 80  # pairs that are shown: nearest to the threshold, and of all other values
+LARGEST = 10  # groups that are shown
+MEMBERS = 10  # of each
+STEEP = 100  # how many times the middling bar the highest one may be before heights are logarithms
+ROUND = (1.0, 2.0, 2.5, 5.0)  # steps of a scale, times a power of ten
+
+
+class Bar(NamedTuple):
+    """So many pairs from one value to another; `height` is a share of the highest."""
+
+    low: float
+    high: float
+    pairs: int
+    height: float
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many pairs there are of each value, and how likely those are found."""
+
+    low: float
+    high: float
+    bars: Sequence[Bar]
+    log: bool  # heights are logarithms
+    heights: Sequence[tuple[float, str]]  # marks of the upright scale
+    ticks: Sequence[float]  # and of the other
+    curve: Sequence[tuple[float, float]]  # (value, probability of being found)
+
+    def at(self, value: float) -> float:
+        """Where a value is, from 0 to 100."""
+        return 100 * (value - self.low) / (self.high - self.low)
+
+
+def histogram(found: Values) -> Histogram:
+    """The bars of all pairs, over a scale that takes in the threshold and what lies beyond it."""
+    low, high = scale_of(found)
+    edges = np.round(np.linspace(low, high, BARS + 1), 12)  # so that 0.7 is 0.7
+    whole = found.values.dtype.kind in "iu" and high - low <= 2 * BARS
+    if whole:  # a bar a number
+        low, high = math.floor(low) - 0.5, math.ceil(high) + 0.5
+        edges = np.arange(low, high + 1)
+    counts, _ = np.histogram(found.values, edges)
+    there = counts[counts > 0]
+    log = bool(len(there)) and there.max() > STEEP * np.median(there)
+    tall = np.log10(1 + counts) if log else counts.astype(float)
+    top = float(tall.max(initial=0)) or 1.0
+    bars = [
+        Bar(float(a), float(b), int(count), float(height) / top)
+        for a, b, count, height in zip(edges[:-1], edges[1:], counts, tall, strict=True)
+        if count
+    ]
+    most = int(counts.max(initial=0))
+    marks = [10**power for power in range(len(str(most)))] if log else round_steps(0, most, 4)[1:]
+    heights = [(float(math.log10(1 + mark) if log else mark) / top, f"{mark:,.0f}") for mark in marks if mark >= 1]
+    points = np.linspace(low, high, 201)
+    curve: list[tuple[float, float]] = []
+    if found.probability is not None:
+        inside = np.clip(points, max(low, 0.0) if found.rising else 0.0, high)
+        curve = list(zip(points.tolist(), np.asarray(found.probability(inside)).tolist(), strict=True))
+    ticks = [tick for tick in round_steps(low, high, 6) if low <= tick <= high]
+    return Histogram(float(low), float(high), bars, log, heights, ticks, curve)
+
+
+def scale_of(found: Values) -> tuple[float, float]:
+    """From where to where values are shown: similarities up to 1 from 0 on, distances somewhat past the threshold."""
+    bounds = [] if found.cut is None else [found.cut]
+    every = [float(found.values.min()), float(found.values.max()), *bounds] if len(found) else bounds or [0.0]
+    low, high = min(0.0, *every, 0.0), max(every)
+    if found.rising and high <= 1:
+        return low, 1.0
+    return low, (high * 1.25 if not found.rising else high * 1.05) or 1.0
+
+
+def round_steps(low: float, high: float, most: int) -> list[float]:
+    """Round numbers from low to high, at most about so many.
+
+    >>> round_steps(0, 1, 6)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    if high <= low:
+        return [low]
+    least = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(size * power for size in (*ROUND, 10.0) if size * power >= least * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [round(at * step, 12) for at in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def weakest(found: Values) -> float:
+    """The value of the pair least alike."""
+    return float(found.values.min() if found.rising else found.values.max())
+
+
+class Chosen(NamedTuple):
+    """A pair that is shown, by its number, and whether it is one of those nearest to the threshold."""
+
+    pair: int
+    near: bool
+
+
+def choose(found: Values) -> list[Chosen]:
+    """The pairs nearest to the threshold, then some of all other values, evenly; all if they are few."""
+    apart = np.abs(found.values - (weakest(found) if found.cut is None else found.cut))
+    shuffled = np.random.default_rng(0).permutation(len(found))  # of pairs as near, any
+    order = shuffled[np.argsort(apart[shuffled], kind="stable")]
+    near, others = order[:NEAR], order[NEAR:]
+    low, high = scale_of(found)
+    bins = np.floor((found.values[others] - low) / (high - low) * BARS)
+    turn = np.empty(len(others), np.int64)  # the how manieth of its bin each is
+    sizes = np.unique(bins, return_counts=True)[1]
+    turn[np.argsort(bins, kind="stable")] = np.arange(len(others)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    spread = np.sort(np.argsort(turn, kind="stable")[:SPREAD])
+    return [Chosen(int(at), True) for at in near] + [Chosen(int(at), False) for at in others[spread]]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group: its size, some of its members, and what share of its pairs were found if that is known."""
+
+    first: int
+    size: int
+    members: np.ndarray
+    share: float | None
+
+
+class Size(NamedTuple):
+    """So many groups from one size to another."""
+
+    low: int
+    high: int
+    groups: int
+    items: int
+
+
+def sizes_of(label: np.ndarray) -> np.ndarray:
+    """The sizes of groups of two or more."""
+    sizes = np.bincount(label, minlength=1)
+    return sizes[sizes > 1]
+
+
+def size_bars(sizes: np.ndarray) -> list[Size]:
+    """How many groups there are of the sizes 2, 3, 4, 5, then in steps that widen."""
+    bounds = [2, 3, 4, 5, 6, 11, 21, 51, 101]
+    while bounds[-1] <= sizes.max(initial=0):
+        bounds.append((bounds[-1] - 1) * 10 + 1)
+    found = []
+    for low, after in pairwise(bounds):
+        inside = sizes[(sizes >= low) & (sizes < after)]
+        if len(inside):
+            found.append(Size(low, after - 1, len(inside), int(inside.sum())))
+    return found
+
+
+def largest_groups(finding: Finding) -> list[Group]:
+    """The largest groups, the larger ones first."""
+    if finding.label is None:
+        return []
+    sizes = np.bincount(finding.label, minlength=1)
+    largest = np.argsort(-sizes, kind="stable")[:LARGEST]
+    largest = largest[sizes[largest] > 1]
+    pairs = None
+    if finding.values is not None and finding.groups == "clusters":
+        pairs = np.bincount(finding.label[finding.values.left], minlength=len(sizes))
+    found = []
+    for label in largest.tolist():
+        size = int(sizes[label])
+        members = np.flatnonzero(finding.label == label)[:MEMBERS]
+        share = None if pairs is None else 2 * int(pairs[label]) / (size * (size - 1))
+        found.append(Group(label, size, members, share))
+    return found

@@ -1,0 +1,69 @@
+"use strict";
+// The page is all there without this: here are only search, filters, and the twins of passages.
+
+const byId = (id) => document.getElementById(id);
+const pairs = [...document.querySelectorAll(".pair")];
+const words = new Map(); // the text of each pair, in lower case, once it was asked for
+
+function text(pair) {
+  if (!words.has(pair)) words.set(pair, pair.textContent.toLowerCase());
+  return words.get(pair);
+}
+
+function filter() {
+  const asked = byId("words").value.toLowerCase().split(/\s+/).filter((word) => word);
+  const which = byId("which").value;
+  const least = byId("least").value === "" ? -Infinity : Number(byId("least").value);
+  const most = byId("most").value === "" ? Infinity : Number(byId("most").value);
+  let count = 0;
+  for (const pair of pairs) {
+    const value = Number(pair.dataset.value);
+    const near = "near" in pair.dataset;
+    const fits = value >= least && value <= most && (which === "" || near === (which === "near"));
+    pair.hidden = !(fits && asked.every((word) => text(pair).includes(word)));
+    count += !pair.hidden;
+  }
+  byId("shown").textContent = `${count} of ${pairs.length} shown`;
+  byId("none").hidden = count > 0;
+  label();
+}
+
+const visible = () => pairs.filter((pair) => !pair.hidden);
+
+function label() {
+  byId("toggle").textContent = visible().every((pair) => pair.open) ? "Close all" : "Open all";
+}
+
+function toggle() {
+  const open = !visible().every((pair) => pair.open);
+  for (const pair of visible()) pair.open = open;
+}
+
+// A passage lights up with its twin on the other side, which is brought into sight.
+function light(event) {
+  const piece = event.target.closest("mark");
+  if (!piece || (event.type === "keydown" && event.key !== "Enter")) return;
+  const pair = piece.closest(".pair");
+  const passages = piece.dataset.passages.split(" ");
+  for (const other of pair.querySelectorAll("mark")) {
+    const same = other.dataset.passages.split(" ").some((at) => passages.includes(at));
+    other.classList.toggle("now", same);
+    const across = other.closest(".text") !== piece.closest(".text");
+    if (same && across && event.type !== "mouseover") other.scrollIntoView({ block: "nearest" });
+  }
+}
+
+if (pairs.length) {
+  byId("tools").hidden = false;
+  byId("tools").addEventListener("submit", (event) => event.preventDefault());
+  for (const id of ["words", "which", "least", "most"]) byId(id).addEventListener("input", filter);
+  byId("toggle").addEventListener("click", toggle);
+  for (const pair of pairs) {
+    pair.addEventListener("toggle", () => {
+      for (const piece of pair.querySelectorAll("mark")) piece.tabIndex = 0; // those of closed ones are in nobody's way
+      label();
+    });
+  }
+  for (const kind of ["click", "keydown", "mouseover"]) byId("pairs").addEventListener(kind, light);
+  filter();
+}

@@ -1,0 +1,194 @@
+"""Results read back from the files that commands have written, so that they can be looked at later.
+
+Parquet and Arrow files tell how they were made; of CSV and JSON lines there is just what is listed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.amplify import Bands
+from lookalike.audit import Audit
+from lookalike.errors import DataError
+from lookalike.findings import in_brief, of_clusters, of_pairs
+from lookalike.formats import find_parts, schema_of
+from lookalike.item_files import Items
+from lookalike.measures import MEASURES
+from lookalike.plan import Plan
+from lookalike.record_files import RecordSource
+from lookalike.report import Beside, FieldRow, Fields, Finding, Values
+from lookalike.results import Clusters, Pairs
+from lookalike.run import Run
+from lookalike.spaces import MEASURES_OF_VECTORS
+from lookalike.vector_plan import VectorPlan
+
+MEASURED = ("similarity", "distance")
+PREFIX = "lookalike."  # of what files tell
+POINTS = "_points"  # at the end of the column of a field
+KINDS = "pairs (left, right, similarity), clusters (cluster, id), or what was dropped (id, kept, similarity)"
+
+
+@dataclass(frozen=True, eq=False)
+class ResultFile:
+    """The table of a result, and what the file tells of how it was made."""
+
+    name: str
+    table: pa.Table
+    settings: Mapping[str, str]
+
+    @classmethod
+    def read(cls, path: str, run: Run) -> "ResultFile":
+        """From a file, or a folder of files, in any format that results are written in."""
+        table = RecordSource(path).read(run)
+        told = schema_of(find_parts([path], None)[0]).metadata or {}
+        known = {name.decode(): value.decode() for name, value in told.items() if name.startswith(PREFIX.encode())}
+        return cls(Path(path).name, table, {name.removeprefix(PREFIX): value for name, value in known.items()})
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        names: list[str] = self.table.column_names
+        return names
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that matches have points for."""
+        return [name.removesuffix(POINTS) for name in self.columns if name.endswith(POINTS)]
+
+    def has(self, *names: str) -> bool:
+        """Whether these are columns of it."""
+        return set(names) <= set(self.columns)
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column of numbers, which CSV writes as text."""
+        try:
+            column = self.table[name].cast(pa.float64())
+        except pa.ArrowInvalid:
+            raise DataError(f"{self.name}: the column {name!r} must hold numbers.") from None
+        numbers: np.ndarray = column.to_numpy()
+        if column.null_count or np.isnan(numbers).any():
+            raise DataError(f"{self.name}: the column {name!r} must hold a number in each row.")
+        kind = self.table[name].type
+        return numbers.astype(np.int64) if pa.types.is_integer(kind) else numbers
+
+    def positions(self, *names: str) -> tuple[pa.Array, list[np.ndarray]]:
+        """The distinct ids of some columns, and for each column their places among those."""
+        columns = [self.table[name].cast(pa.string()) for name in names]
+        if any(column.null_count for column in columns):
+            raise DataError(f"{self.name}: the columns {', '.join(names)} must hold an id in each row.")
+        every = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+        coded = every.combine_chunks().dictionary_encode()
+        places = coded.indices.to_numpy().astype(np.int64)
+        return coded.dictionary, np.split(places, np.cumsum([len(column) for column in columns])[:-1])
+
+    def finding(self, items: Items | None) -> Finding:
+        """What a report tells of it."""
+        kind = next((kind for kind in MEASURED if self.has(kind)), None)
+        if self.has("left", "right", "probability", "score"):
+            return self._matches(items)
+        if self.has("left", "right") and kind is not None:
+            return of_pairs(self._pairs("left", "right", kind, items))
+        if self.has("id", "kept") and kind is not None:
+            found = of_pairs(self._pairs("kept", "id", kind, items))
+            return replace(found, title=f"{len(self.table):,} dropped, each similar to one that is kept")
+        if self.has("id") and (self.has("cluster") or self.has("group")):
+            return of_clusters(self._clusters("cluster" if self.has("cluster") else "group", items))
+        raise DataError(f"{self.name}: has the columns {', '.join(self.columns)}; a report is of {KINDS}.")
+
+    def _pairs(self, left: str, right: str, kind: str, items: Items | None) -> Pairs:
+        plan, values = plan_of(self.settings), self.numbers(kind)
+        if items is not None and items.two:
+            (ids, (one,)), (right_ids, (other,)) = self.positions(left), self.positions(right)
+            both = items.holder(ids, right_ids)
+            return Pairs(one, other, values, ids, right_ids, kind, plan, self._audit(), self._stats(), both)
+        ids, (one, other) = self.positions(left, right)
+        holder = None if items is None else items.holder(ids)
+        return Pairs(one, other, values, ids, None, kind, plan, self._audit(), self._stats(), holder)
+
+    def _clusters(self, name: str, items: Items | None) -> Clusters:
+        ids, (places,) = self.positions("id")
+        heads = pc.index_in(self.table[name].cast(pa.string()).combine_chunks(), ids)
+        label = np.arange(len(ids))
+        label[places] = heads.fill_null(0).to_numpy()
+        first = np.full(len(ids), len(ids))
+        np.minimum.at(first, label, np.arange(len(ids)))  # a cluster goes by its first item
+        holder = None if items is None else items.holder(ids)
+        return Clusters(first[label], ids, plan_of(self.settings), self._audit(), self._stats(), holder)
+
+    def _matches(self, items: Items | None) -> Finding:
+        """Matches of records, of which the file has the points of each field."""
+        names = self.fields
+        (ids, (left,)), (right_ids, (right,)) = self.positions("left"), self.positions("right")
+        pairs = Values(left, right + len(ids), self.numbers("probability"), "probability of a match")
+        score = self.numbers("score")
+        holder = None if items is None else items.holder(ids, right_ids)
+        points = [self.table[f"{name}{POINTS}"].cast(pa.float64()).to_pylist() for name in names]
+
+        def show(numbers: np.ndarray) -> list[Beside]:
+            rows = np.unique(np.concatenate((pairs.left[numbers], pairs.right[numbers])))
+            records = [None] * len(rows) if holder is None else holder.look(rows)
+            at = dict(zip(rows.tolist(), records, strict=True))
+            each = zip(numbers.tolist(), pairs.left[numbers].tolist(), pairs.right[numbers].tolist(), strict=True)
+            return [
+                Fields(
+                    field_rows(names, at[one], at[other], [given[pair] for given in points]), f"score {score[pair]:.4g}"
+                )
+                for pair, one, other in each
+            ]
+
+        fields = self.settings.get("fields", ", ".join(names))
+        return Finding(
+            title=f"{len(self.table):,} matches of records",
+            ids=[ids, right_ids],
+            item="record",
+            plan=[f"Asked for: records alike by {fields}."],
+            facts={"pairs listed": f"{len(self.table):,}"},
+            recall=[f"{pairs.values.sum():,.1f} of them are expected to be true, by their probabilities."],
+            values=replace(pairs, cut_name="least likely of them"),
+            beside=show,
+            look=in_brief(holder),
+        )
+
+    def _audit(self) -> Audit | None:
+        told = self.settings.get("audit")
+        return None if told is None else Audit(*map(int, told.split()))
+
+    def _stats(self) -> dict[str, Any]:
+        return {"items": int(self.settings["read"])} if "read" in self.settings else {}
+
+
+def field_rows(names: list[str], left: Any, right: Any, points: list[float | None]) -> list[FieldRow]:
+    """Two records, whose values may not be at hand, by field."""
+    rows = []
+    for at, (name, given) in enumerate(zip(names, points, strict=True)):
+        one, other = (None if record is None or record[at] is None else str(record[at]) for record in (left, right))
+        told = "missing" if given is None else f"{given:.0f}"
+        rows.append(FieldRow(name, one, other, told, "", 0.5 if given is None else given / 100))
+    return rows
+
+
+def plan_of(settings: Mapping[str, str]) -> Plan | None:
+    """The plan that a file tells of."""
+    if not {"measure", "threshold", "items", "seed", "method"} <= set(settings) or settings["measure"] not in MEASURES:
+        return None
+    method, _, size = settings["method"].partition(" ")
+    threshold, seed = Fraction(settings["threshold"]), int(settings["seed"])
+    what, sketch = settings["items"], settings.get("sketch", "minhash")
+    plan = Plan(method, settings["measure"], threshold, seed, what, sketch=sketch)
+    if settings["measure"] in MEASURES_OF_VECTORS:
+        parts, probes, nearest = (int(settings.get(name, "0")) for name in ("parts", "probes", "nearest"))
+        length = int("".join(filter(str.isdigit, what)) or 0)
+        near = VectorPlan(method, settings["measure"], threshold, seed, what, parts=parts, probes=probes, size=length)
+        plan = replace(near, nearest=nearest, width=float(settings.get("width", "0")))
+    if not size:
+        return plan
+    bands, rows = map(int, size.split("x"))
+    plan = replace(plan, bands=Bands(bands, rows, 0.0))
+    chance = float(plan.probability(np.array([float(threshold)]))[0]) if plan.has_curve else float("nan")
+    return replace(plan, bands=Bands(bands, rows, chance))

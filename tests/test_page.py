@@ -1,8 +1,6 @@
 """The page of an index, used as a person would: in a real browser, with a real server behind it."""
 
-import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +9,8 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from browsing import LEAST_CONTRAST, opened
+from playwright.sync_api import expect
 
 from lookalike.index import Index
 
@@ -20,21 +19,6 @@ The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as 
 TWIN = """TARROW - The old bell of Tarrow rang again on Sunday, after forty years of silence. Many people came up.
 The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. The church paid her in wine."""
 RAIN = "Rain is expected until the weekend, with some snow above nine hundred metres and a cold wind from the north."
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-QUIET = ("quic", "background-networking", "component-update", "sync", "gpu")
-ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        missing = "Chromium is not installed (Debian: apt-get install chromium)"
-        assert os.environ.get("CI") != "true", missing
-        pytest.skip(missing)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
 
 
 @contextmanager
@@ -52,22 +36,6 @@ def served(place, *options: object) -> Iterator[str]:
             server.send_signal(signal.SIGTERM)
             assert server.wait(20) == 0
             assert server.stderr.read().splitlines()[-1] == "stopped"
-
-
-@contextmanager
-def opened(browser, address: str, **options: object) -> Iterator:
-    """The page at an address, which must use nothing from elsewhere and make no error that nobody expects."""
-    with browser.new_context(**options) as context:
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        asked, wrong = [], []
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        page.goto(address)
-        yield page
-        assert all(url.startswith(address) for url in asked)
-        assert [line for line in wrong if "Failed to load resource" not in line] == []  # 4xx are told to the user
 
 
 @pytest.fixture(scope="module")
@@ -232,23 +200,3 @@ def test_it_fits_the_window(browser, news, scheme, width):
         expect(page.locator("#right mark").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.evaluate(LEAST_CONTRAST) >= 4.5
-
-
-# The least contrast, as WCAG measures it, of a text on the page and what is behind it.
-LEAST_CONTRAST = """() => {
-  const channels = (color) => color.match(/[\\d.]+/g).map(Number);
-  const linear = (c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  const light = (color) => {
-    const [r, g, b] = channels(color).map((c) => linear(c / 255));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
-  };
-  const behind = (one) => {
-    while (one && channels(getComputedStyle(one).backgroundColor)[3] === 0) one = one.parentElement;
-    return one ? getComputedStyle(one).backgroundColor : "rgb(255, 255, 255)";
-  };
-  const written = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-  const every = [...document.querySelectorAll("main *, header *")];
-  const shown = every.filter((one) => one.checkVisibility() && written(one));
-  const contrasts = shown.map((one) => light(getComputedStyle(one).color) / light(behind(one)));
-  return Math.min(...contrasts.map((ratio) => Math.max(ratio, 1 / ratio)));
-}"""

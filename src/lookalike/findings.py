@@ -192,9 +192,8 @@ def in_words(plan: "Plan | None") -> list[str]:
     """What was asked for and how it was found, in sentences."""
     if plan is None:
         return []
-    bound = "of at least" if plan.kind == "similarity" else "of at most"
-    asked = f"Pairs with a {MEASURES[plan.measure]} {bound} {float(plan.threshold):g}"
-    asked += f" of {what_words(plan.what)}" if plan.what != "sets" else " of sets"
+    bound = "at least" if plan.kind == "similarity" else "at most"
+    asked = f"pairs whose {MEASURES[plan.measure]} is {bound} {float(plan.threshold):g}, by {what_words(plan.what)}"
     wanted = "" if plan.wanted == 1 else f", to be found with a probability of {plan.wanted:g} or more"
     first, *others = (line.strip() for line in plan.lines())
     how = first.partition(", ")[2]  # after what is asked for
@@ -368,7 +367,7 @@ def brief(item: Any) -> str:
             if item.dtype == bool
             else _list(f"{x:.3g}" for x in item[:20])
         )
-    return _list(sorted(map(str, item)))
+    return _list(map(str, sorted(item)))
 
 
 def _list(words: Iterable[str]) -> str:

@@ -23,10 +23,12 @@ from lookalike.measures import MEASURES
 from lookalike.plan import Plan
 from lookalike.record_files import RecordSource
 from lookalike.report import Beside, FieldRow, Fields, Finding, Values
+from lookalike.report.choosing import sizes_of
 from lookalike.results import Clusters, Pairs
 from lookalike.run import Run
 from lookalike.spaces import MEASURES_OF_VECTORS
 from lookalike.vector_plan import VectorPlan
+from lookalike.wording import counted
 
 MEASURED = ("similarity", "distance")
 PREFIX = "lookalike."  # of what files tell
@@ -93,13 +95,22 @@ class ResultFile:
         if self.has("left", "right", "probability", "score"):
             return self._matches(items)
         if self.has("left", "right") and kind is not None:
-            return of_pairs(self._pairs("left", "right", kind, items))
+            return self._titled(of_pairs(self._pairs("left", "right", kind, items)), "pair")
         if self.has("id", "kept") and kind is not None:
             found = of_pairs(self._pairs("kept", "id", kind, items))
             return replace(found, title=f"{len(self.table):,} dropped, each similar to one that is kept")
         if self.has("id") and (self.has("cluster") or self.has("group")):
-            return of_clusters(self._clusters("cluster" if self.has("cluster") else "group", items))
+            found = of_clusters(self._clusters("cluster" if self.has("cluster") else "group", items))
+            return self._titled(found, "cluster")
         raise DataError(f"{self.name}: has the columns {', '.join(self.columns)}; a report is of {KINDS}.")
+
+    def _titled(self, finding: Finding, what: str) -> Finding:
+        """With what was read in the title, of which the file lists a part."""
+        found = len(self.table)
+        if finding.label is not None and what == "cluster":
+            found = len(sizes_of(finding.label))
+        among = f" among {counted(int(self.settings['read']), finding.item)}" if "read" in self.settings else ""
+        return replace(finding, title=f"{counted(found, what)}{among}")
 
     def _pairs(self, left: str, right: str, kind: str, items: Items | None) -> Pairs:
         plan, values = plan_of(self.settings), self.numbers(kind)
@@ -125,7 +136,10 @@ class ResultFile:
         """Matches of records, of which the file has the points of each field."""
         names = self.fields
         (ids, (left,)), (right_ids, (right,)) = self.positions("left"), self.positions("right")
-        pairs = Values(left, right + len(ids), self.numbers("probability"), "probability of a match")
+        cut = float(self.settings["cut_off"]) if "cut_off" in self.settings else None
+        name = "least likely of them" if cut is None else "cut-off"
+        likely = self.numbers("probability")
+        pairs = Values(left, right + len(ids), likely, "probability of a match", cut=cut, cut_name=name)
         score = self.numbers("score")
         holder = None if items is None else items.holder(ids, right_ids)
         points = [self.table[f"{name}{POINTS}"].cast(pa.float64()).to_pylist() for name in names]
@@ -150,7 +164,7 @@ class ResultFile:
             plan=[f"Asked for: records alike by {fields}."],
             facts={"pairs listed": f"{len(self.table):,}"},
             recall=[f"{pairs.values.sum():,.1f} of them are expected to be true, by their probabilities."],
-            values=replace(pairs, cut_name="least likely of them"),
+            values=pairs,
             beside=show,
             look=in_brief(holder),
         )

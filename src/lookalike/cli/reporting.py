@@ -44,7 +44,7 @@ def items_of(result: ResultFile, given: dict[str, Any], run: TerminalRun) -> tup
         return [ratings(one, result, given, run) for one in inputs], None
     if kind == "sets" or given["rows"] is not None:
         own = {name: given[name] for name in ("rows", "separator", "format")}
-        sets = [SetSource(one, **own) for one in inputs]
+        sets = [SetSource(one, bag=result.settings.get("measure") == "bag_jaccard", **own) for one in inputs]
         return [sets_by_id(one) for one in sets], None
     if kind in ("vectors", "codes") or given["vector"] is not None:
         own = {"vector": given["vector"], "id": given["id"], "format": given["format"], "bits": kind == "codes"}

@@ -170,13 +170,9 @@ def elements(left: Iterable[Any], right: Iterable[Any]) -> Elements:
     """Two sets, or bags."""
     one, other = Counter(left), Counter(right)
     parts = (one & other, one - other, other - one)
-    shown = [[written(*pair) for pair in islice(sorted(part.items(), key=_by_name), LISTED)] for part in parts]
+    shown = [[written(*pair) for pair in islice(sorted(part.items()), LISTED)] for part in parts]
     both, left_only, right_only = (part.total() for part in parts)
     return Elements(shown[0], shown[1], shown[2], (both, left_only, right_only))
-
-
-def _by_name(pair: tuple[Any, int]) -> str:
-    return str(pair[0])
 
 
 def written(element: Any, copies: int) -> str:

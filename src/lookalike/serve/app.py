@@ -211,6 +211,8 @@ def _routes(app: FastAPI, handlers: Handlers) -> None:
 def _file(name: str, kind: str) -> Callable[[], Response]:
     """What gives a file of the page."""
     content = files("lookalike.serve").joinpath("page", name).read_bytes()
+    if kind == "text/css":  # in the colours of reports
+        content = files("lookalike.report").joinpath("page", "colours.css").read_bytes() + content
     return lambda: Response(content, media_type=kind)
 
 

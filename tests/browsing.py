@@ -1,0 +1,45 @@
+"""How the tests look at pages: in a real browser, which may use nothing from elsewhere."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUIET = ("quic", "background-networking", "component-update", "sync", "gpu")
+ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
+
+
+@contextmanager
+def opened(browser, address: str, **options: object) -> Iterator:
+    """The page at an address, which must use nothing from elsewhere and make no error that nobody expects."""
+    with browser.new_context(**options) as context:
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        asked, wrong = [], []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.goto(address)
+        yield page
+        assert all(url.startswith(address) for url in asked)
+        assert [line for line in wrong if "Failed to load resource" not in line] == []  # 4xx are told to the user
+
+
+# The least contrast, as WCAG measures it, of a text on the page and what is behind it.
+LEAST_CONTRAST = """() => {
+  const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+  const linear = (c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = (color) => {
+    const [r, g, b] = channels(color).map((c) => linear(c / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const behind = (one) => {
+    while (one && channels(getComputedStyle(one).backgroundColor)[3] === 0) one = one.parentElement;
+    return one ? getComputedStyle(one).backgroundColor : "rgb(255, 255, 255)";
+  };
+  const written = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+  const every = [...document.querySelectorAll("main *, header *")];
+  const shown = every.filter((one) => one.checkVisibility() && written(one));
+  const contrasts = shown.map((one) => light(getComputedStyle(one).color) / light(behind(one)));
+  return Math.min(...contrasts.map((ratio) => Math.max(ratio, 1 / ratio)));
+}"""

@@ -17,6 +17,7 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"
 html_show_sourcelink = False
 html_copy_source = False
 

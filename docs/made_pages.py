@@ -69,7 +69,7 @@ OF_MODULES = {"news": ["visible_text", "article_text"], "passages": ["Passage", 
 
 def setup(app: Any) -> dict[str, bool]:
     """Take part in a build."""
-    app.connect("builder-inited", lambda app: make_pages())
+    app.connect("builder-inited", make_pages)
     app.connect("source-read", add_what_a_site_needs)
     app.connect("autodoc-process-docstring", make_readable)
     return {"parallel_read_safe": True}
@@ -86,7 +86,7 @@ def add_what_a_site_needs(app: Any, name: str, source: list[str]) -> None:
         )
 
 
-def make_pages() -> None:
+def make_pages(app: Any) -> None:
     """Write the pages of the reference."""
     MADE.mkdir(exist_ok=True)
     pages = {

@@ -6,6 +6,7 @@ the navigation at the end of the map, and pages made from docstrings, from the c
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -93,7 +94,7 @@ def make_pages(app: Any) -> None:
         "api.rst": "\n".join(api()),
         "commands.md": "\n".join(commands()),
         "benchmarks.md": (DOCS.parent / "bench" / "README.md").read_text().replace("](../docs/", "](../"),
-        "changes.md": (DOCS.parent / "CHANGELOG.md").read_text(),
+        "changes.md": (DOCS.parent / "CHANGELOG.md").read_text().replace("](docs/", "](../"),
     }
     for name, text in pages.items():
         if not (MADE / name).exists() or (MADE / name).read_text() != text:  # else the build need not read it again
@@ -138,10 +139,13 @@ def public_names(module: ModuleType) -> list[str]:
 def describe(path: str, name: str) -> Iterator[str]:
     """The docstring of one name."""
     module, _, short = f"lookalike.{path}".rpartition(".")
-    is_class = isinstance(getattr(import_module(module), short), type)
+    one = getattr(import_module(module), short)
+    is_class, is_result = isinstance(one, type), path in FUNCTIONS["What comes out"]  # which users do not make
     yield f".. currentmodule:: {module}\n"
-    yield f".. auto{'class' if is_class else 'function'}:: {name}"
+    yield f".. auto{'class' if is_class else 'function'}:: {name}{'()' if is_result else ''}"
     yield "   :members:\n   :inherited-members: tuple, ValueError, dict\n" if is_class else ""
+    if is_result:
+        yield f"   Fields: {', '.join(f'`{field.name}`' for field in fields(one))}.\n"
 
 
 def make_readable(app: Any, what: str, name: str, one: Any, options: Any, lines: list[str]) -> None:

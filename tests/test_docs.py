@@ -1,6 +1,7 @@
 """The code in the README and the guides runs, and prints what stands below it."""
 
 import contextlib
+import importlib
 import io
 import re
 import shlex
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from commands import Commands
+
+import lookalike
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -88,3 +91,15 @@ def headings(page: Path) -> list[str]:
 def test_the_readme_example_has_eight_lines() -> None:
     code, _ = BLOCK.findall((ROOT / "README.md").read_text())[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 8
+
+
+def test_the_site_has_all_pages_names_and_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    made = importlib.import_module("made_pages")
+    listed = {name for names in made.NAVIGATION.values() for name in names if not name.startswith("reference/")}
+    assert listed == {page.stem for page in PAGES[1:]} - {"index"}
+    shown = {name.rpartition(".")[2] for names in made.FUNCTIONS.values() for name in names} | set(made.MODULES)
+    assert set(lookalike.__all__) <= shown
+    commands = "\n".join(made.commands())
+    assert "## pairs\n" in commands
+    assert "### index build\n" in commands

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint bench clean browser java
+.PHONY: help demo test lint docs bench clean browser java
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /	/'
@@ -29,11 +29,14 @@ java: # which Spark runs on; as root it is installed from Debian's packages
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless > /dev/null; } \
 		|| echo "Java is missing and could not be installed: the tests of Spark will be skipped."
 
+docs: .venv/installed-docs ## build the site of the documentation: site/index.html
+	$(BIN)/sphinx-build -W --keep-going --quiet -d .venv/doctrees docs site
+
 bench: .venv/installed-bench ## compare with other tools: make bench CORPUS=file.parquet
 	$(BIN)/python bench/documents.py $(CORPUS)
 
 clean: ## remove the environment and what was built
-	rm -rf .venv dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv dist build site docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -46,4 +49,8 @@ clean: ## remove the environment and what was built
 
 .venv/installed-bench: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	touch $@
+
+.venv/installed-docs: .venv/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@

@@ -1,13 +1,17 @@
 """The code in the README and the guides runs, and prints what stands below it."""
 
 import contextlib
+import importlib
 import io
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 from commands import Commands
+
+import lookalike
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -22,7 +26,7 @@ def test_code_prints_what_the_page_says(
     if page.name == "spark.md":
         request.getfixturevalue("spark")  # a session that the page will find
     blocks = BLOCK.findall(page.read_text())
-    assert blocks or page.name == "README.md", "a guide without code"
+    assert blocks or page.name in ("README.md", "index.md"), "a guide without code"
     names: dict[str, object] = {}
     for code, expected in blocks:
         printed = io.StringIO()
@@ -33,18 +37,35 @@ def test_code_prints_what_the_page_says(
 
 
 def shown_commands(page: Path) -> list[tuple[str, str]]:
-    """The commands of a page whose output stands below them, with that output."""
+    """The commands of a page whose output stands below them, with that output, and those on the examples."""
     consoles = re.findall(r"^```console\n(.*?)^```\n", page.read_text(), re.M | re.S)
     commands = [part for console in consoles for part in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", console, re.M)]
-    return [(command, output) for command, output in commands if output]
+    return [(command, output) for command, output in commands if output or " examples/" in command]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_print_what_the_page_says(page: Path, run: Commands) -> None:
+def test_commands_print_what_the_page_says(
+    page: Path, run: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
     for command, expected in shown_commands(page):
         name, *args = shlex.split(command)
-        assert name == "lookalike"
-        assert run(*args).out == expected
+        if name in ("head", "cat"):
+            printed = subprocess.run([name, *args], check=True, capture_output=True, text=True).stdout
+        else:
+            assert name == "lookalike"
+            outcome = run(*args)
+            assert outcome.code == 0, outcome.err
+            printed = outcome.out
+        if expected:
+            assert printed == expected
+
+
+def test_the_map_leads_to_every_page() -> None:
+    map = (ROOT / "docs" / "index.md").read_text()
+    for page in PAGES[1:]:
+        assert f"]({page.name})" in map or page.name == "index.md", page.name
 
 
 def test_some_commands_are_shown() -> None:
@@ -70,3 +91,15 @@ def headings(page: Path) -> list[str]:
 def test_the_readme_example_has_eight_lines() -> None:
     code, _ = BLOCK.findall((ROOT / "README.md").read_text())[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 8
+
+
+def test_the_site_has_all_pages_names_and_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    made = importlib.import_module("made_pages")
+    listed = {name for names in made.NAVIGATION.values() for name in names if not name.startswith("reference/")}
+    assert listed == {page.stem for page in PAGES[1:]} - {"index"}
+    shown = {name.rpartition(".")[2] for names in made.FUNCTIONS.values() for name in names} | set(made.MODULES)
+    assert set(lookalike.__all__) <= shown
+    commands = "\n".join(made.commands())
+    assert "## pairs\n" in commands
+    assert "### index build\n" in commands

@@ -1,0 +1,220 @@
+"""What the site has beyond the pages of this folder: navigation, the reference, benchmarks and changes.
+
+Pages stay plain Markdown that reads well where the code is hosted. What only a site needs is put in while it is built:
+the navigation at the end of the map, and pages made from docstrings, from the commands and from files elsewhere.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import lookalike
+
+DOCS = Path(__file__).parent
+MADE = DOCS / "reference"  # which git ignores
+
+NAVIGATION = {
+    "Start": ["quick-start"],
+    "Jobs": [
+        "dedup-a-corpus",
+        "mirrored-pages",
+        "news",
+        "plagiarism",
+        "records",
+        "baskets",
+        "vectors",
+        "fingerprints",
+        "keep-an-index",
+        "server",
+        "scale",
+        "spark",
+    ],
+    "Understanding": [
+        "how-it-works",
+        "documents",
+        "choosing-parameters",
+        "measures-and-families",
+        "exact-joins",
+        "formats-and-guarantees",
+        "faq",
+    ],
+    "Reference": ["reference/api", "reference/commands", "reference/benchmarks", "reference/changes"],
+}
+ELSEWHERE = {"../bench/README.md": "reference/benchmarks.md", "../CHANGELOG.md": "reference/changes.md"}
+
+FUNCTIONS = {  # the public names that are functions and classes, and what they give back
+    "What goes in": ["Source", "Shingles", "Sets", "Bits"],
+    "Finding": ["find_pairs", "find_matches", "find_clusters", "dedup"],
+    "What comes out": ["results.Pairs", "results.Clusters", "results.Dedup", "results.Explanation", "audit.Audit"],
+    "An index": ["Index", "index.sifting.Sifted"],
+    "Bands and rows": ["And", "Or", "choose_bands"],
+    "Errors": ["LookalikeError", "errors.UsageError", "errors.DataError", "errors.TooManyPairs"],
+}
+MODULES = {  # those that are modules, and what they are for
+    "measures": "Measures",
+    "families": "Families",
+    "exact": "Bounds of exact joins",
+    "entities": "Records",
+    "baskets": "Baskets",
+    "news": "Web pages",
+    "fingerprints": "Fingerprints",
+    "spark": "Spark",
+    "passages": "Shared passages",
+}
+OF_MODULES = {"news": ["visible_text", "article_text"], "passages": ["Passage", "shared_passages"]}
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Take part in a build."""
+    app.connect("builder-inited", make_pages)
+    app.connect("source-read", add_what_a_site_needs)
+    app.connect("autodoc-process-docstring", make_readable)
+    return {"parallel_read_safe": True}
+
+
+def add_what_a_site_needs(app: Any, name: str, source: list[str]) -> None:
+    """Links that lead out of this folder lead to the made pages; the map has the navigation at its end."""
+    for target, page in ELSEWHERE.items():
+        source[0] = source[0].replace(f"]({target}", f"]({page}")
+    if name == "index":
+        parts = (f"```{{toctree}}\n:hidden:\n:caption: {title}\n\n" for title in NAVIGATION)
+        source[0] += "".join(
+            f"\n{part}" + "\n".join(pages) + "\n```\n" for part, pages in zip(parts, NAVIGATION.values(), strict=True)
+        )
+
+
+def make_pages(app: Any) -> None:
+    """Write the pages of the reference."""
+    MADE.mkdir(exist_ok=True)
+    pages = {
+        "api.rst": "\n".join(api()),
+        "commands.md": "\n".join(commands()),
+        "benchmarks.md": (DOCS.parent / "bench" / "README.md").read_text().replace("](../docs/", "](../"),
+        "changes.md": (DOCS.parent / "CHANGELOG.md").read_text().replace("](docs/", "](../"),
+    }
+    for name, text in pages.items():
+        if not (MADE / name).exists() or (MADE / name).read_text() != text:  # else the build need not read it again
+            (MADE / name).write_text(text)
+
+
+# --- the Python package ---
+
+
+def api() -> Iterator[str]:
+    """The public names, from their docstrings."""
+    yield from heading("The Python package", "=")
+    yield "All names below are those of ``import lookalike as la``: ``la.find_pairs``, ``la.measures.jaccard``.\n"
+    for title, names in FUNCTIONS.items():
+        yield from heading(title, "-")
+        for name in names:
+            yield from describe(name if "." in name else home(name), name.rpartition(".")[2])
+        if title == "Finding":
+            yield "The options of all four, each by its name:\n"
+            yield ".. literalinclude:: ../../src/lookalike/find.py"
+            yield "   :pyobject: Options\n   :lines: 4-\n   :dedent: 4\n"
+    for name, title in MODULES.items():
+        module = import_module(f"lookalike.{name}")
+        yield from heading(f"{title}: {name}", "-")
+        yield f".. automodule:: lookalike.{name}\n   :no-index:\n"
+        for one in OF_MODULES.get(name) or public_names(module):
+            yield from describe(f"{name}.{one}", one)
+
+
+def home(name: str) -> str:
+    """Where a public name is defined, within the package."""
+    return getattr(lookalike, name).__module__.removeprefix("lookalike.") + f".{name}"
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """The functions and classes that a module is there for: those it lists, or else all it defines."""
+    own = (name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__)
+    listed = getattr(module, "__all__", None) or [name for name in own if name.islower() and name[0] != "_"]
+    return [str(name) for name in listed]
+
+
+def describe(path: str, name: str) -> Iterator[str]:
+    """The docstring of one name."""
+    module, _, short = f"lookalike.{path}".rpartition(".")
+    one = getattr(import_module(module), short)
+    is_class, is_result = isinstance(one, type), path in FUNCTIONS["What comes out"]  # which users do not make
+    yield f".. currentmodule:: {module}\n"
+    yield f".. auto{'class' if is_class else 'function'}:: {name}{'()' if is_result else ''}"
+    yield "   :members:\n   :inherited-members: tuple, ValueError, dict\n" if is_class else ""
+    if is_result:
+        yield f"   Fields: {', '.join(f'`{field.name}`' for field in fields(one))}.\n"
+
+
+def make_readable(app: Any, what: str, name: str, one: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text with names in backticks: other marks of reStructuredText mean themselves.
+
+    Lines such as `k: how many`, after an empty line, are a list.
+    """
+    in_example = in_list = False
+    for at, line in enumerate(lines):
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
+        if in_example:
+            continue
+        pieces = re.split(r"(`[^`]*`)", line)
+        text = "".join(piece if piece[:1] == "`" else re.sub(r"([*|_])", r"\\\1", piece) for piece in pieces)
+        parameter = re.match(r"([a-z_]+): ", line)
+        in_list = bool(line.strip()) and (in_list or (parameter is not None and not lines[at - 1].strip()))
+        if in_list:
+            text = f"- `{parameter[1]}`: {text.partition(': ')[2]}" if parameter else f"  {text.strip()}"
+        lines[at] = text
+
+
+def heading(text: str, line: str) -> list[str]:
+    """A heading of reStructuredText."""
+    return [text, line * len(text), ""]
+
+
+# --- the command line ---
+
+
+def commands() -> Iterator[str]:
+    """All commands with their options, from what `--help` is made of."""
+    from typer.main import get_command
+
+    from lookalike.cli import documents, domains, indexing, serving, tools  # noqa: F401  which register their commands
+    from lookalike.cli.app import app
+
+    yield "# The command line\n"
+    yield "`lookalike COMMAND --help` shows the same. Results go to the file that `--out` names or to standard output,"
+    yield "plan, progress and summary to standard error. [Formats and guarantees](../formats-and-guarantees.md) has the"
+    yield "formats, and what the exit codes mean.\n"
+    for name, command in get_command(app).commands.items():
+        yield f"## {name}\n"
+        yield from of_group(name, command) if hasattr(command, "commands") else of_command(name, command)
+
+
+def of_group(name: str, group: Any) -> Iterator[str]:
+    """The commands of a group."""
+    yield f"{group.help}\n"
+    for short, command in group.commands.items():
+        yield f"### {name} {short}\n"
+        yield from of_command(f"{name} {short}", command)
+
+
+def of_command(name: str, command: Any) -> Iterator[str]:
+    """What a command does, its examples, and its arguments and options."""
+    yield f"{plain(command.help)}\n"
+    lines = [line for line in (command.epilog or "").split("\n\n") if line and "[bold]" not in line]
+    yield "```text\n" + "\n".join(lines) + "\n```\n"
+    yield "| option | what it says | default |\n|---|---|---|"
+    for parameter in command.params:
+        if parameter.name in ("help", "context"):
+            continue
+        given = ", ".join(f"`{one}`" for one in parameter.opts if one.startswith("-")) or f"`{parameter.metavar}`"
+        default = parameter.default
+        shown = "" if default in (None, False, ()) or callable(default) else f"`{default}`"
+        yield f"| {given} | {plain(parameter.help or '')} | {shown} |"
+    yield ""
+
+
+def plain(text: str) -> str:
+    """A text of a command's help as Markdown in a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<").replace("*", "\\*").replace("[", "\\[")

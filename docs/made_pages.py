@@ -18,7 +18,7 @@ DOCS = Path(__file__).parent
 MADE = DOCS / "reference"  # which git ignores
 
 NAVIGATION = {
-    "Start": ["quick-start"],
+    "Start": ["quick-start", "report"],
     "Jobs": [
         "dedup-a-corpus",
         "mirrored-pages",

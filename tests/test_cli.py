@@ -6,13 +6,15 @@ import json
 import os
 import pty
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import SLOW, Commands, complaint, left_in, spawn
+from commands import SLOW, Commands, complaint, environment, left_in, spawn
 from samples import Row, encode_jsonl, encode_parquet, families, write
 
 import lookalike
@@ -192,6 +194,7 @@ def test_settings_are_in_the_files(run: Commands, corpus: Path, out: Path) -> No
     ours = {key.decode(): value.decode() for key, value in found.items() if key.startswith(b"lookalike.")}
     assert ours == {
         "lookalike.version": lookalike.__version__,
+        "lookalike.read": str(len(ROWS)),
         "lookalike.format": "1",
         "lookalike.measure": "jaccard",
         "lookalike.threshold": "3/4",
@@ -527,6 +530,7 @@ def test_bars_on_a_terminal(corpus: Path, out: Path) -> None:
     assert re.search(r"read and sketch .*\d+/\d+", said)  # of lines of JSON the number is a guess
     assert "━" in said
     assert "found: 60 pairs" in said
+    assert "next: the same with --report report.html shows what was found" in said
     quiet = on_a_terminal("pairs", corpus, "-q", "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
     assert quiet == ""
 
@@ -549,3 +553,35 @@ def test_files_do_not_depend_on_threads_or_batches(
         results.add(tuple(path.read_bytes() for path in paths))
     assert len(results) == 1
     assert all(results.pop())
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("lookalike rep", ["report"]),
+        ("lookalike pairs --thr", ["--threshold", "--threads"]),
+        ("lookalike pairs --measure co", ["containment", "cosine"]),
+        ("lookalike index bu", ["build"]),
+        ("lookalike pairs corp", []),  # a file, which the shell itself knows
+    ],
+)
+def test_shells_are_told_what_a_line_could_go_on_with(
+    run: Commands, monkeypatch: pytest.MonkeyPatch, typed: str, offered: list[str]
+) -> None:
+    monkeypatch.setenv("_LOOKALIKE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    assert run().out.split() == offered
+
+
+def test_bash_completes_lines() -> None:
+    """By the script that is shown for it."""
+    script = (
+        'eval "$(lookalike --show-completion)"; COMP_WORDS=(lookalike clu); COMP_CWORD=1;'
+        ' _lookalike_completion lookalike; echo "${COMPREPLY[@]}"'
+    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script], env=environment() | {"PATH": path}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "clusters\n"

@@ -8,6 +8,8 @@ from contextlib import suppress
 from typer.exceptions import Abort, Exit, TyperException
 from typer.main import get_command
 
+COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the shell's script, which typer writes
+
 
 def main() -> None:
     """Run the command line; every error the user can mend is one line and an exit code."""
@@ -32,6 +34,8 @@ def _run() -> int:
     from lookalike.errors import LookalikeError
 
     command = get_command(app)
+    if COMPLETING in os.environ:  # a shell asks what a line could go on with
+        command.main(prog_name="lookalike")
     try:  # not by `app()`, which has its own mind about interrupts and closed pipes
         with command.make_context("lookalike", sys.argv[1:]) as context:
             command.invoke(context)

@@ -12,8 +12,13 @@ CHOSEN = ("COMMANDLINE", "ENVIRONMENT", "PROMPT")  # whence an option is not its
 
 app = typer.Typer(
     help="Find similar things in collections too large to compare pair by pair.",
+    epilog=examples(
+        "lookalike demo",
+        "lookalike dedup corpus.jsonl.gz --out clean.jsonl --report report.html",
+        "lookalike pairs essays/ --threshold 0.5 --out pairs.csv",
+        "lookalike pairs --help",
+    ),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )

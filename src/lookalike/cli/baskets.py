@@ -16,7 +16,7 @@ from lookalike.baskets.reading import HEADLESS
 from lookalike.baskets.recommending import Neighbour, Recommendations, Recommender
 from lookalike.baskets.similar import UNIONS, ItemGroups, find_similar, group_items, least_of_max
 from lookalike.cli.job import check_page
-from lookalike.cli.progress import TerminalRun, summary
+from lookalike.cli.progress import TerminalRun, next_step, summary
 from lookalike.errors import UsageError, choice, whole
 from lookalike.kernels import is_compiled
 from lookalike.measures import exact_fraction
@@ -130,6 +130,7 @@ def pairs(ratings: Ratings, names: Names | None, given: dict[str, Any], run: Ter
             found.report(given["report"])
     for line in summary(found, "set"):
         run.say(line)
+    run.hint(next_step(given["report"]))
 
 
 def recommendations(ratings: Ratings, names: Names | None, given: dict[str, Any], run: TerminalRun) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from lookalike import __version__
 from lookalike.cli.job import check_page
-from lookalike.cli.progress import TerminalRun, time_line
+from lookalike.cli.progress import TerminalRun, next_step, time_line
 from lookalike.errors import DataError
 from lookalike.fingerprints.database import Database, alone, check_place
 from lookalike.fingerprints.print_files import is_enrolled, read_prints
@@ -84,6 +84,7 @@ def _finish(found: Pairs, given: dict[str, Any], line: str, run: TerminalRun) ->
     run.say(line)
     run.say(f"compared: {compared:,} of {counted(of, 'pair')}, {compared / max(1, of):.1%}")
     run.say(time_line(run.seconds))
+    run.hint(next_step(given["report"]))
 
 
 def _counts(prints: Prints) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike import __version__
-from lookalike.cli.progress import TerminalRun, summary
+from lookalike.cli.progress import TerminalRun, next_step, summary
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError, UsageError, choice
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
@@ -182,6 +182,7 @@ class Job:
             self.run.say(line)
         if self.sources and 2 * result.stats["empty"] > result.stats["items"]:
             self.run.say(f"note: most documents {self._why_empty()}")
+        self.run.hint(next_step(self.given["report"]))
 
     def _why_empty(self) -> str:
         """What most documents are without, and where they were looked for."""

@@ -4,6 +4,12 @@ from typing import Annotated, Any
 
 import typer
 
+
+def among(*values: str) -> dict[str, Any]:
+    """What shells offer for an option."""
+    return {"autocompletion": lambda incomplete: [value for value in values if value.startswith(incomplete)]}
+
+
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders, globs, or - for standard input.")]
 Left = Annotated[str, typer.Argument(metavar="LEFT", help="One collection.")]
 Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The other.")]
@@ -18,18 +24,38 @@ LeastOfSets = Annotated[
 FormatOfSets = Annotated[str | None, typer.Option(help="parquet, arrow, jsonl, csv, tsv, or text (a set a line).")]
 AuditOfSets = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N sets.")]
 Measure = Annotated[
-    str, typer.Option("--measure", "-m", help="jaccard, bag, containment, cosine, overlap, edit, levenshtein.")
+    str,
+    typer.Option(
+        "--measure",
+        "-m",
+        help="jaccard, bag, containment, cosine, overlap, edit, levenshtein.",
+        **among("jaccard", "bag", "containment", "cosine", "overlap", "edit", "levenshtein"),
+    ),
 ]
-OfSets = Annotated[str, typer.Option("--measure", "-m", help="jaccard, bag, containment, cosine or overlap.")]
+OfSets = Annotated[
+    str,
+    typer.Option(
+        "--measure",
+        "-m",
+        help="jaccard, bag, containment, cosine or overlap.",
+        **among("jaccard", "bag", "containment", "cosine", "overlap"),
+    ),
+]
 Filter = Annotated[
     str | None,
     typer.Option(
-        help="Join exactly with these filters: length, prefix, position or suffix, each with those before it."
+        help="Join exactly with these filters: length, prefix, position or suffix, each with those before it.",
+        **among("length", "prefix", "position", "suffix"),
     ),
 ]
 OfVectors = Annotated[
     str,
-    typer.Option("--measure", "-m", help="cosine (an angle), cosine_similarity, euclidean, or hamming of bit codes."),
+    typer.Option(
+        "--measure",
+        "-m",
+        help="cosine (an angle), cosine_similarity, euclidean, or hamming of bit codes.",
+        **among("cosine", "cosine_similarity", "euclidean", "hamming"),
+    ),
 ]
 Farthest = Annotated[
     str | None,
@@ -38,7 +64,9 @@ Farthest = Annotated[
 FormatOfVectors = Annotated[
     str | None, typer.Option(help="npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv or pictures.")
 ]
-MethodOfVectors = Annotated[str, typer.Option(help="auto, lsh, exact or brute.")]
+MethodOfVectors = Annotated[
+    str, typer.Option(help="auto, lsh, exact or brute.", **among("auto", "lsh", "exact", "brute"))
+]
 AuditOfVectors = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N vectors.")]
 VectorColumn = Annotated[
     str | None, typer.Option("--vector", help="The column, or the array of a .npz, of the vectors.")
@@ -48,12 +76,26 @@ Probes = Annotated[
 ]
 Against = Annotated[str | None, typer.Option(metavar="BASE", help="Match the vectors with those of this input.")]
 Top = Annotated[int | None, typer.Option(metavar="K", help="With --against: the K nearest of each.")]
-Result = Annotated[str, typer.Option(help="pairs, clusters, or dropped: what to drop so that no near ones are left.")]
+Result = Annotated[
+    str,
+    typer.Option(
+        help="pairs, clusters, or dropped: what to drop so that no near ones are left.",
+        **among("pairs", "clusters", "dropped"),
+    ),
+]
 Rows = Annotated[str | None, typer.Option(help="The columns of a table: SET,ELEMENT or SET,ELEMENT,COUNT.")]
 Separator = Annotated[
     str | None, typer.Option(help="What stands between elements: by default white space, commas or semicolons.")
 ]
-Shingle = Annotated[str, typer.Option("--shingle", "-s", help="What is compared: char:9, word:5, stop:3.")]
+Shingle = Annotated[
+    str,
+    typer.Option(
+        "--shingle",
+        "-s",
+        help="What is compared: char:9, word:5, stop:3.",
+        **among("char:9", "char:5", "word:5", "word:3", "stop:3"),
+    ),
+]
 StopWords = Annotated[
     str | None, typer.Option(help="For stop:3: languages, such as de or en,fr, or a file of words; English by default.")
 ]
@@ -68,8 +110,8 @@ Article = Annotated[
     bool, typer.Option("--article", help="The same without menus, advertisements and footers: the article of a page.")
 ]
 Recall = Annotated[float, typer.Option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
-Method = Annotated[str, typer.Option(help="auto, lsh or exact.")]
-Sketch = Annotated[str, typer.Option(help="What is banded: minhash or simhash.")]
+Method = Annotated[str, typer.Option(help="auto, lsh or exact.", **among("auto", "lsh", "exact"))]
+Sketch = Annotated[str, typer.Option(help="What is banded: minhash or simhash.", **among("minhash", "simhash"))]
 Out = Annotated[
     str,
     typer.Option("--out", "-o", help="A .parquet, .arrow, .jsonl or .csv file; - prints JSON lines."),
@@ -78,12 +120,22 @@ Text = Annotated[str | None, typer.Option(help="The column of the text.")]
 Id = Annotated[str | None, typer.Option("--id", help="The column of the id; - numbers the rows.")]
 Format = Annotated[
     str | None,
-    typer.Option(help="parquet, arrow, jsonl, csv, tsv, text (a document a line) or files."),
+    typer.Option(
+        help="parquet, arrow, jsonl, csv, tsv, text (a document a line) or files.",
+        **among("parquet", "arrow", "jsonl", "csv", "tsv", "text", "files"),
+    ),
 ]
-OnError = Annotated[str, typer.Option(help="What to do with bad rows: fail, or skip and count them.")]
+OnError = Annotated[
+    str, typer.Option(help="What to do with bad rows: fail, or skip and count them.", **among("fail", "skip"))
+]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
-Space = Annotated[str, typer.Option(help="White space between characters: collapse, keep or remove.")]
-Form = Annotated[str, typer.Option(help="Unicode normal form: nfc, nfkc or none.")]
+Space = Annotated[
+    str,
+    typer.Option(
+        help="White space between characters: collapse, keep or remove.", **among("collapse", "keep", "remove")
+    ),
+]
+Form = Annotated[str, typer.Option(help="Unicode normal form: nfc, nfkc or none.", **among("nfc", "nfkc", "none"))]
 Audit = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N documents.")]
 Seed = Annotated[int, typer.Option(help="Other seeds give other hash functions.")]
 Threads = Annotated[int | None, typer.Option(help="How many threads to use; all cores by default.")]
@@ -98,7 +150,12 @@ Workdir = Annotated[
         help="The folder of these files: a run that was cut off goes on from there. OUT.work by default.",
     ),
 ]
-Engine = Annotated[str, typer.Option(help="local, or spark: on a cluster, which reads the input and writes folders.")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="local, or spark: on a cluster, which reads the input and writes folders.", **among("local", "spark")
+    ),
+]
 Master = Annotated[str | None, typer.Option(metavar="URL", help="With --engine spark: the cluster, or local[4].")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 MaxPairs = Annotated[int, typer.Option(help="Fail rather than list more pairs than this.")]
@@ -112,7 +169,12 @@ AgainstIndex = Annotated[
 Update = Annotated[
     bool, typer.Option("--update", help="With --against: add what is kept to the index, which is made if need be.")
 ]
-Keep = Annotated[str, typer.Option(help="Which of similar ones to keep: first, longest, or greatest of a COLUMN.")]
+Keep = Annotated[
+    str,
+    typer.Option(
+        help="Which of similar ones to keep: first, longest, or greatest of a COLUMN.", **among("first", "longest")
+    ),
+]
 
 # The options of all commands on documents, with their defaults.
 SHARED: dict[str, tuple[Any, Any]] = {

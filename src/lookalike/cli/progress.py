@@ -28,6 +28,11 @@ class TerminalRun(Run):
         if not self.quiet:
             self.console.print(line, markup=False)
 
+    def hint(self, line: str) -> None:
+        """Suggest something to a person who looks on."""
+        if self.console.is_terminal:
+            self.say(line)
+
     @contextmanager
     def show(self, name: str, total: float | None) -> Iterator[Tick]:
         if self.quiet or not self.console.is_terminal:
@@ -45,6 +50,13 @@ class TerminalRun(Run):
             late.cancel()
             late.join()
             bar.stop()
+
+
+def next_step(report: str | None) -> str:
+    """What to do with a result."""
+    if report is None:
+        return "next: the same with --report report.html shows what was found, side by side, in a browser"
+    return f"next: open {report} in a browser"
 
 
 def summary(result: Pairs | Clusters | Dedup, item: str = "document", skipped: int = 0) -> list[str]:

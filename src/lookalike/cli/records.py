@@ -8,7 +8,7 @@ from rich.table import Table
 
 from lookalike import __version__
 from lookalike.cli.job import check_page
-from lookalike.cli.progress import TerminalRun, time_line
+from lookalike.cli.progress import TerminalRun, next_step, time_line
 from lookalike.drawing import draw_shares
 from lookalike.entities.fields import KINDS
 from lookalike.entities.resolution import Resolution
@@ -68,6 +68,7 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
     if not given["quiet"] and found.validation is not None:
         Console(stderr=True).print(scores_table(found.validation))
     run.say(time_line(run.seconds))
+    run.hint(next_step(given["report"]))
 
 
 def basis_table(found: Resolution) -> Any:

@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import io
+import json
 import re
 import shlex
 import subprocess
@@ -66,6 +67,34 @@ def test_the_map_leads_to_every_page() -> None:
     map = (ROOT / "docs" / "index.md").read_text()
     for page in PAGES[1:]:
         assert f"]({page.name})" in map or page.name == "index.md", page.name
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.parent.name)
+def test_commands_on_the_examples_run(
+    page: Path, run: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^    lookalike (.*)", page.read_text(), re.M)
+    assert commands
+    for command in commands:
+        outcome = run(*shlex.split(command, comments=True))
+        assert outcome.code == 0, outcome.err
+
+
+def test_customers_and_songs_are_as_their_pages_say(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    fields = ("-f", "name:full_name", "-f", "street:address", "-f", "phone:telephone")
+    found = run("resolve", "examples/customers/shop.csv", "examples/customers/newsletter.csv", *fields, "-q").out
+    assert len(found.splitlines()) == 12
+    assert "N12" not in found  # who lives with a customer
+    found = run("vectors", "examples/songs/songs.jsonl", "--threshold", "25", "-q").out
+    pairs = [json.loads(line) for line in found.splitlines()]
+    assert {pair["left"].partition(" (")[0] == pair["right"].partition(" (")[0] for pair in pairs} == {True}
+    assert len({name for pair in pairs for name in (pair["left"], pair["right"]) if name.endswith(")")}) == 6
 
 
 def test_some_commands_are_shown() -> None:

@@ -385,6 +385,29 @@ def test_records_field_by_field(tmp_path):
     assert page.tags["table"] >= len(found.every)
 
 
+def test_fingerprints_are_drawn(tmp_path):
+    rng = np.random.default_rng(1)
+    finger = np.column_stack((rng.uniform(0, 300, (40, 2)), rng.uniform(0, 360, 40)))
+    other = np.column_stack((rng.uniform(0, 300, (40, 2)), rng.uniform(0, 360, 40)))
+    prints = la.fingerprints.Prints.of([finger, finger[:38] + [[5, 3, 0]], other], ids=["one", "two", "three"])
+    database = la.fingerprints.Database(la.fingerprints.Prints.of([])).enroll(prints)
+    database.pairs().report(tmp_path / "p.html")
+    page = read(tmp_path / "p.html")
+    assert "1 pair of 3 prints" in page.text
+    assert "Asked for: pairs whose similarity is at least 0.35." in page.text
+    assert "40 and 38 minutiae" in page.text
+    assert page.tags["circle"] == 78
+    database.identify(prints.take(np.array([1])), top=1).report(tmp_path / "i.html")
+    assert "1 pair of 1 and 3 prints" in read(tmp_path / "i.html").text
+    found = beside(finger, other, None)
+    assert all(0 <= place <= 100 for mark in [*found.left, *found.right] for place in mark)
+    up, down = beside(np.array([[0, 0, 90.0], [0, 10, 0]]), np.zeros((0, 3)), None).left
+    assert up.y > down.y  # y goes upwards
+    assert up.to_y < up.y  # and so does a right angle
+    with pytest.raises(UsageError, match="a report draws them"):
+        database.pairs().explain(0)
+
+
 def test_large_results_are_sampled(tmp_path):
     """A hundred thousand pairs of long documents full of markup: under 5 MB, and the page says what it shows."""
     rng = np.random.default_rng(1)

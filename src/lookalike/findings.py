@@ -1,6 +1,7 @@
 """Results as reports tell them: plans in words, what was and may not have been found, and what to try next."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -54,17 +55,21 @@ def of_pairs(found: "Pairs") -> Finding:
     sides = [found.ids] if found.right_ids is None else [found.ids, found.right_ids]
     offset = 0 if found.right_ids is None else len(found.ids)
     pairs = values_of(found.plan, found.kind, found.left, found.right + offset, found.values)
+    plan = in_words(found.plan)
+    if "threshold" in found.stats:
+        pairs = replace(pairs, cut=found.stats["threshold"], cut_name="threshold")
+        plan = [f"Asked for: pairs whose {found.kind} is at least {found.stats['threshold']:g}."]
     label = found.clusters().label if found.right_ids is None else None
-    item = item_of(found.plan)
-    among = " and ".join(f"{len(ids):,}" for ids in sides)
+    item = item_of(found.plan, found.stats)
+    among = " and ".join([*(f"{len(ids):,}" for ids in sides[:-1]), counted(len(sides[-1]), item)])
     return Finding(
-        title=f"{counted(len(found), 'pair')} of {among} {item}s" if len(found.ids) != 1 else repr(found)[1:-1],
+        title=f"{counted(len(found), 'pair')} of {among}",
         ids=sides,
         item=item,
         facts=facts_of(found.stats, item, {"pairs found, all verified": len(found)}),
         recall=recall_of(found.plan, found.audit, found.stats, pairs),
         advice=[*advice_of(found.plan, found.audit, found.stats, pairs), *chains(pairs, label)],
-        plan=in_words(found.plan),
+        plan=plan,
         values=pairs,
         beside=side_by_side(found.holder, pairs),
         label=label,
@@ -75,7 +80,7 @@ def of_pairs(found: "Pairs") -> Finding:
 
 def of_clusters(found: "Clusters") -> Finding:
     """Clusters, whose pairs were not listed."""
-    item = item_of(found.plan)
+    item = item_of(found.plan, found.stats)
     counts = {"clusters found": len(found), f"{item}s in them": int((found.sizes > 1).sum())}
     return Finding(
         title=f"{counted(len(found), 'cluster')} among {counted(len(found.ids), item)}",
@@ -93,7 +98,7 @@ def of_clusters(found: "Clusters") -> Finding:
 
 def of_dedup(found: "Dedup") -> Finding:
     """What is dropped, with what is kept for it."""
-    item = item_of(found.plan)
+    item = item_of(found.plan, found.stats)
     dropped = np.flatnonzero(~found.keep)
     pairs = values_of(found.plan, found.kind, found.centre[dropped], dropped, found.values[dropped])
     kept = len(found.ids) - len(dropped)
@@ -182,8 +187,10 @@ def record_line(found: "Resolution", row: int) -> str:
 # --- what was asked and done ---
 
 
-def item_of(plan: "Plan | None") -> str:
+def item_of(plan: "Plan | None", stats: dict[str, Any]) -> str:
     """What the items are called."""
+    if "enrolled" in stats:
+        return "print"
     what = "" if plan is None else plan.what.partition(" ")[0]
     return {"": "item", "sets": "set", "vectors": "vector", "codes": "code"}.get(what, "document")
 
@@ -222,6 +229,7 @@ def facts_of(stats: dict[str, Any], item: str, found: dict[str, int]) -> dict[st
         "identical": "identical to an earlier one",
         "skipped": "bad rows skipped",
         "candidates": "pairs compared",
+        "compared": "pairs compared",
     }
     told = {name: stats[key] for key, name in names.items() if stats.get(key) or (key == "items" and key in stats)}
     return {name: f"{count:,}" for name, count in (told | found).items()}
@@ -361,12 +369,12 @@ def brief(item: Any) -> str:
         return ""
     if isinstance(item, str):
         return " ".join(item[: 2 * SNIPPET].split())[:SNIPPET]
+    if isinstance(item, np.ndarray) and item.ndim == 2:
+        return counted(len(item), "minutia", "e")
+    if isinstance(item, np.ndarray) and item.dtype == bool:
+        return "".join(map(str, item.astype(int)))[:SNIPPET]
     if isinstance(item, np.ndarray):
-        return (
-            "".join(map(str, item.astype(int)))[:SNIPPET]
-            if item.dtype == bool
-            else _list(f"{x:.3g}" for x in item[:20])
-        )
+        return _list(f"{x:.3g}" for x in item[:20])
     return _list(map(str, sorted(item)))
 
 

@@ -19,7 +19,7 @@ from lookalike.fingerprints.prints import COLUMNS, FORMAT, MARK, Prints
 from lookalike.fingerprints.squares import SquareIndex
 from lookalike.kernels.minutiae import lay_upon, lay_upon_each
 from lookalike.nearest import first_k
-from lookalike.results import Pairs
+from lookalike.results import Explanation, Pairs
 from lookalike.run import Run
 from lookalike.write import check_output, write_tables
 
@@ -153,14 +153,16 @@ class Database:
         most = max(1, len(self.prints)) if top is None else whole("top", top)
         (left, right, values), stats = self._look_up(queries, threshold, method, groups, run)
         best = first_k(left, right, values, most, alike=True)
-        return Pairs(left[best], right[best], values[best], queries.ids, right_ids=self.prints.ids, stats=stats)
+        holder = Held([queries, self.prints])
+        ids = queries.ids, self.prints.ids
+        return Pairs(left[best], right[best], values[best], *ids, stats=stats, holder=holder)
 
     def pairs(
         self, *, threshold: float = THRESHOLD, method: str = "corners", groups: int = 1, run: Run | None = None
     ) -> Pairs:
         """The enrolled prints that are of the same finger, two by two."""
         (left, right, values), stats = self._look_up(self.prints, threshold, method, groups, run, within=True)
-        return Pairs(left, right, values, self.prints.ids, stats=stats)
+        return Pairs(left, right, values, self.prints.ids, stats=stats, holder=Held([self.prints]))
 
     def _look_up(
         self, queries: Prints, threshold: float, method: str, groups: int, run: Run | None, within: bool = False
@@ -182,7 +184,8 @@ class Database:
         if within:
             found = either_way(*found, len(queries))
         possible = len(queries) * (len(queries) - 1) // 2 if within else len(queries) * len(self.prints)
-        stats = {"queries": len(queries), "enrolled": len(self.prints), "compared": len(found[0]), "pairs": possible}
+        stats: dict[str, Any] = {"queries": len(queries), "enrolled": len(self.prints), "pairs": possible}
+        stats |= {"compared": len(found[0]), "threshold": float(least)}
         match = found[2] >= least
         return (found[0][match], found[1][match], found[2][match]), stats
 
@@ -217,6 +220,23 @@ class Database:
             return looked_at, similarity
 
         return compared
+
+
+@dataclass(frozen=True)
+class Held:
+    """The prints of one collection or of two, to be looked at."""
+
+    sides: list[Prints]
+    shingles: None = None
+
+    def look(self, rows: np.ndarray) -> list[np.ndarray]:
+        """The minutiae of prints, counted through both collections."""
+        split = len(self.sides[0])
+        return [self.sides[0][row] if row < split else self.sides[1][row - split] for row in rows.tolist()]
+
+    def explain(self, left: int, right: int) -> Explanation:
+        """Which is not told by elements."""
+        raise UsageError("prints have no elements in common that could be listed; a report draws them.")
 
 
 def either_way(left: np.ndarray, right: np.ndarray, values: np.ndarray, size: int) -> Found:

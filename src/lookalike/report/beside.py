@@ -91,10 +91,30 @@ class Numbers(Beside):
     line: str
 
 
+class Mark(NamedTuple):
+    """A minutia in a box of 100 by 100: where it is, and the end of a line the way that it points."""
+
+    x: float
+    y: float
+    to_x: float
+    to_y: float
+
+
+@dataclass(frozen=True)
+class Marks(Beside):
+    """Two fingerprints by their minutiae."""
+
+    left: Sequence[Mark]
+    right: Sequence[Mark]
+    line: str
+
+
 def beside(left: Any, right: Any, shingles: Shingles | None) -> Beside:
     """Two items of a kind side by side."""
     if isinstance(left, str):
         return texts(left, right, shingles or Shingles())
+    if isinstance(left, np.ndarray) and left.ndim == 2:
+        return Marks(marks(left), marks(right), f"{len(left)} and {counted(len(right), 'minutia', 'e')}")
     if isinstance(left, np.ndarray):
         return codes(left, right) if left.dtype == bool else numbers(left, right)
     return elements(left, right)
@@ -204,3 +224,15 @@ def numbers(left: np.ndarray, right: np.ndarray) -> Numbers:
     dropped = f", every {step}th of them drawn" if step > 1 else ""
     line = f"{len(left):,} components{dropped}; lengths {lengths[0]:.4g} and {lengths[1]:.4g}"
     return Numbers(lines[0], lines[1], 40 * high / tall, rows, line)
+
+
+def marks(minutiae: np.ndarray) -> list[Mark]:
+    """Minutiae (x, y upwards, angle in degrees), as large as the box allows."""
+    if not len(minutiae):
+        return []
+    low, high = minutiae[:, :2].min(axis=0), minutiae[:, :2].max(axis=0)
+    size = max(float((high - low).max()), 1.0)
+    x, y = 8 + 84 * (minutiae[:, :2] - (low + high) / 2 + size / 2).T / size
+    angle = np.radians(minutiae[:, 2])
+    rows = np.stack((x, 100 - y, x + 6 * np.cos(angle), 100 - y - 6 * np.sin(angle)), axis=1)
+    return [Mark(*row) for row in np.round(rows, 1).tolist()]

@@ -389,7 +389,7 @@ def test_fingerprints_are_drawn(tmp_path):
     rng = np.random.default_rng(1)
     finger = np.column_stack((rng.uniform(0, 300, (40, 2)), rng.uniform(0, 360, 40)))
     other = np.column_stack((rng.uniform(0, 300, (40, 2)), rng.uniform(0, 360, 40)))
-    prints = la.fingerprints.Prints.of([finger, finger[:38] + [[5, 3, 0]], other], ids=["one", "two", "three"])
+    prints = la.fingerprints.Prints.of([finger, finger[:38] + np.array([5, 3, 0]), other], ids=["one", "two", "three"])
     database = la.fingerprints.Database(la.fingerprints.Prints.of([])).enroll(prints)
     database.pairs().report(tmp_path / "p.html")
     page = read(tmp_path / "p.html")

@@ -1,10 +1,11 @@
 """The index: what is found, what is kept, and that nothing is lost."""
 
 import random
-import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from functools import cache
 from threading import Event, Thread
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from writing import start_writer
 
 import lookalike as la
 from lookalike.data import Bits, Sets
@@ -38,10 +40,15 @@ def place(tmp_path):
     return tmp_path / "some.index"
 
 
+@cache
+def shingled(text, shingles):
+    return la.Shingles.parse(shingles).of(text)
+
+
 def by_hand(texts, asked, shingles, threshold):
     """[(position, similarity)] of all similar texts, best first."""
-    made = la.Shingles.parse(shingles)
-    values = [(jaccard(made.of(asked), made.of(text)), at) for at, text in enumerate(texts)]
+    one = shingled(asked, shingles)
+    values = [(jaccard(one, shingled(text, shingles)), at) for at, text in enumerate(texts)]
     return [(at, value) for value, at in sorted(values, key=lambda one: (-one[0], one[1])) if value >= threshold]
 
 
@@ -165,36 +172,23 @@ def test_it_is_like_a_dictionary(tmp_path_factory, given):
 
 # --- nothing is lost ---
 
-WRITER = """
-import sys
-from lookalike.index import Index
-index = Index.open(sys.argv[1])
-first, texts = int(sys.argv[2]), [line.rstrip("\\n") for line in open(sys.argv[3])]
-for start in range(first, 10**9, 7):
-    names = list(range(start, start + 7))
-    index.add([texts[name % len(texts)] + f" {name}" for name in names], names)
-    print(start + 7, flush=True)
-"""
-
 
 @pytest.mark.parametrize("seed", range(5))  # fifty kills in all, which several processes share
-def test_a_killed_writer_loses_nothing(place, tmp_path, seed):
+def test_a_killed_writer_loses_nothing(place, seed):
     """A writer is killed ten times; what it has said is there is there, and nothing else but whole batches."""
     texts = texts_of(50)
-    (tmp_path / "texts").write_text("\n".join(texts))
     Index.build(place, [f"{text} x" for text in texts], [f"first {at}" for at in range(50)], threshold=0.8).close()
     draw = random.Random(seed)
     done = 0
     for _ in range(10):
-        command = [sys.executable, "-c", WRITER, str(place), str(done), str(tmp_path / "texts")]
-        writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert writer.stdout is not None
-        said = [int(writer.stdout.readline())]  # then it is at work
+        writer, heard = start_writer(place, done, texts)
+        said = [heard.recv()]  # then it is at work
         time.sleep(draw.uniform(0, 0.05))
-        writer.send_signal(signal.SIGKILL)
-        said += [int(line) for line in writer.stdout.read().split("\n")[:-1]]  # the last line may be cut
-        writer.stdout.close()
-        writer.wait()
+        writer.kill()
+        writer.join()
+        with heard, suppress(EOFError):
+            while True:
+                said.append(heard.recv())
         with Index.open(place) as index:
             count = index.verify() - 50
             assert count % 7 == 0

@@ -1,0 +1,38 @@
+"""A writer of an index, to be killed: a process that is forked where all is loaded, so that it is at work at once."""
+
+import multiprocessing
+import os
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+from lookalike.index import Index
+
+
+def write(place: str, first: int, texts: list[str], said: Connection) -> None:
+    """Add seven items at a time, for ever, and tell after each time how many there are."""
+    index = Index.open(place)
+    for start in range(first, 10**9, 7):
+        names = list(range(start, start + 7))
+        index.add([texts[name % len(texts)] + f" {name}" for name in names], names)
+        said.send(start + 7)
+
+
+def start_writer(place: Path, first: int, texts: list[str]) -> tuple[multiprocessing.process.BaseProcess, Connection]:
+    """A writer, and what it will say."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    heard, said = context.Pipe(duplex=False)
+    writer = context.Process(target=write, args=(str(place), first, texts, said), daemon=True)
+    with patch.dict(
+        os.environ, PYTHONPATH=str(Path(__file__).parent)
+    ):  # whence the server, once started, has this module
+        writer.start()
+    said.close()
+    return writer, heard
+
+
+if __name__ != "__main__":  # what a first item needs is loaded when this module is
+    with TemporaryDirectory() as folder:
+        Index.build(Path(folder) / "warm.index", ["some text to begin with"] * 2, threshold=0.8).close()

@@ -179,13 +179,6 @@ def test_out_and_removed_are_two_files(run: Commands, corpus: Path, out: Path, m
     assert left_in(out) == set()
 
 
-def test_dedup_may_replace_its_input(run: Commands, tmp_path: Path) -> None:
-    for name in ("a.parquet", "a.arrow", "a.jsonl", "a.csv"):
-        path = write(tmp_path / name, ROWS)
-        assert run("dedup", path, "-o", path).code == 0
-        assert [row["id"] for row in read(path)] == KEPT_FIRST
-
-
 def test_settings_are_in_the_files(run: Commands, corpus: Path, out: Path) -> None:
     run("pairs", corpus, "-o", out / "pairs.parquet", "-t", "0.75", "-s", "word:3", "--seed", "5", "--recall", "1")
     found = pq.read_schema(out / "pairs.parquet").metadata
@@ -443,6 +436,54 @@ def test_demo(run: Commands) -> None:
     assert "news/ferry-ansel-courier.txt" in outcome.out
     assert "all verified" in outcome.err
     assert "audit: " in outcome.err
+
+
+# --- outputs that are inputs ---
+
+
+def overwriting(corpus: Path, database: Path) -> list[list[object]]:
+    """Commands whose output is their input."""
+    resolving = ["resolve", corpus, "--field", "text"]
+    return [
+        *([command, corpus, "-o", corpus] for command in ("pairs", "clusters", "dedup", "sets", "vectors", "baskets")),
+        ["match", corpus, corpus, "-o", corpus],
+        ["dedup", corpus, "--removed", corpus],
+        ["vectors", database, "--against", corpus, "-o", corpus],
+        [*resolving, "-o", corpus],
+        [*resolving, "--table", corpus],
+        ["baskets", corpus, "--groups", 0.5, "--groups-out", corpus],
+        ["baskets", database, "--by", "item", "--names", corpus, "-o", corpus],
+        ["fingerprints", "pairs", corpus, "-o", corpus],
+        ["fingerprints", "identify", database, corpus, "-o", database],
+    ]
+
+
+def test_an_input_is_not_overwritten(run: Commands, corpus: Path, tmp_path: Path) -> None:
+    database = write(tmp_path / "vectors.csv", [{"a": 1, "b": 2}])
+    before = {path: path.read_bytes() for path in (corpus, database)}
+    for command in overwriting(corpus, database):
+        outcome = run(*command)
+        assert outcome.code == 2, command
+        assert complaint(outcome).endswith(": is an input, which it would overwrite; name another file for the output.")
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_an_input_is_known_by_any_name(
+    run: Commands, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link.jsonl").symlink_to(corpus)
+    Path("folder").symlink_to(corpus.parent)
+    others = ("in/corpus.jsonl", "in/../in/corpus.jsonl", "link.jsonl", "folder/corpus.jsonl")
+    for name in others:
+        for one, other in ((corpus, name), (name, corpus)):
+            assert "is an input" in complaint(run("dedup", one, "-o", other))
+        assert "is an input" in complaint(run("dedup", "in/*.jsonl", "-o", name))
+    for folder in ("in", "folder", corpus.parent, "."):
+        new = complaint(run("dedup", folder, "-o", "in/new.jsonl"))
+        assert new == f"in/new.jsonl: lies in the input {folder}, as a part of which it would be read next time."
+    assert len(corpus.read_text().splitlines()) == len(ROWS)
+    assert run("dedup", "in", "-o", "new.jsonl").code == 0
 
 
 # --- help ---

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from lookalike.data import Bits, Vectors
 from lookalike.errors import DataError, LookalikeError, UsageError
-from lookalike.formats import Part
+from lookalike.parts import Part
 from lookalike.run import Run
 from lookalike.vector_files import VectorSource
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lookalike.data import Bits, Sets, Vectors, hash_values
 from lookalike.errors import UsageError
-from lookalike.formats import VECTOR_SUFFIXES
+from lookalike.parts import VECTOR_SUFFIXES
 from lookalike.plan import EDITS
 from lookalike.read import Source, is_text
 from lookalike.run import Run

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import FORMATS, PAGE_SUFFIXES, READERS, Block, Part, find_parts, format_of, schema_of
+from lookalike.formats import FORMATS, READERS, Block, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 from lookalike.news import article_text, decode_page, need_selectolax, visible_text
+from lookalike.parts import PAGE_SUFFIXES, Part, find_parts, format_of
 
 BATCH_BYTES = 4 << 20
 TEXT_NAMES = ("text", "content", "body", "document")

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import READERS, Block, Part, find_parts, schema_of
+from lookalike.formats import READERS, Block, schema_of
 from lookalike.json_lines import all_columns, read_json
+from lookalike.parts import Part, find_parts
 from lookalike.read import BATCH_BYTES, as_text, conform, is_text, not_utf8, plain, reading
 from lookalike.run import Run
 

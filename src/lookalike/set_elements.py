@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from lookalike.data import Sets, hash_integers, hash_texts
 from lookalike.errors import DataError
-from lookalike.formats import Part
+from lookalike.parts import Part
 from lookalike.read import as_text
 
 UNTYPED = ("text", "csv", "tsv")  # formats that write integers and strings alike

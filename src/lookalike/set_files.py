@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 
 from lookalike.data import Sets
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import FORMATS, READERS, Block, Part, find_parts, format_of, schema_of
+from lookalike.formats import FORMATS, READERS, Block, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
+from lookalike.parts import Part, find_parts, format_of
 from lookalike.read import (
     BATCH_BYTES,
     as_text,

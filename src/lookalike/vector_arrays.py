@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from lookalike.data import as_floats
 from lookalike.errors import DataError, LookalikeError
-from lookalike.formats import CODECS, Part
+from lookalike.parts import CODECS, Part
 from lookalike.read import reading
 
 VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u1"), "ivecs": np.dtype("<i4")}

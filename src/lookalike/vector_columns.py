@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import DataError
-from lookalike.formats import Block, Part, blocks, csv_cells
+from lookalike.formats import Block, blocks, csv_cells
 from lookalike.json_lines import LOOK
+from lookalike.parts import Part
 from lookalike.read import is_text
 from lookalike.set_files import is_list
 from lookalike.vector_arrays import has

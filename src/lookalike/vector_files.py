@@ -16,7 +16,7 @@ import pyarrow as pa
 from lookalike.bit_codes import array_codes
 from lookalike.data import NO_DIRECTION, NOT_FINITE, Bits, Vectors, not_finite, zero_rows
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import SUFFIXES, VECTOR_SUFFIXES, Part, find_parts, format_of
+from lookalike.parts import SUFFIXES, VECTOR_SUFFIXES, Part, find_parts, format_of
 from lookalike.pictures import HASH_SIZE, PICTURE_SUFFIXES, VECTOR_SIZE, hash_greys, need_pillow, read_greys
 from lookalike.read import BATCH_BYTES, reading
 from lookalike.run import Run

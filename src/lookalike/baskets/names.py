@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import DataError
-from lookalike.formats import format_of, open_path
+from lookalike.parts import format_of, open_path
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
 

@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from lookalike.baskets.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date, json_kinds, read_json_rows
 from lookalike.errors import SKIP_HINT, DataError, UsageError
-from lookalike.formats import READERS, Block, Part, csv_cells, schema_of
+from lookalike.formats import READERS, Block, csv_cells, schema_of
 from lookalike.json_lists import good_numbers
+from lookalike.parts import Part
 from lookalike.read import BATCH_BYTES, find_faults, is_text, plain, plain_schema, reading
 from lookalike.record_files import RecordSource
 from lookalike.run import Run

@@ -19,6 +19,7 @@ from lookalike.cli.progress import TerminalRun, summary
 from lookalike.errors import UsageError, choice, whole
 from lookalike.kernels import is_compiled
 from lookalike.measures import exact_fraction
+from lookalike.parts import check_apart
 from lookalike.results import Pairs
 from lookalike.wording import counted
 from lookalike.write import check_output, write_tables, writing
@@ -30,6 +31,7 @@ SEARCH = ("recall", "method", "seed", "audit")
 def show_baskets(inputs: list[str], given: dict[str, Any]) -> None:
     """One command, with the options it was given."""
     check(given)
+    check_apart([given["out"], given["groups_out"]], [*inputs, given["names"]])
     run = TerminalRun(given["threads"], given["quiet"])
     if not is_compiled():
         run.say("first run: compiling, which takes some seconds and is done once")

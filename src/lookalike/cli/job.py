@@ -15,8 +15,8 @@ from lookalike.cli.progress import TerminalRun, summary
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError, UsageError, choice
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
-from lookalike.formats import PAGE_SUFFIXES, format_of
 from lookalike.kernels import is_compiled
+from lookalike.parts import PAGE_SUFFIXES, check_apart, format_of
 from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Tick
@@ -37,6 +37,7 @@ class Job:
         self.done = False
         self.given, self.chosen = given, chosen  # the options, and the names of those that are not left as they are
         self.out: str = given.get("out", "-")
+        self.outputs = [self.out]
         self.on_spark = choice("engine", given.get("engine", "local"), ("local", "spark")) == "spark"
         if given.get("master") is not None and not self.on_spark:
             raise UsageError("--master is for --engine spark.")
@@ -82,6 +83,7 @@ class Job:
 
     def source(self, inputs: list[str]) -> Source:
         """The documents of the inputs."""
+        check_apart(self.outputs, inputs)
         names = ("text", "id", "format", "on_error", "html", "article")
         source = Source(inputs, **{name: self.given[name] for name in names})
         if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
@@ -95,6 +97,7 @@ class Job:
 
     def sets(self, inputs: list[str]) -> Sets:
         """The sets of the inputs, bags if they are to be compared as such."""
+        check_apart(self.outputs, inputs)
         given = self.given
         separator = None if given["separator"] is None else given["separator"].replace("\\t", "\t")
         bag = given["measure"] in ("bag", "bag_jaccard")
@@ -123,6 +126,7 @@ class Job:
 
     def read_vectors(self, inputs: list[str]) -> Vectors | Bits:
         """The vectors or codes of the inputs."""
+        check_apart(self.outputs, inputs)
         given = self.given
         measure = choice("measure", given["measure"], MEASURES_OF_VECTORS)
         names = ("vector", "id", "format", "on_error")
@@ -143,6 +147,7 @@ class Job:
                 check_output(removed)
             if Path(removed).absolute() == Path(self.out).absolute():
                 raise UsageError(f"--out and --removed must be two files; got {self.out!r} twice.")
+            self.outputs.append(removed)
 
     def dedup(self, inputs: list[str], keep: str, removed: str | None) -> None:
         """Write the documents that are kept with all their columns, and what was dropped to `removed`."""

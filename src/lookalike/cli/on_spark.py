@@ -18,7 +18,7 @@ from lookalike import spark  # first, since it says what is missing
 from lookalike.cli.job import Job
 from lookalike.cli.progress import time_line
 from lookalike.errors import DataError, LookalikeError, UsageError, choice
-from lookalike.formats import format_of
+from lookalike.parts import format_of
 from lookalike.spark.frames import staged
 from lookalike.spark.items import columns_of
 from lookalike.wording import counted

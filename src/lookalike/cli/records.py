@@ -14,6 +14,7 @@ from lookalike.entities.resolution import Resolution
 from lookalike.entities.resolving import as_fields, resolve
 from lookalike.entities.validation import Validation
 from lookalike.errors import UsageError, choice
+from lookalike.parts import check_apart
 from lookalike.plots import check_picture, picture
 from lookalike.record_files import RecordSource
 from lookalike.write import check_output, write_tables
@@ -26,6 +27,7 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
     outputs = [given[name] for name in ("out", "clusters", "table", "plot") if given[name] not in (None, "-")]
     for path in (one for one in outputs if one != given["plot"]):
         check_output(path)
+    check_apart(outputs, [left, right])
     if given["plot"] is not None:
         check_picture(Path(given["plot"]))
     if len({Path(path).absolute() for path in outputs}) < len(outputs):

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from lookalike.errors import SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
 from lookalike.fingerprints.prints import MARK, Prints
-from lookalike.formats import CODECS, find_parts, format_of, open_path
-from lookalike.formats import SUFFIXES as TABLE_SUFFIXES
+from lookalike.parts import CODECS, find_parts, format_of, open_path
+from lookalike.parts import SUFFIXES as TABLE_SUFFIXES
 from lookalike.read import as_text, is_text
 from lookalike.record_files import RecordSource
 from lookalike.run import Run

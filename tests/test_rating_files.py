@@ -378,3 +378,10 @@ def test_what_arrow_does_not_take_is_skipped_alone(inputs):
     (inputs / "r.jsonl").write_text("\n".join(lines))
     ratings = Ratings.read(inputs / "r.jsonl", on_error="skip")
     assert (ratings.user_ids.to_pylist(), ratings.stats["skipped"]) == ([1], 2)
+
+
+@pytest.mark.parametrize("first", ["", "Unnamed: 0"])
+def test_the_index_of_a_frame_is_passed_over(tmp_path, first):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{first},who,what,rating\n0,u,i,1\n1,v,i,2\n")
+    assert rows_of(Ratings.read(path)) == [("u", "i", 1.0), ("v", "i", 2.0)]

@@ -716,3 +716,10 @@ def test_how_to_make_lines_of_an_array(inputs, content):
     (inputs / "a.json").write_text(content)
     with pytest.raises(DataError, match=r"row 1: not .* \(of an array jq -c '.\[\]' makes lines\)"):
         list(la.Source(inputs / "a.json").batches())
+
+
+@pytest.mark.parametrize("first", ["", "Unnamed: 0"])
+def test_the_index_of_a_frame_is_not_the_text(tmp_path: Path, first: str) -> None:
+    path = put(tmp_path / "a.csv", f"{first},review\n0,good\n1,bad\n".encode())
+    assert documents(Source(path)) == [(0, "good"), (1, "bad")]
+    assert rows_of(Source(path))[1] == {first: "1", "review": "bad"}

@@ -724,3 +724,11 @@ def test_progress_ends_at_its_total(tmp_path: Path) -> None:
         SetSource(inputs, batch_bytes=64).read(run)
         assert run.done == run.total > 0
         assert list(run.seconds) == ["read"]
+
+
+@pytest.mark.parametrize("first", ["", "Unnamed: 0"])
+def test_the_index_of_a_frame_is_passed_over(tmp_path: Path, first: str) -> None:
+    path = put(tmp_path / "a.csv", f"{first},basket,item,n\n0,a,x,2\n1,b,y,1\n2,a,z,1\n".encode())
+    check(SetSource(path), {"a": ["x", "z"], "b": ["y"]})
+    check(SetSource(path, bag=True), {"a": ["x", "x", "z"], "b": ["y"]})
+    fails(SetSource(put(path, f"{first},item\n0,x\n".encode())), "sets need two columns, .*; it has item.$")

@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -211,8 +211,19 @@ def csv_schema(part: Part) -> pa.Schema:
 
 def csv_cells(part: Part) -> list[str]:
     """The cells of the first line that is not blank."""
+    return next(iter(csv_rows(part, 1)), [])
+
+
+def csv_rows(part: Part, count: int) -> list[list[str]]:
+    """The cells of the first `count` lines that are not blank."""
     with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as lines:
-        return next((row for row in csv.reader(lines, delimiter=_delimiter(part)) if row), [])
+        return list(islice((row for row in csv.reader(lines, delimiter=_delimiter(part)) if row), count))
+
+
+def frame_index(part: Part, schema: pa.Schema) -> str | None:
+    """The first column of CSV, if it has no name: so programs write the index of a data frame."""
+    first = schema.names[0] if schema.names and part.format in ("csv", "tsv") else None
+    return first if first in ("", "Unnamed: 0") else None  # the second is what pandas makes of it
 
 
 def _delimiter(part: Part) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import FORMATS, READERS, Block, schema_of
+from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 from lookalike.news import article_text, decode_page, need_selectolax, visible_text
 from lookalike.parts import PAGE_SUFFIXES, Part, find_parts, format_of
@@ -263,8 +263,10 @@ class Source:
         if self.text is not None:
             name = self.text
         else:
+            index = frame_index(part, schema)
+            texts = [column.name for column in schema if is_text(column.type) and column.name != index]
             usual = ("html", *TEXT_NAMES) if self.html else TEXT_NAMES
-            likely = [n for n in usual if n in schema.names] or [f.name for f in schema if is_text(f.type)]
+            likely = [n for n in usual if n in schema.names] or texts
             if not likely or (len(likely) > 1 and likely[0] not in usual):
                 have = ", ".join(schema.names) or "none"
                 pages = " (--html reads the pages in html)" if "html" in schema.names else ""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from lookalike.data import Sets
 from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import FORMATS, READERS, Block, schema_of
+from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
 from lookalike.parts import Part, find_parts, format_of
@@ -249,15 +249,16 @@ def named_columns(rows: str) -> Columns:
 
 
 def likely_columns(part: Part, schema: pa.Schema) -> Columns:
-    """The only column of lists, or else the first two columns and one with the name of a count."""
+    """The only column of lists, or else the first two columns but for a frame's index, and one named like a count."""
     lists = [column.name for column in schema if is_list(column.type)]
     if len(lists) == 1:
         return Columns("id" if "id" in schema.names and lists != ["id"] else None, lists[0])
-    if len(schema.names) < 2:
-        have = ", ".join(schema.names) or "none"
+    names = schema.names if frame_index(part, schema) is None else schema.names[1:]
+    if len(names) < 2:
+        have = ", ".join(names) or "none"
         raise DataError(f"{part.name}: sets need two columns, set and element, or one of lists; it has {have}.")
-    count = next((name for name in COUNT_NAMES if name in schema.names[2:]), None)
-    return Columns(schema.names[0], schema.names[1], count)
+    count = next((name for name in COUNT_NAMES if name in names[2:]), None)
+    return Columns(names[0], names[1], count)
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import DataError
-from lookalike.formats import Block, blocks, csv_cells
+from lookalike.formats import Block, blocks, csv_cells, csv_rows, frame_index
 from lookalike.json_lines import LOOK
 from lookalike.parts import Part
 from lookalike.read import is_text
 from lookalike.set_files import is_list
 from lookalike.vector_arrays import has
+
+FEW = 4  # columns whose numbers are not taken for a vector
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,8 @@ def choose_columns(part: Part, schema: pa.Schema, vector: str | None, identity: 
 
 def id_column(part: Part, schema: pa.Schema, identity: str | None) -> str | None:
     """The column of the ids; one without a name before all others in CSV is that of a frame's index."""
-    if identity is None and "id" in schema.names:
-        identity = "id"
-    if identity is None and part.format in ("csv", "tsv") and schema.names[:1] == [""]:
-        identity = ""
+    if identity is None:
+        identity = "id" if "id" in schema.names else frame_index(part, schema)
     if identity is None or identity == "-":
         return None
     one_column(part, schema, identity, "id")
@@ -120,8 +120,20 @@ def with_names(part: Part) -> Part:
     if part.format not in ("csv", "tsv"):
         return part
     cells = csv_cells(part)
-    headed = any(cell and to_number(cell) is None for cell in cells) or cells[:1] == [""]
+    headed = any(cell and to_number(cell) is None for cell in cells) or cells[:1] == [""] or counts_columns(part)
     return part if headed else replace(part, names=tuple(str(at + 1) for at in range(len(cells))))
+
+
+def counts_columns(part: Part) -> bool:
+    """Whether the first line of CSV counts the columns, from 0 or 1, as pandas names those that have no names.
+
+    A few integers can be a vector as well. So there must be FEW columns at least, or other numbers in the lines below.
+    """
+    first, *others = csv_rows(part, LOOK) or [[]]
+    counted = [[str(at + start) for at in range(len(first))] for start in (0, 1)]
+    if len(first) < 2 or first not in counted or not others or others[0] == first:
+        return False
+    return len(first) >= FEW or not all(cell.strip().lstrip("+-").isdecimal() for row in others for cell in row if cell)
 
 
 def to_number(cell: str | bytes) -> float | None:

@@ -22,6 +22,7 @@ from lookalike.read import BATCH_BYTES, reading
 from lookalike.run import Run
 from lookalike.set_elements import common_type
 from lookalike.vector_arrays import ARRAYS, as_vectors, read_arrays, unnamed
+from lookalike.vector_columns import counts_columns
 from lookalike.vector_tables import Batch, TableReader
 
 VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "pictures")
@@ -126,6 +127,8 @@ class VectorSource:
                 values = as_vectors(part, array)
                 yield Batch(values, values.shape[1], ids, {})
         else:
+            if part.format in ("csv", "tsv") and counts_columns(part):
+                run.say(f"note: the first line of {part.name} counts the columns, so it is no row")
             yield from TableReader(part, self.vector, self.id, self.bits, self.batch_bytes).batches()
 
     def _pictures(self, part: Part, run: Run) -> Iterator[Batch]:

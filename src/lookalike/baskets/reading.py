@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lookalike.baskets.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date, json_kinds, read_json_rows
 from lookalike.errors import SKIP_HINT, DataError, UsageError
-from lookalike.formats import READERS, Block, csv_cells, schema_of
+from lookalike.formats import READERS, Block, csv_cells, frame_index, schema_of
 from lookalike.json_lists import good_numbers
 from lookalike.parts import Part
 from lookalike.read import BATCH_BYTES, find_faults, is_text, plain, plain_schema, reading
@@ -144,7 +144,8 @@ class RatingSource:
                 have = ", ".join(schema.names) or "none"
                 number = f"{schema.names.count(name)} columns" if name in schema.names else "no column"
                 raise DataError(f"{part.name}: {number} {name!r} for the {what}; it has {have}.")
-        free = [name for name in schema.names if name and name not in found.values() and schema.names.count(name) == 1]
+        taken = ("", frame_index(part, schema), *found.values())
+        free = [name for name in schema.names if name not in taken and schema.names.count(name) == 1]
         for what in (what for what in HEADLESS if what not in self.given):
             usual = USUAL[what].split()
             likely = [name for name in free if simple_name(name) in usual]

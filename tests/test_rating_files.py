@@ -385,3 +385,10 @@ def test_the_index_of_a_frame_is_passed_over(tmp_path, first):
     path = tmp_path / "a.csv"
     path.write_text(f"{first},who,what,rating\n0,u,i,1\n1,v,i,2\n")
     assert rows_of(Ratings.read(path)) == [("u", "i", 1.0), ("v", "i", 2.0)]
+
+
+def test_no_good_row_is_an_error(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("user,item,rating\nu,i,good\nv,i,bad\n")
+    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: rating must be a number; got 'g"):
+        Ratings.read(path, on_error="skip")

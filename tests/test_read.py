@@ -460,7 +460,7 @@ def test_a_bad_row_is_an_error_with_file_and_row(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", [name for name, (_, _, good, _) in BAD.items() if good])
 def test_skipping_leaves_out_exactly_the_bad_rows(tmp_path: Path, name: str, size: int) -> None:
     content, _, good, bad = BAD[name]
     source = Source(put(tmp_path / name, content), on_error="skip", batch_bytes=size)
@@ -516,6 +516,23 @@ def test_bad_files_of_a_folder(tmp_path: Path, size: int) -> None:
     (tmp_path / "b.bin").unlink()
     with pytest.raises(DataError, match=r"c/d\.txt: text is not valid UTF-8 \(byte 3\)"):
         documents(Source(tmp_path, batch_bytes=size))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", [name for name, (_, _, good, _) in BAD.items() if not good])
+def test_skipping_all_rows_is_an_error(tmp_path: Path, name: str, size: int) -> None:
+    content, first, _, bad = BAD[name]
+    path = put(tmp_path / name, content)
+    for read in (documents, rows_of):
+        with pytest.raises(DataError) as error:
+            read(Source(path, on_error="skip", batch_bytes=size))
+        every = "the only row was" if bad == 1 else f"all {bad} rows were"
+        start = f"{path}: {every} left out, so nothing is left to compare. Row 1: {first.removeprefix('row 1: ')}"
+        assert str(error.value).startswith(start)
+    good = put(tmp_path / "good.jsonl", b'{"id": "x", "text": "good"}')
+    both = Source([path, good], on_error="skip", text="text", batch_bytes=size)
+    assert documents(both) == [("x", "good")]
+    assert both.skipped == bad
 
 
 @pytest.mark.parametrize("size", SIZES)

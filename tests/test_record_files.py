@@ -163,6 +163,13 @@ def test_faults_of_the_second_file(inputs: Path) -> None:
     assert source.skipped == 4
 
 
+def test_no_good_row_is_an_error(inputs: Path) -> None:
+    path = inputs / "a.csv"
+    path.write_bytes(b"id,name\n1\n2,b,c\n")
+    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: 1 fields, not 2\.$"):
+        RecordSource(path, on_error="skip").read(Run(1))
+
+
 def test_a_fault_far_down(inputs: Path) -> None:
     rows = [f"{n},name {n},{n}" for n in range(20_000)]
     rows[15_000] = "15000,name"

@@ -699,9 +699,10 @@ def test_a_table_without_rows_has_no_sets(tmp_path: Path, name: str) -> None:
 def test_lines_of_json_that_are_all_broken(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", b"broken\n{}\n[1]\n")
     fails(SetSource(path), r"a\.jsonl, row 1: not valid JSON")
-    source = SetSource(path, on_error="skip")
-    check(source, {})
-    assert source.skipped == 3
+    fails(SetSource(path, on_error="skip"), r"a\.jsonl: all 3 rows were left out, .*\. Row 1: not valid JSON")
+    both = SetSource([path, LIST_TABLE], on_error="skip")
+    assert len(both.read(Run(1))[0]) == len(LIST_TABLE)
+    assert both.skipped == 3
 
 
 class Watched(Run):

@@ -45,6 +45,12 @@ class TooManyPairs(LookalikeError):
     """The answer itself is too large to list pair by pair."""
 
 
+def all_left_out(name: str, rows: int, first: str) -> DataError:
+    """An error for an input none of whose rows is good; `first` is what is wrong with the first of them."""
+    every = "the only row was" if rows == 1 else f"all {rows:,} rows were"
+    return DataError(f"{name}: {every} left out, so nothing is left to compare. Row 1: {first}.")
+
+
 def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     """`value` if it is one of `allowed`; else an error that names them and the nearest."""
     options = list(allowed)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
+from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice
 from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 from lookalike.news import article_text, decode_page, need_selectolax, visible_text
@@ -175,6 +175,8 @@ class Source:
                 self.documents += len(good)
                 yield Good(part, table.take(good) if found else table, first + rows[good], lines)
                 first += len(table) + len(block.faults)
+        if self.skipped and not self.documents:
+            raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
 
     def _decode(self, part: Part, table: pa.Table, strings: bool) -> pa.Table:
         """The table with its web pages as strings; without `strings` a column of bytes is left as it is."""
@@ -202,6 +204,8 @@ class Source:
             path = part.paths[row if part.format == "files" else 0] if part.paths else Path()
             is_page = not self.html and format_of(path, PAGE_SUFFIXES)
             raise DataError(f"{where}: {why}; {HTML_HINT if is_page else SKIP_HINT}.")
+        if not self.skipped:
+            self._first_fault = why
         self.skipped += 1
 
     def _schema(self, part: Part, whole: bool = False) -> pa.Schema:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
+from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice
 from lookalike.formats import READERS, Block, schema_of
 from lookalike.json_lines import all_columns, read_json
 from lookalike.parts import Part, find_parts
@@ -59,6 +59,8 @@ class RecordSource:
                 with reading(part):
                     tables.append(pa.concat_tables(list(self._tables(part))))
                 tick(1)
+            if self.skipped and not any(map(len, tables)):
+                raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
             schemas = [table.schema.remove_metadata() for table in tables]
             try:
                 schema = pa.unify_schemas(schemas, promote_options="permissive")
@@ -76,6 +78,8 @@ class RecordSource:
             if faults and self.on_error == "fail":
                 row = min(faults)
                 raise DataError(f"{part.name}, row {start + row + 1}: {faults[row]}; {SKIP_HINT}.")
+            if faults and not self.skipped:
+                self._first_fault = faults[min(faults)]
             self.skipped += len(faults)
             start += len(rows) + len(block.faults)
             yield table.take(np.delete(np.arange(len(table)), list(wrong))) if wrong else table

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import Sets
-from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
+from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice
 from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
@@ -128,6 +128,8 @@ class SetSource:
                         tick(done)
                         left -= done
                 tick(left)
+            if self.skipped and self.skipped == self._rows_read:
+                raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
             names, rows = ids.gather()
             return names, assemble(len(names), rows, elements.hashes(), self.bag)
 
@@ -172,6 +174,8 @@ class SetSource:
             first = self._rows_read - start
             if faults and self.on_error == "fail":
                 raise DataError(f"{part.name}, row {first + min(faults) + 1}: {faults[min(faults)]}; {SKIP_HINT}.")
+            if faults and not self.skipped:
+                self._first_fault = faults[min(faults)]
             self.skipped += len(faults)
             self._rows_read += len(table) + len(block.faults)
             good = np.delete(np.arange(len(table)), list(found))

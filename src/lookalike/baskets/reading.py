@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.baskets.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date, json_kinds, read_json_rows
-from lookalike.errors import SKIP_HINT, DataError, UsageError
+from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out
 from lookalike.formats import READERS, Block, csv_cells, frame_index, schema_of
 from lookalike.json_lists import good_numbers
 from lookalike.parts import Part
@@ -119,6 +119,8 @@ class RatingSource:
                         values.append(some_values)
                         times.append(some_times)
                 tick(1)
+            if self.skipped and not any(map(len, values)):
+                raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
             user_ids, user = users.gather()
             item_ids, item = items.gather()
         first = known[0][2] if known else Columns("user", "item")
@@ -178,6 +180,8 @@ class RatingSource:
             if faults and self.on_error == "fail":
                 row = min(faults)
                 raise DataError(f"{part.name}, row {start + row + 1}: {faults[row]}; {SKIP_HINT}.")
+            if faults and not self.skipped:
+                self._first_fault = faults[min(faults)]
             self.skipped += len(faults)
             start += len(rows) + len(block.faults)
             good = np.delete(np.arange(len(table)), list(found))

@@ -65,6 +65,23 @@ def test_a_missing_column(run: Commands, corpus: Path, out: Path) -> None:
         assert message == f"{corpus}: no column 'body' for the {what}; it has id, text, score."
 
 
+def test_a_column_with_a_slip_of_the_pen(run: Commands, corpus: Path, tmp_path: Path, out: Path) -> None:
+    baskets = tmp_path / "baskets.csv"
+    baskets.write_text("Basket,item\na,x\n")
+    vectors = tmp_path / "vectors.jsonl"
+    vectors.write_text('{"vec": [1, 2]}\n')
+    for args, near in {
+        ("pairs", corpus, "--text", "Txt"): "text",
+        ("pairs", corpus, "--text", "text "): "text",
+        ("dedup", corpus, "--id", "ids"): "id",
+        ("sets", baskets, "--rows", "basket,item"): "Basket",
+        ("baskets", baskets, "--user", "basket"): "Basket",
+        ("vectors", vectors, "--vector", "vect"): "vec",
+        ("resolve", baskets, "--field", "itme"): "item",
+    }.items():
+        assert fails(run, DATA, *args, "-o", out / "p.csv", out=out).endswith(f". Did you mean {near!r}?")
+
+
 def test_a_null_text(run: Commands, corpus: Path, out: Path) -> None:
     corpus.write_bytes(encode_jsonl(ROWS[:2]) + b'{"id": "x", "text": null}\n')
     for command in ("pairs", "dedup", "clusters"):
@@ -131,7 +148,12 @@ def test_ids_that_are_not_unique(run: Commands, tmp_path: Path, out: Path) -> No
 BAD_OPTIONS = [
     (("--threshold", "0"), "threshold must be in (0, 1]; got "),
     (("--threshold", "80"), "Did you mean 0.8?"),
+    (("--threshold", "0,8"), "threshold must be a number in (0, 1]; got '0,8'. Did you mean 0.8?"),
+    (("--threshold", "75%"), "threshold must be a number in (0, 1]; got '75%'. Did you mean 0.75?"),
     (("--threshold", "-0.5"), "threshold must be "),
+    (("--shingle", "word5"), "shingle must look like char:9, word:5 or stop:3; got 'word5'. Did you mean 'word:5'?"),
+    (("--shingle", "words-5"), "Did you mean 'word:5'?"),
+    (("--shingle", "Word:5"), "shingle unit must be one of char, word, stop; got 'Word'. Did you mean 'word'?"),
     (("--threshold", "nan"), "threshold must be "),
     (("--threshold", "inf"), "threshold must be "),
     (("--threshold", "abc"), "threshold must be "),

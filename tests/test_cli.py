@@ -161,7 +161,8 @@ def test_keep_by_a_column_of_words(run: Commands, tmp_path: Path) -> None:
 
 def test_keep_by_a_column_that_is_not_there(run: Commands, corpus: Path, out: Path) -> None:
     outcome = run("dedup", corpus, "--keep", "scor", "-o", out / "kept.csv")
-    assert complaint(outcome) == "no column 'scor' to keep by; there is id, text, score."
+    message = "the input has no column 'scor' to keep by; it has id, text, score. Did you mean 'score'?"
+    assert complaint(outcome) == message
     assert outcome.code == 1
     nested = out.parent / "nested.jsonl"
     nested.write_text('{"text": "a", "tags": ["x"]}\n')
@@ -401,6 +402,7 @@ def test_curve_of_many_lines(run: Commands) -> None:
         (("--cascade", "And(x)"), "And must be an integer of at least 1; got 'x'."),
         (("--cascade", "Or(0)"), "Or must be an integer of at least 1; got 0."),
         (("--cascade", "Or(2)", "--family", "simhash"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
+        (("--cascade", "Or(2)", "--family", "hyperplane"), "got 'hyperplane'. Did you mean 'hyperplanes'?"),
         (("--cascade", "Or(2)", "--family", "bits"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(2)", "--family", "minhash:3"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(9)", "--family", "bits:5"), "Or(9) takes 9 functions; family bits:5 has 5 functions."),

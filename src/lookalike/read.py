@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice
+from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice, one_column
 from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 from lookalike.news import article_text, decode_page, need_selectolax, visible_text
@@ -258,7 +258,7 @@ class Source:
         identity = self.id or ("id" if "id" in schema.names else "-")
         if identity == "-":
             return text, None
-        _one_column(part, schema, identity, "id")
+        one_column(schema.names, identity, f"{part.name}:", " for the id")
         if pa.types.is_nested(schema.field(identity).type):
             raise DataError(f"{part.name}: column {identity!r} holds {schema.field(identity).type}, which is no id.")
         return text, identity
@@ -276,7 +276,7 @@ class Source:
                 pages = " (--html reads the pages in html)" if "html" in schema.names else ""
                 raise DataError(f"{part.name}: which column is the text? Name it with --text{pages}; it has {have}.")
             name = likely[0]
-        _one_column(part, schema, name, "text")
+        one_column(schema.names, name, f"{part.name}:", " for the text")
         if part.format != "jsonl" and not is_text(schema.field(name).type):
             raise DataError(f"{part.name}: column {name!r} holds {schema.field(name).type}, not text.")
         return name
@@ -376,12 +376,3 @@ def not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
         except UnicodeDecodeError as error:
             faults[at] = f"{name} is not valid UTF-8 (byte {error.start})"
     return faults
-
-
-def _one_column(part: Part, schema: pa.Schema, name: str, what: str) -> None:
-    count = schema.names.count(name)
-    if count != 1:
-        have = ", ".join(schema.names) or "none"
-        raise DataError(
-            f"{part.name}: {count or 'no'} column{'s' * (count > 1)} {name!r} for the {what}; it has {have}."
-        )

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import Sets
-from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice
+from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice, one_column
 from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
@@ -208,10 +208,7 @@ class SetSource:
             return LINES
         columns = self.rows or likely_columns(part, schema)
         for name in columns.names:
-            count = schema.names.count(name)
-            if count != 1:
-                have = ", ".join(schema.names)
-                raise DataError(f"{part.name}: {count or 'no'} column{'s' * (count > 1)} {name!r}; it has {have}.")
+            one_column(schema.names, name, f"{part.name}:", "")
         kinds = {name: schema.field(name).type for name in columns.names}
         kind = kinds[columns.element]
         columns = replace(columns, listed=is_list(kind) and columns.count is None)

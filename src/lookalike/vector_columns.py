@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import DataError
+from lookalike.errors import DataError, one_column
 from lookalike.formats import Block, blocks, csv_cells, csv_rows, frame_index
 from lookalike.json_lines import LOOK
 from lookalike.parts import Part
@@ -37,6 +37,7 @@ class Columns:
 
 def choose_columns(part: Part, schema: pa.Schema, vector: str | None, identity: str | None, bits: bool) -> Columns:
     """The columns by their names, or else by their types."""
+    what = " for the codes" if bits else " for the vectors"
     if identity is None and vector == "id":
         identity = "-"
     identity = id_column(part, schema, identity)
@@ -45,10 +46,10 @@ def choose_columns(part: Part, schema: pa.Schema, vector: str | None, identity: 
     if vector is None:
         columns = likely_columns(part, [field for field in schema if field.name != identity], identity, bits)
     else:
-        one_column(part, schema, vector, "codes" if bits else "vectors")
+        one_column(schema.names, vector, f"{part.name}:", what)
         columns = Columns(identity, [vector], column_kind(part, schema.field(vector), bits))
     for name in columns.names:
-        one_column(part, schema, name, "codes" if bits else "vectors")
+        one_column(schema.names, name, f"{part.name}:", what)
     return columns
 
 
@@ -58,7 +59,7 @@ def id_column(part: Part, schema: pa.Schema, identity: str | None) -> str | None
         identity = "id" if "id" in schema.names else frame_index(part, schema)
     if identity is None or identity == "-":
         return None
-    one_column(part, schema, identity, "id")
+    one_column(schema.names, identity, f"{part.name}:", " for the id")
     kind = schema.field(identity).type
     if pa.types.is_nested(kind):
         raise DataError(f"{part.name}: column {identity!r} holds {kind}, which is no id.")
@@ -97,14 +98,6 @@ def likely_columns(part: Part, fields: list[pa.Field], identity: str | None, bit
         what = "codes or lists of 0 and 1" if bits else "numbers or lists of numbers"
         raise DataError(f"{part.name}: no column holds {what}; {has(every)}.")
     return Columns(identity, numbers, "numbers")
-
-
-def one_column(part: Part, schema: pa.Schema, name: str, what: str) -> None:
-    """There must be just one column of the name."""
-    count = schema.names.count(name)
-    if count != 1:
-        how = f"{count or 'no'} column{'s' * (count > 1)}"
-        raise DataError(f"{part.name}: {how} {name!r} for the {what}; {has(schema.names)}.")
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.baskets.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date, json_kinds, read_json_rows
-from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out
+from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, one_column
 from lookalike.formats import READERS, Block, csv_cells, frame_index, schema_of
 from lookalike.json_lists import good_numbers
 from lookalike.parts import Part
@@ -142,10 +142,7 @@ class RatingSource:
         """Those that were named, those with usual names, and else the first for user and item."""
         found = {what: name for what, name in self.given.items() if name != "-"}
         for what, name in found.items():
-            if schema.names.count(name) != 1:
-                have = ", ".join(schema.names) or "none"
-                number = f"{schema.names.count(name)} columns" if name in schema.names else "no column"
-                raise DataError(f"{part.name}: {number} {name!r} for the {what}; it has {have}.")
+            one_column(schema.names, name, f"{part.name}:", f" for the {what}")
         taken = ("", frame_index(part, schema), *found.values())
         free = [name for name in schema.names if name not in taken and schema.names.count(name) == 1]
         for what in (what for what in HEADLESS if what not in self.given):

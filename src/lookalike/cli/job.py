@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, summary
 from lookalike.data import Bits, Sets, Vectors
-from lookalike.errors import DataError, UsageError, choice
+from lookalike.errors import DataError, UsageError, choice, one_column
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 from lookalike.kernels import is_compiled
 from lookalike.parts import PAGE_SUFFIXES, check_apart, format_of
@@ -234,8 +234,7 @@ def _column(source: Source, name: str) -> pa.ChunkedArray:
     """The values of one more column of all documents; strings that are all numbers, as in CSV, as numbers."""
     found = []
     for table in source.tables():
-        if table.schema.names.count(name) != 1:
-            raise DataError(f"no column {name!r} to keep by; there is {', '.join(table.schema.names)}.")
+        one_column(table.schema.names, name, "the input has", " to keep by")
         found.append(table[name])
     values = pa.chunked_array([chunk for column in found for chunk in column.chunks], found[0].type)
     if pa.types.is_nested(values.type):

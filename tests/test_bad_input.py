@@ -103,15 +103,37 @@ def test_an_empty_text_is_counted_and_like_nothing(run: Commands, corpus: Path) 
 @pytest.mark.parametrize(
     ("name", "content", "where"),
     [
-        ("a.jsonl", b'{"text": "fine"}\n{"text": "caf\xe9"}\n', ", row 2: text is not valid UTF-8 (byte 3)"),
-        ("a.csv", b"text\nfine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3)"),
-        ("a.txt", b"fine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3)"),
+        ("a.jsonl", b'{"text": "fine"}\n{"text": "caf\xe9"}\n', ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
+        ("a.csv", b"text\nfine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
+        ("a.txt", b"fine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
     ],
 )
 def test_invalid_utf8(run: Commands, tmp_path: Path, out: Path, name: str, content: bytes, where: str) -> None:
     (tmp_path / name).write_bytes(content)
     message = fails(run, DATA, "dedup", tmp_path / name, "-o", out / "p.jsonl", out=out)
     assert message.startswith(f"{tmp_path}/{name}{where}; ")
+
+
+def test_another_encoding(run: Commands, tmp_path: Path, out: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_bytes("id,text,rating\n1,café au lait,1\n2,café au lait,1\n".encode("windows-1252"))
+    latin = ("--encoding", "windows-1252")
+    for args in (
+        ("pairs", table),
+        ("dedup", table, "--removed", out / "removed.csv"),
+        ("clusters", table),
+        ("match", table, table),
+        ("sets", table),
+        ("baskets", table),
+        ("resolve", table, "--field", "text"),
+        ("index", "build", tmp_path / "index", table),
+    ):
+        assert "is not valid UTF-8 (byte 3 is 0xe9); encoding='windows-1252'" in fails(run, DATA, *args, out=out)
+        assert run(*args, *latin, "-q").code == 0, args
+        for path in out.iterdir():
+            path.unlink()
+    assert run("dedup", table, "-q", *latin).out == '{"id": "1", "text": "café au lait", "rating": "1"}\n'
+    assert "Did you" not in fails(run, USAGE, "pairs", table, "--encoding", "latin-99", out=out)
 
 
 def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
@@ -122,7 +144,7 @@ def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
     message = fails(run, DATA, "pairs", folder, "-o", out / "p.csv", out=out)
     assert message.startswith(f"{folder}/b.bin: holds null bytes, so it is no text; ")
     message = fails(run, DATA, "pairs", folder / "b.bin", "-o", out / "p.csv", out=out)  # alone it is a file of lines
-    assert message.startswith(f"{folder}/b.bin, row 2: text is not valid UTF-8 (byte 117); ")
+    assert message.startswith(f"{folder}/b.bin, row 2: text is not valid UTF-8 (byte 117 is 0x80); ")
 
 
 def test_a_broken_line_of_json(run: Commands, corpus: Path, out: Path) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 LARGEST_SEED = (1 << 64) - 1
 SKIP_HINT = "on_error='skip' (--on-error skip) leaves such rows out"
+ENCODING_HINT = "encoding='windows-1252' (--encoding windows-1252) or another reads what is not UTF-8"
 
 
 class LookalikeError(ValueError):

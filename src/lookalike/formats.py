@@ -7,6 +7,7 @@ yields blocks. Lines of JSON have a file of their own, `json_lines`.
 import csv
 import io
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.errors import ENCODING_HINT, DataError
 from lookalike.news import decode_page
 from lookalike.parts import BOM, Part, open_path
 
@@ -77,6 +79,7 @@ def read_csv(part: Part, columns: list[str] | None, size: int) -> Iterator[Block
         except pa.ArrowInvalid as error:
             if "Empty CSV" in str(error):
                 return
+            _check_odd_row(part, str(error))
             if "straddling" not in str(error) or space >= 1 << 30:
                 raise
             space *= 8
@@ -102,8 +105,9 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
     parse = pa_csv.ParseOptions(delimiter=_delimiter(part), newlines_in_values=True, invalid_row_handler=leave_out)
     with part.open() as stream:
         read = pa_csv.ReadOptions(use_threads=False, block_size=space, column_names=part.names or None)
-        reader = pa_csv.open_csv(stream, read, parse, convert)
-        tables = (pa.Table.from_batches([batch]) for batch in reader)
+        with _unheard():
+            reader = pa_csv.open_csv(stream, read, parse, convert)
+        tables = _csv_tables(reader)
         start = 0
         for table in chain(tables, [reader.schema.empty_table()]):
             stop = start + len(table)
@@ -114,6 +118,36 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
             past_good = past - sum(at < past for at in here)
             yield Block(table.slice(past_good), {at - past: why for at, why in here.items() if at >= past})
             start = stop
+
+
+def _csv_tables(reader: Any) -> Iterator[pa.Table]:
+    while True:
+        with _unheard():
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                return
+        yield pa.Table.from_batches([batch])
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Arrow cannot tell us of a row that is not UTF-8, and complains to standard error; the error itself we report."""
+    heard = sys.unraisablehook
+    sys.unraisablehook = lambda _: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook = heard
+
+
+def _check_odd_row(part: Part, error: str) -> None:
+    """An error for a row that has not as many fields as others and is not UTF-8, which Arrow gives up at."""
+    odd = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", error)
+    if odd:
+        row, wanted, got = map(int, odd.groups())
+        where = f"{part.name}, row {row - (not part.names)}"
+        raise DataError(f"{where}: {got} fields, not {wanted}, and not valid UTF-8; {ENCODING_HINT}.")
 
 
 def rows_for(size: int, stored: int, rows: int) -> int:
@@ -180,7 +214,7 @@ def _contents(part: Part) -> Iterator[tuple[str, bytes]]:
         with part.open() as stream:
             yield "-", stream.read()
     for path in part.paths:
-        with open_path(path) as stream:
+        with open_path(path, part.encoding) as stream:
             yield (path.relative_to(part.base) if part.base else path).as_posix(), stream.read()
 
 
@@ -206,6 +240,11 @@ def schema_of(part: Part) -> pa.Schema:
 def csv_schema(part: Part) -> pa.Schema:
     """Every column is a string, so that an id such as 007 is given back as it was."""
     names = list(part.names) or csv_cells(part)
+    odd = next((letter for name in names for letter in name if "\udc80" <= letter <= "\udcff"), None)
+    if odd is not None:
+        shown = ", ".join(name.encode(errors="surrogateescape").decode(errors="replace") for name in names)
+        why = f"a column's name is not valid UTF-8 (its byte {hex(ord(odd) - 0xDC00)}); it has {shown}"
+        raise DataError(f"{part.name}: {why}; {ENCODING_HINT}.")
     return pa.schema([(name, pa.string()) for name in names])
 
 
@@ -215,8 +254,8 @@ def csv_cells(part: Part) -> list[str]:
 
 
 def csv_rows(part: Part, count: int) -> list[list[str]]:
-    """The cells of the first `count` lines that are not blank."""
-    with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "replace", newline="") as lines:
+    """The cells of the first `count` lines that are not blank; bytes that are no UTF-8 are lone surrogates."""
+    with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="") as lines:
         return list(islice((row for row in csv.reader(lines, delimiter=_delimiter(part)) if row), count))
 
 

@@ -4,11 +4,12 @@ A part is read by the reader of its format, in `formats`. What is no text is tol
 programs leave beside their tables is passed over.
 """
 
+import codecs
 import glob
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,15 @@ VECTOR_SUFFIXES = {".npy": "npy", ".npz": "npz", ".fvecs": "fvecs", ".bvecs": "b
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl"}
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+UTF8 = "utf-8"
+TEXTS = ("jsonl", "csv", "tsv", "text", "files")  # formats that have an encoding
 BOM = b"\xef\xbb\xbf"
 FOREIGN = {  # how files begin that are no text
     b"PK\x03\x04": "is a workbook or another archive; save its table as CSV in UTF-8",
     b"BZh": "is compressed by bzip2, which is not read; bzcat can write it to lookalike, which reads - then",
     b"\xfd7zXZ": "is compressed by xz, which is not read; xzcat can write it to lookalike, which reads - then",
-    b"\xff\xfe": "is in UTF-16; save it in UTF-8",
-    b"\xfe\xff": "is in UTF-16; save it in UTF-8",
+    b"\xff\xfe": "is in UTF-16; encoding='utf-16' (--encoding utf-16) reads it",
+    b"\xfe\xff": "is in UTF-16; encoding='utf-16' (--encoding utf-16) reads it",
     b"%PDF": "is a PDF; pdftotext makes a text of it",
 }
 NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # that other programs leave beside their tables,
@@ -52,13 +55,14 @@ class Part:
     separator: str = ""  # of its cells, if not the usual one
     html: bool = False  # its files are web pages, in whatever encoding
     passed_over: int = 0  # files of its folder that are not named like pages
+    encoding: str = UTF8  # of a text that is none of tables with types
 
     def open(self) -> pa.NativeFile:
-        """A stream of the part's bytes, decompressed."""
+        """A stream of the part's bytes, decompressed, in UTF-8 whatever encoding it has."""
         if self.content is None:
-            return open_path(self.paths[0])
+            return open_path(self.paths[0], self.encoding)
         codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
-        return pa.input_stream(pa.py_buffer(self.content), compression=codec)
+        return _as_utf8(pa.input_stream(pa.py_buffer(self.content), compression=codec), self.encoding)
 
     def raw(self) -> Any:
         """The path, or the bytes as a file."""
@@ -83,9 +87,23 @@ class Part:
         return None
 
 
-def open_path(path: Path) -> pa.NativeFile:
-    """A stream of a file's bytes, decompressed."""
-    return pa.input_stream(path, compression=CODECS.get(path.suffix.lower()))
+def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:
+    """A stream of a file's bytes, decompressed, in UTF-8 whatever encoding it has."""
+    return _as_utf8(pa.input_stream(path, compression=CODECS.get(path.suffix.lower())), encoding)
+
+
+def _as_utf8(stream: pa.NativeFile, encoding: str) -> pa.NativeFile:
+    return stream if encoding == UTF8 else pa.transcoding_input_stream(stream, encoding, UTF8)
+
+
+def check_encoding(name: str) -> str:
+    """The usual name of an encoding of text; an error if there is none."""
+    try:
+        "".encode(name)  # which not all that `lookup` finds can do
+        return codecs.lookup(name).name
+    except (LookupError, ValueError, TypeError):
+        known = "such as utf-8, windows-1252, latin-1 or utf-16"
+        raise UsageError(f"encoding must be the name of one, {known}; got {name!r}.") from None
 
 
 def format_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
@@ -97,12 +115,17 @@ def format_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
 
 
 def find_parts(
-    inputs: list[Any], format: str | None, suffixes: Mapping[str, str] = SUFFIXES, html: bool = False
+    inputs: list[Any],
+    format: str | None,
+    suffixes: Mapping[str, str] = SUFFIXES,
+    html: bool = False,
+    encoding: str = UTF8,
 ) -> list[Part]:
     """What the inputs name. One text file is a document a line; several, a folder or a glob a document a file.
 
     Of web pages a single one is a document too, and those of a folder are the files that are named like pages.
     """
+    encoding = check_encoding(encoding)
     parts: list[Part] = []
     loose: list[Path] = []  # files named one by one that are not tables
     for given in inputs:
@@ -121,7 +144,7 @@ def find_parts(
             if kind is None and format_of(Path(given), VECTOR_SUFFIXES):
                 raise DataError(f"{given}: holds vectors, not texts or sets; `lookalike vectors` reads it.")
             if not html and kind in (None, "text", "csv", "tsv", "jsonl"):
-                check_text(Path(given))
+                check_text(Path(given), encoding)
             if kind in (None, "text", "files"):
                 loose.append(Path(given))
             else:
@@ -131,15 +154,24 @@ def find_parts(
         parts.extend(Part(str(path), "text", (path,)) for path in loose)
     elif loose:
         parts.append(Part("the files", "files", tuple(loose), html=html))
-    return parts
+    return parts if encoding == UTF8 else _encoded(parts, encoding)
 
 
-def check_text(path: Path) -> None:
+def _encoded(parts: list[Part], encoding: str) -> list[Part]:
+    """The parts with the encoding of their text."""
+    if any(part.html for part in parts):
+        raise UsageError(f"encoding is not for web pages, which tell theirs; got {encoding!r}.")
+    if not any(part.format in TEXTS for part in parts):
+        raise UsageError(f"encoding is for CSV, JSON lines and text; {parts[0].name} is {parts[0].format}.")
+    return [replace(part, encoding=encoding) if part.format in TEXTS else part for part in parts]
+
+
+def check_text(path: Path, encoding: str = UTF8) -> None:
     """An error for a file that is no text, which says what it is and what to do."""
     with path.open("rb") as file:
         start = file.read(8)
     for magic, what in FOREIGN.items():
-        if start.startswith(magic):
+        if start.startswith(magic) and not (encoding != UTF8 and "UTF-16" in what):
             raise DataError(f"{path}: {what}.")
 
 

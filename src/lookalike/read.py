@@ -15,15 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice, one_column
+from lookalike.errors import ENCODING_HINT, SKIP_HINT, DataError, UsageError, all_left_out, choice, one_column
 from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 from lookalike.news import article_text, decode_page, need_selectolax, visible_text
-from lookalike.parts import PAGE_SUFFIXES, Part, find_parts, format_of
+from lookalike.parts import PAGE_SUFFIXES, TEXTS, UTF8, Part, find_parts, format_of
 
 BATCH_BYTES = 4 << 20
 TEXT_NAMES = ("text", "content", "body", "document")
 HTML_HINT = "html=True (--html) reads pages in any encoding"
+NOT_UTF8 = "not valid UTF-8"
 MARKUP = 10  # bytes of a page for one of its text, about
 
 
@@ -54,6 +55,7 @@ class Source:
     batch_bytes: int = BATCH_BYTES
     html: bool = False
     article: bool = False  # so html as well
+    encoding: str = UTF8  # of CSV, JSON lines and text
     documents: int = field(default=0, init=False)  # read so far
     skipped: int = field(default=0, init=False)
 
@@ -65,7 +67,7 @@ class Source:
         if self.html:
             need_selectolax()
         given = [self.inputs] if isinstance(self.inputs, str | Path | pa.Table) else list(self.inputs)
-        self.parts = find_parts(given, self.format, html=self.html)
+        self.parts = find_parts(given, self.format, html=self.html, encoding=self.encoding)
         if not self.parts:
             raise UsageError("nothing to read: the input names no file.")
         self._schemas: dict[tuple[int, bool], pa.Schema] = {}
@@ -200,10 +202,10 @@ class Source:
 
     def _bad_row(self, part: Part, row: int, why: str) -> None:
         if self.on_error == "fail":
-            where = part.paths[row] if part.format == "files" and part.paths else f"{part.name}, row {row + 1}"
+            where = str(part.paths[row]) if part.format == "files" and part.paths else f"{part.name}, row {row + 1}"
             path = part.paths[row if part.format == "files" else 0] if part.paths else Path()
             is_page = not self.html and format_of(path, PAGE_SUFFIXES)
-            raise DataError(f"{where}: {why}; {HTML_HINT if is_page else SKIP_HINT}.")
+            raise DataError(f"{where}: {why}; {HTML_HINT}.") if is_page else bad_row(part, where, why)
         if not self.skipped:
             self._first_fault = why
         self.skipped += 1
@@ -280,6 +282,12 @@ class Source:
         if part.format != "jsonl" and not is_text(schema.field(name).type):
             raise DataError(f"{part.name}: column {name!r} holds {schema.field(name).type}, not text.")
         return name
+
+
+def bad_row(part: Part, where: str, why: str) -> DataError:
+    """The error for a row, with what can be done."""
+    hints = [ENCODING_HINT, SKIP_HINT] if NOT_UTF8 in why and part.format in TEXTS else [SKIP_HINT]
+    return DataError("; ".join([f"{where}: {why}", *hints]) + ".")
 
 
 @contextmanager
@@ -374,5 +382,5 @@ def not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
         try:
             (value or b"").decode()
         except UnicodeDecodeError as error:
-            faults[at] = f"{name} is not valid UTF-8 (byte {error.start})"
+            faults[at] = f"{name} is {NOT_UTF8} (byte {error.start} is {hex(error.object[error.start])})"
     return faults

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice
+from lookalike.errors import DataError, UsageError, all_left_out, choice
 from lookalike.formats import READERS, Block, schema_of
 from lookalike.json_lines import all_columns, read_json
-from lookalike.parts import Part, find_parts
-from lookalike.read import BATCH_BYTES, as_text, conform, is_text, not_utf8, plain, reading
+from lookalike.parts import UTF8, Part, find_parts
+from lookalike.read import BATCH_BYTES, as_text, bad_row, conform, is_text, not_utf8, plain, reading
 from lookalike.run import Run
 
 RECORD_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv")
@@ -32,6 +32,7 @@ class RecordSource:
         separator: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
+        encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         self.on_error = choice("on_error", on_error, ("fail", "skip"))
@@ -40,7 +41,8 @@ class RecordSource:
         if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
             raise UsageError(f"separator must be one character of ASCII, and no quote; got {separator!r}.")
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
-        self.parts = [replace(part, separator=separator or "") for part in find_parts(given, format)]
+        found = find_parts(given, format, encoding=encoding)
+        self.parts = [replace(part, separator=separator or "") for part in found]
         for part in self.parts:
             if part.format in ("text", "files"):
                 known = ", ".join(RECORD_FORMATS)
@@ -77,7 +79,7 @@ class RecordSource:
             faults = {**block.faults, **{int(rows[at]): why for at, why in wrong.items()}}
             if faults and self.on_error == "fail":
                 row = min(faults)
-                raise DataError(f"{part.name}, row {start + row + 1}: {faults[row]}; {SKIP_HINT}.")
+                raise bad_row(part, f"{part.name}, row {start + row + 1}", faults[row])
             if faults and not self.skipped:
                 self._first_fault = faults[min(faults)]
             self.skipped += len(faults)

@@ -16,14 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.data import Sets
-from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, choice, one_column
+from lookalike.errors import DataError, UsageError, all_left_out, choice, one_column
 from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
-from lookalike.parts import Part, find_parts, format_of
+from lookalike.parts import UTF8, Part, find_parts, format_of
 from lookalike.read import (
     BATCH_BYTES,
     as_text,
+    bad_row,
     find_faults,
     is_text,
     plain,
@@ -83,6 +84,7 @@ class SetSource:
         bag: bool = False,
         format: str | None = None,
         on_error: str = "fail",
+        encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         choice("on_error", on_error, ("fail", "skip"))
@@ -96,7 +98,7 @@ class SetSource:
         self.on_error = on_error
         self.batch_bytes = batch_bytes
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
-        self.parts = [part for one in given for part in parts_of(one, format)]
+        self.parts = [part for one in given for part in parts_of(one, format, encoding)]
         self._check_parts()
         self.skipped = 0  # bad rows left out
         self._rows_read = 0
@@ -173,7 +175,7 @@ class SetSource:
             faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
             first = self._rows_read - start
             if faults and self.on_error == "fail":
-                raise DataError(f"{part.name}, row {first + min(faults) + 1}: {faults[min(faults)]}; {SKIP_HINT}.")
+                raise bad_row(part, f"{part.name}, row {first + min(faults) + 1}", faults[min(faults)])
             if faults and not self.skipped:
                 self._first_fault = faults[min(faults)]
             self.skipped += len(faults)
@@ -226,12 +228,14 @@ class SetSource:
 # --- which files, which columns ---
 
 
-def parts_of(given: Any, format: str | None) -> list[Part]:
+def parts_of(given: Any, format: str | None, encoding: str) -> list[Part]:
     """What an input names; other than for documents, a text file is one of lines also in a folder or a glob."""
     parts: list[Part] = []
-    for part in find_parts([given], format):
+    for part in find_parts([given], format, encoding=encoding):
         if part.format == "files":
-            parts.extend(Part(str(path), format_of(path) or "text", (path,)) for path in part.paths)
+            parts.extend(
+                replace(part, name=str(path), format=format_of(path) or "text", paths=(path,)) for path in part.paths
+            )
         else:
             parts.append(part)
     return parts

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.baskets.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date, json_kinds, read_json_rows
-from lookalike.errors import SKIP_HINT, DataError, UsageError, all_left_out, one_column
+from lookalike.errors import DataError, UsageError, all_left_out, one_column
 from lookalike.formats import READERS, Block, csv_cells, frame_index, schema_of
 from lookalike.json_lists import good_numbers
-from lookalike.parts import Part
-from lookalike.read import BATCH_BYTES, find_faults, is_text, plain, plain_schema, reading
+from lookalike.parts import UTF8, Part
+from lookalike.read import BATCH_BYTES, bad_row, find_faults, is_text, plain, plain_schema, reading
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
 from lookalike.set_elements import Ids
@@ -83,6 +83,7 @@ class RatingSource:
         separator: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
+        encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         given = {"user": user, "item": item, "rating": rating, "time": time}
@@ -93,7 +94,8 @@ class RatingSource:
         named = [name for name in self.given.values() if name != "-"]
         if len(set(named)) < len(named):
             raise UsageError(f"user, item, rating and time must be different columns; got {', '.join(named)}.")
-        self.parts = RecordSource(inputs, separator=separator, format=format, on_error=on_error).parts
+        how: Any = {"separator": separator, "format": format, "on_error": on_error, "encoding": encoding}
+        self.parts = RecordSource(inputs, **how).parts
         self.on_error = on_error
         self.batch_bytes = batch_bytes
         self.skipped = 0
@@ -176,7 +178,7 @@ class RatingSource:
             faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
             if faults and self.on_error == "fail":
                 row = min(faults)
-                raise DataError(f"{part.name}, row {start + row + 1}: {faults[row]}; {SKIP_HINT}.")
+                raise bad_row(part, f"{part.name}, row {start + row + 1}", faults[row])
             if faults and not self.skipped:
                 self._first_fault = faults[min(faults)]
             self.skipped += len(faults)

@@ -24,7 +24,7 @@ from lookalike.results import Pairs
 from lookalike.wording import counted
 from lookalike.write import check_output, write_tables, writing
 
-READING = ("user", "item", "rating", "time", "separator", "format", "on_error")
+READING = ("user", "item", "rating", "time", "separator", "format", "encoding", "on_error")
 SEARCH = ("recall", "method", "seed", "audit")
 
 

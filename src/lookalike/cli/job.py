@@ -84,7 +84,7 @@ class Job:
     def source(self, inputs: list[str]) -> Source:
         """The documents of the inputs."""
         check_apart(self.outputs, inputs)
-        names = ("text", "id", "format", "on_error", "html", "article")
+        names = ("text", "id", "format", "encoding", "on_error", "html", "article")
         source = Source(inputs, **{name: self.given[name] for name in names})
         if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
             self.run.say("note: the pages are compared with their markup; --html compares the text in them")
@@ -101,7 +101,7 @@ class Job:
         given = self.given
         separator = None if given["separator"] is None else given["separator"].replace("\\t", "\t")
         bag = given["measure"] in ("bag", "bag_jaccard")
-        options = {"rows": given["rows"], "format": given["format"], "on_error": given["on_error"]}
+        options = {name: given[name] for name in ("rows", "format", "encoding", "on_error")}
         source = SetSource(inputs, separator=separator, bag=bag, **options)
         ids, sets = source.read(self.run)
         self.skipped = source.skipped
@@ -129,7 +129,7 @@ class Job:
         check_apart(self.outputs, inputs)
         given = self.given
         measure = choice("measure", given["measure"], MEASURES_OF_VECTORS)
-        names = ("vector", "id", "format", "on_error")
+        names = ("vector", "id", "format", "encoding", "on_error")
         bits, directions = measure == "hamming", measure.startswith("cosine")
         named = {name: given[name] for name in names}
         return VectorSource(inputs, bits=bits, directions=directions, **named).read(self.run)

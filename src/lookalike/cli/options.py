@@ -80,6 +80,9 @@ Format = Annotated[
     str | None,
     typer.Option(help="parquet, arrow, jsonl, csv, tsv, text (a document a line) or files."),
 ]
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="Of CSV, JSON lines and text, if not utf-8: windows-1252, utf-16, ...")
+]
 OnError = Annotated[str, typer.Option(help="What to do with bad rows: fail, or skip and count them.")]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
 Space = Annotated[str, typer.Option(help="White space between characters: collapse, keep or remove.")]
@@ -123,6 +126,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "text": (Text, None),
     "id": (Id, None),
     "format": (Format, None),
+    "encoding": (Encoding, "utf-8"),
     "on_error": (OnError, "fail"),
     "method": (Method, "auto"),
     "sketch": (Sketch, "minhash"),
@@ -158,7 +162,7 @@ ON_SETS: dict[str, tuple[Any, Any]] = {
     "rows": (Rows, None),
     "separator": (Separator, None),
     "format": (FormatOfSets, None),
-    **{name: SHARED[name] for name in ("on_error", "method", "sketch")},
+    **{name: SHARED[name] for name in ("encoding", "on_error", "method", "sketch")},
     "filter": (Filter, None),
     "audit": (AuditOfSets, 0),
     **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
@@ -173,7 +177,7 @@ ON_VECTORS: dict[str, tuple[Any, Any]] = {
     "vector": (VectorColumn, None),
     "id": SHARED["id"],
     "format": (FormatOfVectors, None),
-    "on_error": SHARED["on_error"],
+    **{name: SHARED[name] for name in ("encoding", "on_error")},
     "method": (MethodOfVectors, "auto"),
     "probes": (Probes, None),
     "audit": (AuditOfVectors, 0),

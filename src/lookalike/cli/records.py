@@ -39,7 +39,7 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
     for field in as_fields([*given["field"], *([given["validate"]] if given["validate"] else [])]):
         choice("kind", field.kind or "text", KINDS)  # before anything is read
     run = TerminalRun(given["threads"], given["quiet"])
-    names = ("separator", "format", "on_error")
+    names = ("separator", "format", "encoding", "on_error")
     sources = [RecordSource(one, **{name: given[name] for name in names}) for one in (left, right) if one is not None]
     tables = [source.read(run) for source in sources]
     options = ("id", "validate", "max_lag", "precision", "one_to_one", "threshold", "nearest", "seed")

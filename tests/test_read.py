@@ -814,3 +814,47 @@ def test_rows_that_are_neither_whole_nor_utf8(tmp_path: Path, size: int, capfd: 
             documents(Source(path, on_error=on_error, batch_bytes=size))
     assert documents(Source(path, on_error="skip", encoding="latin-1")) == [("a", "one")]
     assert capfd.readouterr() == ("", "")
+
+
+# --- columns that folders tell ---
+
+
+def partitioned(folder: Path, *names: str) -> Path:
+    """A Parquet file of one row in each of the folders."""
+    for at, name in enumerate(names):
+        put(folder / name / "part-0.parquet", encode_parquet(table(id=[at], review=[f"text {at}"])))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        (["lang=de", "lang=en"], [{"lang": "de"}, {"lang": "en"}]),
+        (["y=2023/m=9", "y=2024/m=10"], [{"y": 2023, "m": 9}, {"y": 2024, "m": 10}]),
+        (["m=09", "m=10"], [{"m": "09"}, {"m": "10"}]),  # as they are written
+        (["n=-1", "n=0"], [{"n": -1}, {"n": 0}]),
+        (["a=1", "a=x"], [{"a": "1"}, {"a": "x"}]),
+        (["a=1", "a=__HIVE_DEFAULT_PARTITION__"], [{"a": 1}, {"a": None}]),
+        (["a=x%20y%3D1"], [{"a": "x y=1"}]),
+        (["a=1", "b=2"], [{"a": 1, "b": None}, {"a": None, "b": 2}]),
+        (["id=7", "other"], [{}, {}]),  # which the files have themselves
+        (["=x", "x"], [{}, {}]),
+    ],
+)
+def test_folders_tell_columns(tmp_path: Path, folders: list[str], expected: list[Row]) -> None:
+    for given in (partitioned(tmp_path, *folders), f"{tmp_path}/**/*.parquet"):
+        for size in SIZES:
+            source = Source(given, batch_bytes=size)
+            ids = list(range(len(folders)))
+            rows = {row["id"]: row for row in rows_of(source)}
+            assert [rows[name] for name in ids] == [
+                {"id": name, "review": f"text {at}", **expected[at]} for at, name in enumerate(ids)
+            ]
+            assert sorted(documents(source)) == [(name, f"text {at}") for at, name in enumerate(ids)]
+
+
+def test_a_column_that_folders_tell_can_be_the_id(tmp_path: Path) -> None:
+    source = Source(partitioned(tmp_path, "k=a", "k=b"), id="k")
+    assert documents(source) == [("a", "text 0"), ("b", "text 1")]
+    with pytest.raises(DataError, match=r"no column 'j' for the id; it has id, review, k\.$"):
+        documents(Source(tmp_path, id="j"))

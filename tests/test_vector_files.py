@@ -850,3 +850,9 @@ def test_progress_ends_at_its_total(tmp_path: Path) -> None:
         VectorSource(inputs, batch_bytes=64).read(run)
         assert run.done == run.total > 0
         assert list(run.seconds) == ["read"]
+
+
+def test_numbers_that_folders_tell_are_no_components(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        put(tmp_path / f"year={year}" / "a.parquet", encode_parquet(pa.table({"x": [0.5], "y": [1.5]})))
+    check(VectorSource(tmp_path), [[0.5, 1.5]] * 2)

@@ -44,11 +44,14 @@ def read_table(part: Part, columns: list[str] | None, size: int) -> Iterator[Blo
 
 
 def read_parquet(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
-    """Row group by row group, in batches that do not cross them."""
+    """Row group by row group, in batches that do not cross them; with the columns that its folders tell."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(part.raw()) as file:
         meta = file.metadata
+        have, asked = file.schema_arrow.names, columns
+        if columns is not None:  # at least one, which tells how many rows there are
+            columns = [name for name in columns if name in have] or have[:1]
         wanted = [i for i in range(meta.num_columns) if columns is None or meta.schema.column(i).path in columns]
         for group in range(meta.num_row_groups):
             group_meta = meta.row_group(group)
@@ -56,7 +59,20 @@ def read_parquet(part: Part, columns: list[str] | None, size: int) -> Iterator[B
             # What repeats is stored once, so this can be far too many rows: hence a limit, and a second cut.
             rows = min(ROWS, rows_for(size, stored, group_meta.num_rows))
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False):
-                yield from _cut(pa.Table.from_batches([batch]), size)
+                table = with_partition(pa.Table.from_batches([batch]), part, have)
+                yield from _cut(table if asked is None else table.select(asked), size)
+
+
+def with_partition(table: pa.Table, part: Part, have: list[str]) -> pa.Table:
+    """The table with the columns that the folders of its file tell, but for those that the file has itself."""
+    for name, value in part.partition:
+        if name not in have:
+            table = table.append_column(name, pa.repeat(pa.scalar(value, _partition_type(value)), len(table)))
+    return table
+
+
+def _partition_type(value: int | str | None) -> pa.DataType:
+    return pa.null() if value is None else pa.int64() if isinstance(value, int) else pa.string()
 
 
 def read_arrow(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
@@ -230,7 +246,8 @@ def schema_of(part: Part) -> pa.Schema:
     if part.format == "parquet":
         import pyarrow.parquet as pq
 
-        return pq.read_schema(part.raw())
+        schema = pq.read_schema(part.raw())
+        return with_partition(schema.empty_table(), part, schema.names).schema
     if part.format == "arrow":
         with _open_arrow(part) as (schema, _):
             return schema

@@ -7,11 +7,13 @@ programs leave beside their tables is passed over.
 import codecs
 import glob
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -38,6 +40,8 @@ FOREIGN = {  # how files begin that are no text
     b"%PDF": "is a PDF; pdftotext makes a text of it",
 }
 NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # that other programs leave beside their tables,
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # in place of null
+INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)  # that is written as Python writes it
 ARROW_NOTES = ("dataset_info.json", "state.json", "dataset_dict.json")  # or beside tables of Arrow,
 PAPERS = ("README", "LICENSE")  # and what people put there
 
@@ -56,6 +60,7 @@ class Part:
     html: bool = False  # its files are web pages, in whatever encoding
     passed_over: int = 0  # files of its folder that are not named like pages
     encoding: str = UTF8  # of a text that is none of tables with types
+    partition: tuple[tuple[str, int | str | None], ...] = ()  # columns of one value, which its folders tell
 
     def open(self) -> pa.NativeFile:
         """A stream of the part's bytes, decompressed, in UTF-8 whatever encoding it has."""
@@ -186,9 +191,33 @@ def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: 
     if html and format is None and given.is_dir():
         files = [path for path in files if format_of(path, PAGE_SUFFIXES)] or files
     kinds = {format or format_of(path, suffixes) or "files" for path in files}
+    if kinds == {"parquet"}:
+        columns = partition_columns([path.relative_to(base) for path in files])
+        return [Part(str(path), "parquet", (path,), partition=told) for path, told in zip(files, columns, strict=True)]
     if not kinds & {"files", "text"} or format == "text":
         return [Part(str(path), format or format_of(path, suffixes) or "", (path,)) for path in files]
     return [Part(str(given), "files", tuple(files), base=base, html=html, passed_over=there - len(files))]
+
+
+def partition_columns(paths: list[Path]) -> list[tuple[tuple[str, int | str | None], ...]]:
+    """The columns that folders with names such as lang=en tell of each file, as Hive and Spark write them.
+
+    >>> partition_columns([Path("lang=en/year=2024/1.parquet"), Path("lang=de/year=2025/1.parquet")])
+    [(('lang', 'en'), ('year', 2024)), (('lang', 'de'), ('year', 2025))]
+    """
+    told = []
+    for path in paths:
+        cut = (folder.partition("=") for folder in path.parts[:-1])
+        told.append({unquote(name): unquote(value) for name, sign, value in cut if name and sign})
+    values: dict[str, set[str]] = {}
+    for columns in told:
+        for name, value in columns.items():
+            values.setdefault(name, set()).add(value)
+    numbers = {name for name, some in values.items() if all(INTEGER.fullmatch(value) for value in some - {NO_VALUE})}
+    return [
+        tuple((name, None if value == NO_VALUE else int(value) if name in numbers else value) for name, value in one)
+        for one in (columns.items() for columns in told)
+    ]
 
 
 def _listed(given: Path) -> tuple[Path, list[Path]]:

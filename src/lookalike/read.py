@@ -269,8 +269,8 @@ class Source:
         if self.text is not None:
             name = self.text
         else:
-            index = frame_index(part, schema)
-            texts = [column.name for column in schema if is_text(column.type) and column.name != index]
+            others = {frame_index(part, schema), *dict(part.partition)}
+            texts = [column.name for column in schema if is_text(column.type) and column.name not in others]
             usual = ("html", *TEXT_NAMES) if self.html else TEXT_NAMES
             likely = [n for n in usual if n in schema.names] or texts
             if not likely or (len(likely) > 1 and likely[0] not in usual):

@@ -5,6 +5,7 @@ every column but the id holds numbers. Lines of JSON have the types of what is f
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ class TableReader:
     """The rows of a table as vectors, or as codes of bits."""
 
     def __init__(self, part: Part, vector: str | None, identity: str | None, bits: bool, size: int):
-        self.part = with_names(part)
+        self.part = replace(with_names(part), partition=())  # a number that a folder tells is no component
         self.bits = bits
         self.size = size
         self.untyped = part.format in ("csv", "tsv")

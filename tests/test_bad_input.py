@@ -219,10 +219,14 @@ def test_missing_and_unknown_words(run: Commands, out: Path) -> None:
 # --- where it should go ---
 
 
-@pytest.mark.parametrize("name", ["p.xlsx", "p", "p.csv.gz"])
+@pytest.mark.parametrize("name", ["p.xlsx", "p", "p.parquet.gz", "p.gz", "p.json"])
 def test_an_unknown_suffix(run: Commands, corpus: Path, out: Path, name: str) -> None:
     for args in (("pairs", corpus, "-o", out / name), ("dedup", corpus, "--removed", out / name)):
-        assert "output must end in .parquet, .arrow, .jsonl, .csv, or be -" in fails(run, USAGE, *args, out=out)
+        message = fails(run, USAGE, *args, out=out)
+        assert message.startswith(
+            "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv, .tsv, or a text of these "
+        )
+        assert message.endswith(" A file of JSON lines ends in .jsonl.") == name.endswith(".json")
 
 
 def test_a_folder_that_is_not_there(run: Commands, corpus: Path, out: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import gzip
 import json
 import os
 import pty
@@ -438,6 +439,29 @@ def test_demo(run: Commands) -> None:
     assert "news/ferry-ansel-courier.txt" in outcome.out
     assert "all verified" in outcome.err
     assert "audit: " in outcome.err
+
+
+@pytest.mark.parametrize("suffix", [".ndjson", ".jsonl.gz"])
+def test_lines_are_written_as_they_stood(run: Commands, corpus: Path, out: Path, suffix: str) -> None:
+    path = out / f"kept{suffix}"
+    assert run("dedup", corpus, "-q", "-o", path).code == 0
+    content = gzip.decompress(path.read_bytes()) if suffix.endswith("gz") else path.read_bytes()
+    kept = [line for line in corpus.read_bytes().splitlines() if json.loads(line)["id"] in KEPT_FIRST]
+    assert content.splitlines() == kept
+
+
+def test_columns_of_one_name_are_told_before_the_work(run: Commands, tmp_path: Path, out: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,text,x,x\na,some text,1,2\n")
+    message = f"{path}: columns must have names of their own; 2 of them are called 'x'."
+    for args in (
+        ("dedup", path),
+        ("dedup", path, "--against", tmp_path / "i", "--update"),
+        ("resolve", path, "-f", "x"),
+    ):
+        outcome = run(*args, "-o", out / "p.csv")
+        assert (outcome.code, complaint(outcome)) == (1, message)
+    assert run("pairs", path).code == 0  # where it does not matter
 
 
 # --- outputs that are inputs ---

@@ -119,6 +119,11 @@ class Source:
             raise DataError("some of the inputs have ids and others have none; id='-' (--id -) numbers them all.")
         return have == {True}
 
+    def check_names(self) -> None:
+        """An error for two columns of one name, of which the rows could not be written."""
+        for part in self.parts:
+            names_apart(part, self._schema(part))
+
     def text_columns(self) -> list[str]:
         """The names of the columns of the text in the inputs that are tables."""
         tables = (part for part in self.parts if part.format not in ("text", "files"))
@@ -231,6 +236,7 @@ class Source:
     def _whole_schema(self, strings: bool) -> pa.Schema:
         """The columns of all parts."""
         schemas = []
+        self.check_names()
         for part in self.parts:
             text, _ = self._columns(part)
             schema = plain_schema(self._schema(part, whole=True))
@@ -282,6 +288,14 @@ class Source:
         if part.format != "jsonl" and not is_text(schema.field(name).type):
             raise DataError(f"{part.name}: column {name!r} holds {schema.field(name).type}, not text.")
         return name
+
+
+def names_apart(part: Part, schema: pa.Schema) -> None:
+    """An error for two columns of one name."""
+    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+    if twice is not None:
+        rule = f"columns must have names of their own; {schema.names.count(twice)} of them are called {twice!r}"
+        raise DataError(f"{part.name}: {rule}.")
 
 
 def bad_row(part: Part, where: str, why: str) -> DataError:

@@ -12,7 +12,7 @@ from lookalike.errors import DataError, UsageError, all_left_out, choice
 from lookalike.formats import READERS, Block, schema_of
 from lookalike.json_lines import all_columns, read_json
 from lookalike.parts import UTF8, Part, find_parts
-from lookalike.read import BATCH_BYTES, as_text, bad_row, conform, is_text, not_utf8, plain, reading
+from lookalike.read import BATCH_BYTES, as_text, bad_row, conform, is_text, names_apart, not_utf8, plain, reading
 from lookalike.run import Run
 
 RECORD_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv")
@@ -63,6 +63,8 @@ class RecordSource:
                 tick(1)
             if self.skipped and not any(map(len, tables)):
                 raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
+            for part, table in zip(self.parts, tables, strict=True):
+                names_apart(part, table.schema)
             schemas = [table.schema.remove_metadata() for table in tables]
             try:
                 schema = pa.unify_schemas(schemas, promote_options="permissive")

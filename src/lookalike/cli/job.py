@@ -26,7 +26,7 @@ from lookalike.spaces import MEASURES_OF_VECTORS
 from lookalike.vector_files import VectorSource
 from lookalike.wording import counted
 from lookalike.workdir import RUN, has_begun, hold, remove
-from lookalike.write import check_output, write_lines, write_tables, writing
+from lookalike.write import check_output, kind_of, write_lines, write_tables, writing
 
 
 class Job:
@@ -152,13 +152,14 @@ class Job:
     def dedup(self, inputs: list[str], keep: str, removed: str | None) -> None:
         """Write the documents that are kept with all their columns, and what was dropped to `removed`."""
         source = self.source(inputs)
+        source.check_names()
         result = dedup(source, keep=keep if keep in ("first", "longest") else _column(source, keep), **self.options)
         dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, self._settings(result))
         with self.run.stage("write", len(result.ids)) as tick, dropped:
-            if source.is_jsonl() and (self.out == "-" or self.out.endswith(".jsonl")):
+            if source.is_jsonl() and kind_of(self.out) == ".jsonl":
                 write_lines(_kept_lines(source, result, tick), self.out)  # as they stood
             else:
-                strings = not self.out.endswith((".parquet", ".arrow"))
+                strings = kind_of(self.out) not in (".parquet", ".arrow")
                 write_tables(_kept_rows(source, result, tick, strings), self.out, self._settings(result))
         self._report(result)
 

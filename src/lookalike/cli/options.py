@@ -72,7 +72,9 @@ Method = Annotated[str, typer.Option(help="auto, lsh or exact.")]
 Sketch = Annotated[str, typer.Option(help="What is banded: minhash or simhash.")]
 Out = Annotated[
     str,
-    typer.Option("--out", "-o", help="A .parquet, .arrow, .jsonl or .csv file; - prints JSON lines."),
+    typer.Option(
+        "--out", "-o", help="A .parquet, .arrow, .jsonl, .csv or .tsv file, also in .gz; - prints JSON lines."
+    ),
 ]
 Text = Annotated[str | None, typer.Option(help="The column of the text.")]
 Id = Annotated[str | None, typer.Option("--id", help="The column of the id; - numbers the rows.")]

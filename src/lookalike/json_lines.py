@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.formats import Block, blocks
-from lookalike.parts import Part
+from lookalike.formats import blocks
+from lookalike.parts import Block, Part
 
 LOOK = 1000  # lines whose columns are taken for those of the file
 

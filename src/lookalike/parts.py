@@ -9,10 +9,11 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -90,6 +91,14 @@ class Part:
 
             return int(pq.read_metadata(self.raw()).num_rows)
         return None
+
+
+class Block(NamedTuple):
+    """Some rows of a part: those of the table, and the faulty ones between them by their number in the block."""
+
+    table: pa.Table
+    faults: Mapping[int, str] = MappingProxyType({})
+    lines: Sequence[bytes] = ()  # of JSON: the rows of the table as they stand in the file
 
 
 def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:

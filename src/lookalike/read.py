@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from lookalike.csv_tables import frame_index
 from lookalike.errors import ENCODING_HINT, SKIP_HINT, DataError, UsageError, all_left_out, choice, one_column
-from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
+from lookalike.formats import FORMATS, READERS, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 from lookalike.news import article_text, decode_page, need_selectolax, visible_text
-from lookalike.parts import PAGE_SUFFIXES, TEXTS, UTF8, Part, find_parts, format_of
+from lookalike.parts import PAGE_SUFFIXES, TEXTS, UTF8, Block, Part, find_parts, format_of
 
 BATCH_BYTES = 4 << 20
 TEXT_NAMES = ("text", "content", "body", "document")

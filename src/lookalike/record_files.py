@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import DataError, UsageError, all_left_out, choice
-from lookalike.formats import READERS, Block, schema_of
+from lookalike.formats import READERS, schema_of
 from lookalike.json_lines import all_columns, read_json
-from lookalike.parts import UTF8, Part, find_parts
+from lookalike.parts import UTF8, Block, Part, find_parts
 from lookalike.read import BATCH_BYTES, as_text, bad_row, conform, is_text, names_apart, not_utf8, plain, reading
 from lookalike.run import Run
 

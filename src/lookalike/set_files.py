@@ -15,12 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.csv_tables import frame_index
 from lookalike.data import Sets
 from lookalike.errors import DataError, UsageError, all_left_out, choice, one_column
-from lookalike.formats import FORMATS, READERS, Block, frame_index, schema_of
+from lookalike.formats import FORMATS, READERS, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
-from lookalike.parts import UTF8, Part, find_parts, format_of
+from lookalike.parts import UTF8, Block, Part, find_parts, format_of
 from lookalike.read import (
     BATCH_BYTES,
     as_text,

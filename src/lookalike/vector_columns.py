@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.csv_tables import csv_cells, csv_rows, frame_index
 from lookalike.errors import DataError, one_column
-from lookalike.formats import Block, blocks, csv_cells, csv_rows, frame_index
+from lookalike.formats import blocks
 from lookalike.json_lines import LOOK
-from lookalike.parts import Part
+from lookalike.parts import Block, Part
 from lookalike.read import is_text
 from lookalike.set_files import is_list
 from lookalike.vector_arrays import has

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.formats import Block, blocks
+from lookalike.formats import blocks
 from lookalike.json_lines import LOOK
-from lookalike.parts import Part
+from lookalike.parts import Block, Part
 from lookalike.read import is_text
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.baskets.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date, json_kinds, read_json_rows
+from lookalike.csv_tables import csv_cells, frame_index
 from lookalike.errors import DataError, UsageError, all_left_out, one_column
-from lookalike.formats import READERS, Block, csv_cells, frame_index, schema_of
+from lookalike.formats import READERS, schema_of
 from lookalike.json_lists import good_numbers
-from lookalike.parts import UTF8, Part
+from lookalike.parts import UTF8, Block, Part
 from lookalike.read import BATCH_BYTES, bad_row, find_faults, is_text, plain, plain_schema, reading
 from lookalike.record_files import RecordSource
 from lookalike.run import Run

@@ -858,3 +858,48 @@ def test_a_column_that_folders_tell_can_be_the_id(tmp_path: Path) -> None:
     assert documents(source) == [("a", "text 0"), ("b", "text 1")]
     with pytest.raises(DataError, match=r"no column 'j' for the id; it has id, review, k\.$"):
         documents(Source(tmp_path, id="j"))
+
+
+# --- quotes that are not closed ---
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("content", "line", "after"),
+    [
+        (b'id,text\n1,"fine"\n2,"open, and on\n3,three\n4,four\n', 3, 2),
+        (b'id,text\r\n1,"fine"\r\n2,"open\r\n3,three', 3, 1),
+        (b'id,text,n\n1,one,1\n2,two,"2\n3,three,3\n\n \n', 3, 1),  # in a column that is not asked for
+        (b'text,id\n"two\nlines",1\n"open,2\nthree,3\nfour,4\n', 4, 2),  # a row of one field
+        (b'text,id\n"two\nlines",1\n"open,2\n"three",3\n4,"four,4\nfive,5\n', 6, 1),
+    ],
+)
+def test_a_quote_that_is_not_closed(tmp_path: Path, content: bytes, line: int, after: int, size: int) -> None:
+    for path in (put(tmp_path / "a.csv", content), put(tmp_path / "a.csv.gz", gzip.compress(content))):
+        lines = f"{after} line{'s' * (after > 1)}"
+        for read in (documents, rows_of):
+            for on_error in ("fail", "skip"):
+                with pytest.raises(DataError) as error:
+                    read(Source(path, on_error=on_error, batch_bytes=size))
+                where = (
+                    f"{path}, line {line}: a quote opens there and is not closed, so all {lines} after it are one cell."
+                )
+                assert str(error.value).startswith(where)
+
+
+@pytest.mark.parametrize(
+    ("content", "texts", "skipped"),
+    [
+        (b'id,text\n1,"two\nlines"\n', ["two\nlines"], 0),
+        (b'id,text\n1,"two\nlines" \n\n', ["two\nlines "], 0),
+        (b'id,text\n1,5" disk\n2,a "b\n', ['5" disk', 'a "b'], 0),
+        (b'id,text\n1,"say ""\n"""\n', ['say "\n"'], 0),
+        (b'id,text\n1,"two\nlines"\n2,too,many\n', ["two\nlines"], 1),  # the last row is another
+        (b'id,text\n1,one\n2,"too\nmany",3\n', ["one"], 1),
+    ],
+)
+def test_quotes_that_are_closed(tmp_path: Path, content: bytes, texts: list[str], skipped: int) -> None:
+    for size in SIZES:
+        source = Source(put(tmp_path / "a.csv", content), on_error="skip", batch_bytes=size)
+        assert [text for _, text in documents(source)] == texts
+        assert source.skipped == skipped

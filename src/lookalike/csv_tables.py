@@ -13,8 +13,10 @@ import pyarrow as pa
 
 from lookalike.errors import ENCODING_HINT, DataError
 from lookalike.parts import BOM, Block, Part
+from lookalike.wording import counted
 
 SEPARATORS = ",;\t|"
+QUOTED = re.compile(r'"(?:[^"]|"")*+"')  # a cell
 HEAD = 1 << 16  # bytes that hold the first line of CSV, or enough of it
 
 
@@ -41,19 +43,22 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
     from pyarrow import csv as pa_csv
 
     faults: dict[int, str] = {}  # by number in the file
+    schema, delimiter = csv_schema(part), _delimiter(part)
+    end = _End(part, schema.names)
 
     def leave_out(row: Any) -> str:
         first = 1 if part.names else 2  # after the header, if there is one
         faults[row.number - first] = f"{row.actual_columns} fields, not {row.expected_columns}"
+        end.odd_row(row.number - first, row.text, delimiter)
         return "skip"
 
     convert = pa_csv.ConvertOptions(
-        column_types=csv_schema(part),
-        include_columns=columns,
+        column_types=schema,
+        include_columns=end.with_last(columns),
         strings_can_be_null=False,
         check_utf8=False,  # of the text and the id it is checked later, row by row
     )
-    parse = pa_csv.ParseOptions(delimiter=_delimiter(part), newlines_in_values=True, invalid_row_handler=leave_out)
+    parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=leave_out)
     with part.open() as stream:
         read = pa_csv.ReadOptions(use_threads=False, block_size=space, column_names=part.names or None)
         with _unheard():
@@ -61,6 +66,8 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
         tables = _csv_tables(reader)
         start = 0
         for table in chain(tables, [reader.schema.empty_table()]):
+            end.rows(table)
+            table = table if columns is None else table.select(columns)
             stop = start + len(table)
             for fault in sorted(faults):
                 stop += fault <= stop
@@ -69,6 +76,79 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
             past_good = past - sum(at < past for at in here)
             yield Block(table.slice(past_good), {at - past: why for at, why in here.items() if at >= past})
             start = stop
+        end.check(start)
+
+
+class _End:
+    """What the file ends with: a quote that is never closed takes all that follows into its cell, or its row."""
+
+    def __init__(self, part: Part, names: list[str]):
+        self.part = part
+        self.last = names[-1] if names and names.count(names[-1]) == 1 else None  # the column that must end, too
+        self.cell = b""  # of that column, in the last row so far
+        self.odd = -1  # number of the last row that has too few or too many fields
+        self.open = ""  # what follows a quote in it that is not closed
+
+    def with_last(self, columns: list[str] | None) -> list[str] | None:
+        """The columns to read, with the last of all."""
+        return columns if columns is None or self.last is None or self.last in columns else [*columns, self.last]
+
+    def odd_row(self, number: int, text: str, delimiter: str) -> None:
+        """Take note of a row that has too few or too many fields."""
+        self.odd = number
+        at = open_quote(text, delimiter)
+        self.open = text[at:] if at is not None else ""
+
+    def rows(self, table: pa.Table) -> None:
+        """Take note of rows; an error for an odd one before them that has no end."""
+        if self.open:
+            raise self._error(self.open.encode())
+        if len(table) and self.last is not None:
+            self.cell = table[self.last].slice(len(table) - 1).cast(pa.large_binary())[0].as_py() or b""
+
+    def check(self, rows: int) -> None:
+        """An error if the last of so many rows has no end: a cell of several lines ends with a quote."""
+        if b"\n" in self.cell and self.odd < rows - 1 and _ending(self.part)[1] != b'"':
+            raise self._error(self.cell)
+
+    def _error(self, rest: bytes) -> DataError:
+        lines = rest.rstrip().count(b"\n")
+        where = f"{self.part.name}, line {_ending(self.part)[0] - lines + 1}"
+        return DataError(
+            f"{where}: a quote opens there and is not closed, so all {counted(lines, 'line')} after it are one cell. "
+            'Close it; within a cell in quotes a quote is written "".'
+        )
+
+
+def open_quote(row: str, delimiter: str) -> int | None:
+    """Where a cell of a row begins with a quote that is not closed, if one does.
+
+    >>> open_quote('a,"b, c",5" d,"e', ","), open_quote('"a ""b"" c"', ",")
+    (14, None)
+    """
+    at = 0
+    while at < len(row):
+        if row[at] == '"':
+            quoted = QUOTED.match(row, at)
+            if quoted is None:
+                return at
+            at = quoted.end()
+        following = row.find(delimiter, at)
+        at = len(row) if following < 0 else following + 1
+    return None
+
+
+def _ending(part: Part) -> tuple[int, bytes]:
+    """How many lines there are before the last sign of a part that is not blank, and that sign."""
+    lines = waiting = 0
+    last = b""
+    with part.open() as stream:
+        while some := stream.read(1 << 20):
+            waiting += some.count(b"\n")
+            if shown := some.rstrip():
+                blank = some[len(shown) :].count(b"\n")
+                lines, waiting, last = lines + waiting - blank, blank, shown[-1:]
+    return lines, last
 
 
 def _csv_tables(reader: Any) -> Iterator[pa.Table]:

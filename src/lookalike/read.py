@@ -237,7 +237,6 @@ class Source:
     def _whole_schema(self, strings: bool) -> pa.Schema:
         """The columns of all parts."""
         schemas = []
-        self.check_names()
         for part in self.parts:
             text, _ = self._columns(part)
             schema = plain_schema(self._schema(part, whole=True))

@@ -43,8 +43,55 @@ def test_an_empty_file_is_no_error(run: Commands, tmp_path: Path, out: Path, com
         outcome = run(command, tmp_path / name, "-o", out / f"result{suffix}")
         assert outcome.code == 0
         assert "read: 0 documents" in outcome.err
+        assert f"note: no documents in {tmp_path / name}" in outcome.err.splitlines()
         assert (out / f"result{suffix}").exists()
     assert run(command, tmp_path / name, "-q") == (0, "", "")
+
+
+def test_inputs_without_items_are_told(run: Commands, corpus: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_bytes(b"")
+    for args, note in {
+        ("match", empty, corpus): f"no documents in {empty}",
+        ("match", corpus, empty): f"no documents in {empty}",
+        ("match", empty, empty): f"no documents in {empty}, {empty}",
+        ("sets", empty): f"no sets in {empty}",
+        ("dedup", empty, "--against", tmp_path / "i", "--update"): f"no documents in {empty}",
+        ("pairs", "-"): "no documents in standard input",
+    }.items():
+        outcome = run(*args)
+        assert outcome.code == 0
+        assert [line for line in outcome.err.splitlines() if line.startswith("note: ")] == [f"note: {note}"]
+    assert "note: no" not in run("match", corpus, corpus).err
+
+
+CSV_NOTE = "note: {} looks like CSV; --format csv reads it as a table"
+
+
+@pytest.mark.parametrize(
+    ("content", "is_csv"),
+    [
+        (b"id,text\n1,some text\n2,more text\n", True),
+        (b'id;text\n1;"some; text"\n', True),
+        (b"id\ttext\n1\tsome text\n", True),
+        (b"id,text\n", False),
+        (b"some text\nmore text\n", False),
+        (b"some text, with a comma\nmore text\n", False),
+        (b"1,2\n3,4\n", False),
+        (b"So it was, and so it is.\nOne, two.\n", False),
+        (b'{"text": "a"}\n', False),
+        (b"", False),
+    ],
+)
+def test_csv_without_a_name_is_told(run: Commands, tmp_path: Path, content: bytes, is_csv: bool) -> None:
+    outcome = run("pairs", "-", stdin=content)
+    assert (CSV_NOTE.format("standard input") in outcome.err.splitlines()) == is_csv
+    for options in (("--format", "text"), ("--format", "csv", "--text", "id")):
+        assert "looks like" not in run("pairs", "-", *options, stdin=content).err
+    path = tmp_path / "table"
+    path.write_bytes(content)
+    assert (CSV_NOTE.format(path) in run("pairs", path, "-o", tmp_path / "out.csv").err.splitlines()) == is_csv
+    assert "looks like" not in run("pairs", path.rename(tmp_path / "a.txt")).err
 
 
 def test_an_empty_parquet_file_is_broken(run: Commands, tmp_path: Path, out: Path) -> None:

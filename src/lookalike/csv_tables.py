@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -17,6 +18,8 @@ from lookalike.wording import counted
 
 SEPARATORS = ",;\t|"
 QUOTED = re.compile(r'"(?:[^"]|"")*+"')  # a cell
+LOOK = 20  # lines that tell whether a text is CSV
+NAME = re.compile(r"[^\W\d]\w*([ .:/-]\w+){0,2}")  # as columns have
 HEAD = 1 << 16  # bytes that hold the first line of CSV, or enough of it
 
 
@@ -204,6 +207,13 @@ def csv_rows(part: Part, count: int) -> list[list[str]]:
     """The cells of the first `count` lines that are not blank; bytes that are no UTF-8 are lone surrogates."""
     with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="") as lines:
         return list(islice((row for row in csv.reader(lines, delimiter=_delimiter(part)) if row), count))
+
+
+def looks_like_csv(part: Part) -> bool:
+    """Whether lines of text seem to be a table: names of columns first, and as many cells in the lines below."""
+    names, *others = csv_rows(replace(part, format="csv"), LOOK) or [[]]
+    named = all(NAME.fullmatch(name.strip()) for name in names) and len(set(names)) == len(names) > 1
+    return named and bool(others) and all(len(cells) == len(names) for cells in others)
 
 
 def frame_index(part: Part, schema: pa.Schema) -> str | None:

@@ -80,6 +80,10 @@ class Part:
             return len(self.content) * (4 if self.content.startswith(tuple(CODEC_MAGIC)) else 1)
         return sum(path.stat().st_size * (4 if path.suffix.lower() in CODECS else 1) for path in self.paths)
 
+    def is_named_text(self) -> bool:
+        """Whether the name of its only file tells that it is lines of text."""
+        return bool(self.paths) and format_of(self.paths[0]) == "text"
+
     def row_count(self) -> int | None:
         """How many rows the part has, where that can be told without reading it."""
         if self.format == "files":

@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, summary
+from lookalike.csv_tables import looks_like_csv
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError, UsageError, choice, one_column
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 from lookalike.kernels import is_compiled
 from lookalike.parts import PAGE_SUFFIXES, check_apart, format_of
-from lookalike.read import Source
+from lookalike.read import Source, reading
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Tick
 from lookalike.set_files import SetSource
@@ -53,6 +54,7 @@ class Job:
             distance = given["spot_distance"]
             self.options["shingles"] = Shingles.parse(given["shingle"], **text, **lists, distance=distance)
         self.skipped = 0  # rows of sets; documents are counted by their source
+        self.inputs: list[str] = []  # all that were read
         self.sources: list[Source] = []  # of documents
         if not is_compiled() and not self.on_spark:
             self.run.say("first run: compiling, which takes some seconds and is done once")
@@ -81,9 +83,14 @@ class Job:
         self.held = hold(self.workdir / RUN / "command")  # until all is written
         return {"workdir": workdir} if memory is None else {"workdir": workdir, "memory": memory}
 
+    def begin(self, inputs: list[str]) -> None:
+        """Before inputs are read: none may be an output."""
+        check_apart(self.outputs, inputs)
+        self.inputs += inputs
+
     def source(self, inputs: list[str]) -> Source:
         """The documents of the inputs."""
-        check_apart(self.outputs, inputs)
+        self.begin(inputs)
         names = ("text", "id", "format", "encoding", "on_error", "html", "article")
         source = Source(inputs, **{name: self.given[name] for name in names})
         if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
@@ -92,12 +99,16 @@ class Job:
             if part.passed_over:
                 others = counted(part.passed_over, "file")
                 self.run.say(f"note: {part.name} has {others} not named {', '.join(PAGE_SUFFIXES)}, passed over")
+            if part.format == "text" and not part.is_named_text() and self.given["format"] is None:
+                with reading(part):
+                    if looks_like_csv(part):
+                        self.run.say(f"note: {part.name} looks like CSV; --format csv reads it as a table")
         self.sources.append(source)
         return source
 
     def sets(self, inputs: list[str]) -> Sets:
         """The sets of the inputs, bags if they are to be compared as such."""
-        check_apart(self.outputs, inputs)
+        self.begin(inputs)
         given = self.given
         separator = None if given["separator"] is None else given["separator"].replace("\\t", "\t")
         bag = given["measure"] in ("bag", "bag_jaccard")
@@ -126,7 +137,7 @@ class Job:
 
     def read_vectors(self, inputs: list[str]) -> Vectors | Bits:
         """The vectors or codes of the inputs."""
-        check_apart(self.outputs, inputs)
+        self.begin(inputs)
         given = self.given
         measure = choice("measure", given["measure"], MEASURES_OF_VECTORS)
         names = ("vector", "id", "format", "encoding", "on_error")
@@ -174,6 +185,12 @@ class Job:
         item = next((kind for option, kind in kinds.items() if option in self.given), "document")
         for line in summary(result, item, self.skipped):
             self.run.say(line)
+        if not result.stats["items"]:
+            self.run.say(none_there(item, self.inputs))
+        elif len(self.sources) == 2:  # the two sides of a match
+            for side, source in zip(self.inputs, self.sources, strict=True):
+                if not source.documents:
+                    self.run.say(none_there(item, [side]))
         if self.sources and 2 * result.stats["empty"] > result.stats["items"]:
             self.run.say(f"note: most documents {self._why_empty()}")
 
@@ -186,6 +203,11 @@ class Job:
         if self.options["shingles"].unit == "stop":
             return f"have no shingle{where}, which begins with a stop word; --stop-words names the language"
         return f"have no text{where}"
+
+
+def none_there(item: str, inputs: list[str]) -> str:
+    """What there is to say of inputs without items."""
+    return f"note: no {item}s in {', '.join('standard input' if one == '-' else one for one in inputs)}"
 
 
 def _stop_words(given: str | None) -> str | list[str] | None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from lookalike import __version__
 from lookalike.cli.index import crowded_note, inputs_like
-from lookalike.cli.job import Job
+from lookalike.cli.job import Job, none_there
 from lookalike.cli.progress import time_line
 from lookalike.errors import UsageError
 from lookalike.index import NAMES, Index
@@ -65,6 +65,8 @@ def report(job: Job, source: Source, dropped: "Dropped", facts: dict[str, Any], 
     left_out = {"empty": dropped.empty, "skipped": source.skipped}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
     job.run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
+    if not source.documents:
+        job.run.say(none_there("document", job.inputs))
     recall = facts.get("expected recall at the threshold", 1.0)
     job.run.say(
         f"found: {counted(dropped.count, 'document')} to drop, each similar to one seen before, and "

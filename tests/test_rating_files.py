@@ -252,7 +252,7 @@ def test_ratings_of_json_may_turn_out_to_be_fractions(tmp_path):
         ("a,b\n", {"user": "a", "item": "a"}, "user, item, rating and time must be different columns; got a, a."),
         ("a,b\n", {"user": "-"}, "user must name a column; got '-'."),
         ("a,b\n", {"rating": ""}, "rating must name a column; got ''."),
-        ("a,b\n", {"separator": "::"}, "separator must be one character of ASCII, and no quote; got '::'."),
+        ("a,b\n", {"separator": ";;"}, "separator must be one character of ASCII, and no quote, or '::'; got ';;'."),
         ("a,b\n", {"format": "xls"}, "format must be one of parquet, arrow, jsonl, csv, tsv; got 'xls'."),
         ("a,b\n", {"on_error": "stop"}, "on_error must be one of fail, skip; got 'stop'."),
     ],
@@ -393,3 +393,38 @@ def test_no_good_row_is_an_error(tmp_path):
     path.write_text("user,item,rating\nu,i,good\nv,i,bad\n")
     with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: rating must be a number; got 'g"):
         Ratings.read(path, on_error="skip")
+
+
+MOVIELENS = b"1::10::3.5::978300760\n1::20::4::978300761\n2::10::5::978300762\n"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_two_colons_between_cells(tmp_path, size):
+    expected = [("1", "10", 3.5, 978300760), ("1", "20", 4, 978300761), ("2", "10", 5, 978300762)]
+    for name, content, options in [
+        ("ratings.dat", MOVIELENS, {}),
+        ("ratings.dat.gz", gzip.compress(MOVIELENS), {}),
+        ("ratings.csv", MOVIELENS, {"separator": "::"}),
+        ("ratings.dat", b"UserID::MovieID::Rating::Timestamp\n" + MOVIELENS, {"format": "csv", "separator": "::"}),
+    ]:
+        path = tmp_path / name
+        path.write_bytes(content)
+        assert rows_of(Ratings.read(path, batch_bytes=size, **options)) == expected
+    many = tmp_path / "many.dat"
+    many.write_bytes(b"".join(b"%d::%d::3\n" % (n % 97, n) for n in range(50_000)))  # cut in many places
+    assert len(Ratings.read(many)) == 50_000
+
+
+def test_names_with_two_colons(tmp_path):
+    path = tmp_path / "movies.dat"
+    path.write_bytes("10::Léon: The Professional (1994)::Crime|Drama\n20::Toy Story\n".encode("latin-1"))
+    assert Names(path, pa.array(["10", "20"])).of_list(["20", "10"]) == ["Toy Story", "Léon: The Professional (1994)"]
+
+
+def test_decimal_commas(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("user;item;rating\na;x;3,5\nb;x;-0,25\nc;x;4\nd;x;1.5\n")
+    assert [row[2] for row in rows_of(Ratings.read(path))] == [3.5, -0.25, 4, 1.5]
+    path.write_text('user,item,rating\na,x,"3,5"\n')
+    with pytest.raises(DataError, match="rating must be a number; got '3,5'"):
+        Ratings.read(path)

@@ -73,7 +73,7 @@ def test_separator(inputs: Path, separator: str) -> None:
 def test_what_is_no_separator(inputs: Path, separator: str) -> None:
     with pytest.raises(UsageError) as error:
         RecordSource(write(inputs / "a.csv", ROWS), separator=separator)
-    assert str(error.value) == f"separator must be one character of ASCII, and no quote; got {separator!r}."
+    assert str(error.value) == f"separator must be one character of ASCII, and no quote, or '::'; got {separator!r}."
 
 
 def test_format_that_the_name_does_not_tell(inputs: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import ENCODING_HINT, DataError
-from lookalike.parts import BOM, Block, Part
+from lookalike.parts import BOM, COLONS, UNIT, Block, Part
 from lookalike.wording import counted
 
 SEPARATORS = ",;\t|"
@@ -46,7 +46,7 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
     from pyarrow import csv as pa_csv
 
     faults: dict[int, str] = {}  # by number in the file
-    schema, delimiter = csv_schema(part), _delimiter(part)
+    schema, delimiter = csv_schema(part), delimiter_of(part)
     end = _End(part, schema.names)
 
     def leave_out(row: Any) -> str:
@@ -206,7 +206,7 @@ def csv_cells(part: Part) -> list[str]:
 def csv_rows(part: Part, count: int) -> list[list[str]]:
     """The cells of the first `count` lines that are not blank; bytes that are no UTF-8 are lone surrogates."""
     with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="") as lines:
-        return list(islice((row for row in csv.reader(lines, delimiter=_delimiter(part)) if row), count))
+        return list(islice((row for row in csv.reader(lines, delimiter=delimiter_of(part)) if row), count))
 
 
 def looks_like_csv(part: Part) -> bool:
@@ -222,10 +222,10 @@ def frame_index(part: Part, schema: pa.Schema) -> str | None:
     return first if first in ("", "Unnamed: 0") else None  # the second is what pandas makes of it
 
 
-def _delimiter(part: Part) -> str:
+def delimiter_of(part: Part) -> str:
     """What stands between cells: in CSV a comma, unless the first line has more of another sign, as Excel may write."""
     if part.separator or part.format == "tsv":
-        return part.separator or "\t"
+        return UNIT if part.separator == COLONS else part.separator or "\t"
     with part.open() as stream:
         head = stream.read(HEAD).removeprefix(BOM).lstrip(b"\r\n")
     line = re.sub(rb'"[^"]*"', b"", head).partition(b"\n")[0].decode(errors="replace")

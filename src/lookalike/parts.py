@@ -29,6 +29,7 @@ VECTOR_SUFFIXES = {".npy": "npy", ".npz": "npz", ".fvecs": "fvecs", ".bvecs": "b
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl"}
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+COLONS, UNIT = "::", "\x1f"  # a separator of two signs, as MovieLens has it, and what is read in its place
 UTF8 = "utf-8"
 TEXTS = ("jsonl", "csv", "tsv", "text", "files")  # formats that have an encoding
 BOM = b"\xef\xbb\xbf"
@@ -64,11 +65,16 @@ class Part:
     partition: tuple[tuple[str, int | str | None], ...] = ()  # columns of one value, which its folders tell
 
     def open(self) -> pa.NativeFile:
-        """A stream of the part's bytes, decompressed, in UTF-8 whatever encoding it has."""
+        """A stream of the part's bytes, decompressed, in UTF-8 whatever encoding it has.
+
+        A separator of two signs, which readers of CSV do not know, is one sign there.
+        """
         if self.content is None:
-            return open_path(self.paths[0], self.encoding)
-        codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
-        return _as_utf8(pa.input_stream(pa.py_buffer(self.content), compression=codec), self.encoding)
+            stream = open_path(self.paths[0], self.encoding)
+        else:
+            codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
+            stream = _as_utf8(pa.input_stream(pa.py_buffer(self.content), compression=codec), self.encoding)
+        return stream if self.separator != COLONS else pa.TransformInputStream(stream, _OneSign())
 
     def raw(self) -> Any:
         """The path, or the bytes as a file."""
@@ -112,6 +118,18 @@ def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:
 
 def _as_utf8(stream: pa.NativeFile, encoding: str) -> pa.NativeFile:
     return stream if encoding == UTF8 else pa.transcoding_input_stream(stream, encoding, UTF8)
+
+
+class _OneSign:
+    """Puts one sign in place of two colons, in blocks of bytes that may cut them apart."""
+
+    def __init__(self) -> None:
+        self.rest = b""
+
+    def __call__(self, block: pa.Buffer) -> bytes:
+        whole: bytes = (self.rest + block.to_pybytes()).replace(COLONS.encode(), UNIT.encode())
+        self.rest = whole[len(whole.rstrip(b":")) :]
+        return whole[: len(whole) - len(self.rest)]
 
 
 def check_encoding(name: str) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.csv_tables import HEAD
 from lookalike.errors import DataError, UsageError, all_left_out, choice
 from lookalike.formats import READERS, schema_of
 from lookalike.json_lines import all_columns, read_json
-from lookalike.parts import UTF8, Block, Part, find_parts
+from lookalike.parts import COLONS, UTF8, Block, Part, find_parts
 from lookalike.read import BATCH_BYTES, as_text, bad_row, conform, is_text, names_apart, not_utf8, plain, reading
 from lookalike.run import Run
 
@@ -38,11 +39,11 @@ class RecordSource:
         self.on_error = choice("on_error", on_error, ("fail", "skip"))
         if format is not None:
             choice("format", format, RECORD_FORMATS)
-        if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
-            raise UsageError(f"separator must be one character of ASCII, and no quote; got {separator!r}.")
+        if separator not in (None, COLONS) and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
+            raise UsageError(f"separator must be one character of ASCII, and no quote, or '::'; got {separator!r}.")
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
         found = find_parts(given, format, encoding=encoding)
-        self.parts = [replace(part, separator=separator or "") for part in found]
+        self.parts = [replace(with_colons(part), separator=separator or with_colons(part).separator) for part in found]
         for part in self.parts:
             if part.format in ("text", "files"):
                 known = ", ".join(RECORD_FORMATS)
@@ -109,3 +110,12 @@ def broken_texts(table: pa.Table) -> dict[int, str]:
             except pa.ArrowInvalid:
                 faults = not_utf8(column, name) | faults
     return faults
+
+
+def with_colons(part: Part) -> Part:
+    """The part; as CSV if it is lines of text with two colons between their cells, as in the files of MovieLens."""
+    if part.format != "text":
+        return part
+    with reading(part), part.open() as stream:
+        first: bytes = stream.read(HEAD).partition(b"\n")[0]
+    return replace(part, format="csv", separator=COLONS) if COLONS.encode() in first else part

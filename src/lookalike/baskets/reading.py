@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.baskets.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date, json_kinds, read_json_rows
-from lookalike.csv_tables import csv_cells, frame_index
+from lookalike.csv_tables import csv_cells, delimiter_of, frame_index
 from lookalike.errors import DataError, UsageError, all_left_out, one_column
 from lookalike.formats import READERS, schema_of
 from lookalike.json_lists import good_numbers
@@ -172,10 +172,11 @@ class RatingSource:
     ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray]]:
         """Tables without the bad rows, with their ratings and times."""
         start = 0
+        comma = part.format in ("csv", "tsv") and delimiter_of(part) != ","  # which numbers may have, then
         for block in self._blocks(part, schema, columns):
             table = plain(block.table)
             rows = good_numbers(block)
-            found, value, time = self._faults(table, columns)
+            found, value, time = self._faults(table, columns, comma)
             faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
             if faults and self.on_error == "fail":
                 row = min(faults)
@@ -196,7 +197,7 @@ class RatingSource:
                 kinds[name] = pa.float64()  # a later one may be no integer
         return read_json_rows(part, pa.schema(list(kinds.items())), self.batch_bytes)
 
-    def _faults(self, table: pa.Table, columns: Columns) -> tuple[dict[int, str], np.ndarray, np.ndarray]:
+    def _faults(self, table: pa.Table, columns: Columns, comma: bool) -> tuple[dict[int, str], np.ndarray, np.ndarray]:
         """The bad rows of a table and what is wrong with each; ratings; times."""
         faults: dict[int, str] = {}
         value = time = np.zeros(len(table))
@@ -207,7 +208,7 @@ class RatingSource:
             time = as_seconds(column) if self.dates else as_numbers(column)
             faults |= not_numbers(column, time, f"{columns.time} must be {KINDS_OF_TIME[self.dates]}")
         if columns.rating is not None:
-            value = as_numbers(table[columns.rating])
+            value = as_numbers(table[columns.rating], comma)
             faults |= not_numbers(table[columns.rating], value, f"{columns.rating} must be a number")
         for name in (columns.item, columns.user):
             faults |= find_faults(table, name, None)

@@ -464,6 +464,28 @@ def test_columns_of_one_name_are_told_before_the_work(run: Commands, tmp_path: P
     assert run("pairs", path).code == 0  # where it does not matter
 
 
+def test_match_with_columns_of_other_names(run: Commands, tmp_path: Path) -> None:
+    left = write(tmp_path / "left.csv", [{"key": row["id"], "title": row["text"], "x": "y"} for row in ROWS[:3]])
+    right = write(tmp_path / "right.csv", [{"nr": row["id"], "headline": row["text"], "x": "y"} for row in ROWS[:3]])
+    expected = run("match", left, left, "--text", "title", "--id", "key").out
+    assert len(expected.splitlines()) == 9
+    assert run("match", left, right, "--text", "title:headline", "--id", "key:nr").out == expected
+    numbered = run("match", left, right, "--text", "title:headline", "--id", "key:-").out
+    assert [json.loads(line)["right"] for line in numbered.splitlines()] == [0, 1, 2] * 3
+    for text, message in {
+        "title:headlin": f"{right}: no column 'headlin' for the text; it has nr, headline, x. Did you mean 'headline'?",
+        "headline": f"{left}: no column 'headline' for the text; it has key, title, x.",
+        "title:": "--text must be COLUMN or COLUMN:RIGHT'S; got 'title:'.",
+        ":headline": "--text must be COLUMN or COLUMN:RIGHT'S; got ':headline'.",
+    }.items():
+        assert complaint(run("match", left, right, "--text", text, "--id", "-")) == message
+
+
+def test_match_with_a_colon_in_a_name(run: Commands, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [{"id": row["id"], "dc:title": row["text"], "x": "y"} for row in ROWS[:3]])
+    assert len(run("match", path, path, "--text", "dc:title").out.splitlines()) == 9
+
+
 # --- outputs that are inputs ---
 
 

@@ -341,6 +341,7 @@ def test_two_tables_with_validation(run: Commands, companies: tuple[Path, Path],
     assert left_in(out) == {"m.parquet", "t.csv", "p.svg"}
     metadata = pq.read_schema(out / "m.parquet").metadata
     assert metadata[b"lookalike.seed"] == b"1"
+    assert metadata[b"lookalike.basis"]
 
 
 def test_table_of_the_mixture(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
@@ -458,3 +459,20 @@ def test_help(run: Commands) -> None:
     outcome = run("resolve", "--help")
     assert outcome.code == 0
     assert "--one-to-one" in outcome.out
+
+
+def test_a_note_is_kept_in_the_file(run: Commands, inputs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.parquet"
+    outcome = run("resolve", write(inputs / "a.csv", ROWS), "-f", "name", "-f", "phone", "-q", "-o", out)
+    assert (outcome.code, outcome.err) == (0, "")
+    note = pq.read_schema(out).metadata[b"lookalike.note"].decode()
+    assert "fields the probabilities are no more than a guess" in note
+
+
+def test_tables_with_different_separators(run: Commands, inputs: Path) -> None:
+    paths = [inputs / f"{at}.csv" for at in range(2)]
+    for path, separator in zip(paths, ";,", strict=True):
+        path.write_bytes(encode_csv(ROWS, separator))
+    different = run("resolve", *paths, "-f", "name", "-f", "phone", "-q")
+    same = run("resolve", paths[1], write(inputs / "b.csv", ROWS), "-f", "name", "-f", "phone", "-q")
+    assert different.out == same.out != ""

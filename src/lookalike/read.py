@@ -125,6 +125,10 @@ class Source:
         for part in self.parts:
             names_apart(part, self._schema(part))
 
+    def column_names(self) -> set[str]:
+        """The names of all columns of the inputs."""
+        return {name for part in self.parts for name in self._schema(part).names}
+
     def text_columns(self) -> list[str]:
         """The names of the columns of the text in the inputs that are tables."""
         tables = (part for part in self.parts if part.format not in ("text", "files"))

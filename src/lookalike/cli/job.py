@@ -106,6 +106,18 @@ class Job:
         self.sources.append(source)
         return source
 
+    def two_sources(self, left: str, right: str) -> tuple[Source, Source]:
+        """The documents of two inputs, whose columns may be named apart, as in title:headline."""
+        sources = self.source([left]), self.source([right])
+        for option in ("text", "id"):
+            given = self.given[option] or ""
+            for side, source in zip(given.partition(":")[::2], sources, strict=True):
+                if ":" in given and given not in source.column_names():
+                    if not side:
+                        raise UsageError(f"--{option} must be COLUMN or COLUMN:RIGHT'S; got {given!r}.")
+                    setattr(source, option, side)
+        return sources
+
     def sets(self, inputs: list[str]) -> Sets:
         """The sets of the inputs, bags if they are to be compared as such."""
         self.begin(inputs)

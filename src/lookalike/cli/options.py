@@ -78,6 +78,8 @@ Out = Annotated[
 ]
 Text = Annotated[str | None, typer.Option(help="The column of the text.")]
 Id = Annotated[str | None, typer.Option("--id", help="The column of the id; - numbers the rows.")]
+TextOfTwo = Annotated[str | None, typer.Option("--text", help="The column of the text: COLUMN, or COLUMN:RIGHT'S.")]
+IdOfTwo = Annotated[str | None, typer.Option("--id", help="That of the id, COLUMN[:RIGHT'S]; - numbers the rows.")]
 Format = Annotated[
     str | None,
     typer.Option(help="parquet, arrow, jsonl, csv, tsv, text (a document a line) or files."),
@@ -154,6 +156,10 @@ ON_ONE: dict[str, tuple[Any, Any]] = {
     "engine": (Engine, "local"),
     "master": (Master, None),
 }
+
+
+# Those of the command on two collections of documents.
+ON_TWO: dict[str, tuple[Any, Any]] = {**SHARED, "text": (TextOfTwo, None), "id": (IdOfTwo, None)}
 
 
 # Those of the command on sets.

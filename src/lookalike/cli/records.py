@@ -45,6 +45,7 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
     options = ("id", "validate", "max_lag", "precision", "one_to_one", "threshold", "nearest", "seed")
     found = resolve(*tables, fields=given["field"], run=run, **{name: given[name] for name in options})
     settings = {"version": __version__, "fields": ", ".join(given["field"]), "seed": str(given["seed"])}
+    settings |= {"basis": found.basis, **({"note": found.stats["note"]} if found.stats.get("note") else {})}
     shown = found.every if given["all"] and found.every is not None else found
     with run.stage("write"):
         write_tables([shown.to_arrow()], given["out"], settings)

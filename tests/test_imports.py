@@ -17,8 +17,9 @@ MODULES_IN_ORDER = """
     kernels.buckets kernels.joins kernels.probes kernels.vectors kernels.near kernels.neighbours kernels.minutiae
     errors statistics wording display drawing run room stop_words.dutch stop_words.english stop_words.french
     stop_words.german stop_words.italian stop_words.portuguese stop_words.spanish stop_words.swedish stop_words news
-    data results parts csv_tables formats json_lines json_lists read set_elements set_files pictures vector_arrays
-    bit_codes vector_columns vector_tables vector_files record_files shingles passages pairwise measures exact mapreduce
+    data results parts csv_tables formats json_lines json_lists table_rows read set_elements set_files pictures
+    vector_arrays bit_codes vector_columns vector_tables vector_files record_files shingles passages pairwise measures
+    exact mapreduce
     families.base families.draws families.minhash families.simhash families.projections families.hyperplanes
     families.lines families.bits families.squares families.fields families candidates candidates.banding
     candidates.exact amplify plan collection multiprobe spaces candidates.tables nearest vector_plan

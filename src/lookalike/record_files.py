@@ -13,8 +13,9 @@ from lookalike.errors import DataError, UsageError, all_left_out, choice
 from lookalike.formats import READERS, schema_of
 from lookalike.json_lines import all_columns, read_json
 from lookalike.parts import COLONS, UTF8, Block, Part, find_parts
-from lookalike.read import BATCH_BYTES, as_text, bad_row, conform, is_text, names_apart, not_utf8, plain, reading
+from lookalike.read import BATCH_BYTES
 from lookalike.run import Run
+from lookalike.table_rows import as_text, bad_row, conform, is_text, names_apart, not_utf8, plain, reading
 
 RECORD_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv")
 

@@ -22,19 +22,10 @@ from lookalike.formats import FORMATS, READERS, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
 from lookalike.parts import UTF8, Block, Part, find_parts, format_of
-from lookalike.read import (
-    BATCH_BYTES,
-    as_text,
-    bad_row,
-    find_faults,
-    is_text,
-    plain,
-    plain_schema,
-    plain_type,
-    reading,
-)
+from lookalike.read import BATCH_BYTES
 from lookalike.run import Run
 from lookalike.set_elements import MOST_COPIES, Elements, Ids, assemble, strings_or_integers
+from lookalike.table_rows import as_text, bad_row, find_faults, is_text, plain, plain_schema, plain_type, reading
 
 COUNT_NAMES = ("count", "n", "weight", "quantity", "times")
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from lookalike.data import as_floats
 from lookalike.errors import DataError, LookalikeError, did_you_mean
 from lookalike.parts import CODECS, Part
-from lookalike.read import reading
+from lookalike.table_rows import reading
 
 VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u1"), "ivecs": np.dtype("<i4")}
 ARRAYS = ("npy", "npz", *VECS)

@@ -15,8 +15,8 @@ from lookalike.errors import DataError, one_column
 from lookalike.formats import blocks
 from lookalike.json_lines import LOOK
 from lookalike.parts import Block, Part
-from lookalike.read import is_text
 from lookalike.set_files import is_list
+from lookalike.table_rows import is_text
 from lookalike.vector_arrays import has
 
 FEW = 4  # columns whose numbers are not taken for a vector

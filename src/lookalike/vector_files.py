@@ -18,9 +18,10 @@ from lookalike.data import NO_DIRECTION, NOT_FINITE, Bits, Vectors, not_finite, 
 from lookalike.errors import DataError, UsageError, choice
 from lookalike.parts import SUFFIXES, UTF8, VECTOR_SUFFIXES, Part, find_parts, format_of
 from lookalike.pictures import HASH_SIZE, PICTURE_SUFFIXES, VECTOR_SIZE, hash_greys, need_pillow, read_greys
-from lookalike.read import BATCH_BYTES, bad_row, reading
+from lookalike.read import BATCH_BYTES
 from lookalike.run import Run
 from lookalike.set_elements import common_type
+from lookalike.table_rows import bad_row, reading
 from lookalike.vector_arrays import ARRAYS, as_vectors, read_arrays, unnamed
 from lookalike.vector_columns import counts_columns
 from lookalike.vector_tables import Batch, TableReader

@@ -17,7 +17,7 @@ from lookalike.bit_codes import StringCodes, integer_codes, matrix_codes
 from lookalike.formats import READERS, schema_of
 from lookalike.json_lists import good_numbers
 from lookalike.parts import Block, Part
-from lookalike.read import find_faults, is_text, plain, plain_schema, plain_type
+from lookalike.table_rows import find_faults, is_text, plain, plain_schema, plain_type
 from lookalike.vector_columns import choose_columns, json_schema, read_json_rows, to_number, with_names
 
 

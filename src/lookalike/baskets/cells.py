@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from lookalike.formats import blocks
 from lookalike.json_lines import LOOK
 from lookalike.parts import Block, Part
-from lookalike.read import is_text
+from lookalike.table_rows import is_text
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 

@@ -18,10 +18,11 @@ from lookalike.errors import DataError, UsageError, all_left_out, one_column
 from lookalike.formats import READERS, schema_of
 from lookalike.json_lists import good_numbers
 from lookalike.parts import UTF8, Block, Part
-from lookalike.read import BATCH_BYTES, bad_row, find_faults, is_text, plain, plain_schema, reading
+from lookalike.read import BATCH_BYTES
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
 from lookalike.set_elements import Ids
+from lookalike.table_rows import bad_row, find_faults, is_text, plain, plain_schema, reading
 
 # What columns are usually called, but for case, blanks and underscores.
 USUAL = {

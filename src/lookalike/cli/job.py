@@ -18,12 +18,13 @@ from lookalike.errors import DataError, UsageError, choice, one_column
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 from lookalike.kernels import is_compiled
 from lookalike.parts import PAGE_SUFFIXES, check_apart, format_of
-from lookalike.read import Source, reading
+from lookalike.read import Source
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Tick
 from lookalike.set_files import SetSource
 from lookalike.shingles import Shingles, split_words
 from lookalike.spaces import MEASURES_OF_VECTORS
+from lookalike.table_rows import reading
 from lookalike.vector_files import VectorSource
 from lookalike.wording import counted
 from lookalike.workdir import RUN, has_begun, hold, remove

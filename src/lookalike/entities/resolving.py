@@ -18,9 +18,9 @@ from lookalike.entities.scores import FULL
 from lookalike.entities.validation import validate as tell
 from lookalike.errors import LARGEST_SEED, DataError, UsageError, fraction, one_column, positive, whole
 from lookalike.kernels.buckets import ONE
-from lookalike.read import plain
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
+from lookalike.table_rows import plain
 from lookalike.wording import counted
 
 LEVELS = (40.0, 75.0, 99.0)  # points from which on a field agrees somewhat, nearly, wholly

@@ -15,9 +15,9 @@ from lookalike.errors import ENCODING_HINT, SKIP_HINT, DataError, LookalikeError
 from lookalike.fingerprints.prints import MARK, Prints
 from lookalike.parts import CODECS, find_parts, format_of, open_path
 from lookalike.parts import SUFFIXES as TABLE_SUFFIXES
-from lookalike.read import as_text, is_text
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
+from lookalike.table_rows import as_text, is_text
 
 SUFFIXES = {".iso": "iso", ".fmr": "iso", ".fmd": "iso", ".xyt": "xyt"} | {
     suffix: kind for suffix, kind in TABLE_SUFFIXES.items() if kind != "text"

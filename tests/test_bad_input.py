@@ -43,8 +43,55 @@ def test_an_empty_file_is_no_error(run: Commands, tmp_path: Path, out: Path, com
         outcome = run(command, tmp_path / name, "-o", out / f"result{suffix}")
         assert outcome.code == 0
         assert "read: 0 documents" in outcome.err
+        assert f"note: no documents in {tmp_path / name}" in outcome.err.splitlines()
         assert (out / f"result{suffix}").exists()
     assert run(command, tmp_path / name, "-q") == (0, "", "")
+
+
+def test_inputs_without_items_are_told(run: Commands, corpus: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_bytes(b"")
+    for args, note in {
+        ("match", empty, corpus): f"no documents in {empty}",
+        ("match", corpus, empty): f"no documents in {empty}",
+        ("match", empty, empty): f"no documents in {empty}, {empty}",
+        ("sets", empty): f"no sets in {empty}",
+        ("dedup", empty, "--against", tmp_path / "i", "--update"): f"no documents in {empty}",
+        ("pairs", "-"): "no documents in standard input",
+    }.items():
+        outcome = run(*args)
+        assert outcome.code == 0
+        assert [line for line in outcome.err.splitlines() if line.startswith("note: ")] == [f"note: {note}"]
+    assert "note: no" not in run("match", corpus, corpus).err
+
+
+CSV_NOTE = "note: {} looks like CSV; --format csv reads it as a table"
+
+
+@pytest.mark.parametrize(
+    ("content", "is_csv"),
+    [
+        (b"id,text\n1,some text\n2,more text\n", True),
+        (b'id;text\n1;"some; text"\n', True),
+        (b"id\ttext\n1\tsome text\n", True),
+        (b"id,text\n", False),
+        (b"some text\nmore text\n", False),
+        (b"some text, with a comma\nmore text\n", False),
+        (b"1,2\n3,4\n", False),
+        (b"So it was, and so it is.\nOne, two.\n", False),
+        (b'{"text": "a"}\n', False),
+        (b"", False),
+    ],
+)
+def test_csv_without_a_name_is_told(run: Commands, tmp_path: Path, content: bytes, is_csv: bool) -> None:
+    outcome = run("pairs", "-", stdin=content)
+    assert (CSV_NOTE.format("standard input") in outcome.err.splitlines()) == is_csv
+    for options in (("--format", "text"), ("--format", "csv", "--text", "id")):
+        assert "looks like" not in run("pairs", "-", *options, stdin=content).err
+    path = tmp_path / "table"
+    path.write_bytes(content)
+    assert (CSV_NOTE.format(path) in run("pairs", path, "-o", tmp_path / "out.csv").err.splitlines()) == is_csv
+    assert "looks like" not in run("pairs", path.rename(tmp_path / "a.txt")).err
 
 
 def test_an_empty_parquet_file_is_broken(run: Commands, tmp_path: Path, out: Path) -> None:
@@ -63,6 +110,23 @@ def test_a_missing_column(run: Commands, corpus: Path, out: Path) -> None:
     for option, what in (("--text", "text"), ("--id", "id")):
         message = fails(run, DATA, "pairs", corpus, option, "body", "-o", out / "p.csv", out=out)
         assert message == f"{corpus}: no column 'body' for the {what}; it has id, text, score."
+
+
+def test_a_column_with_a_slip_of_the_pen(run: Commands, corpus: Path, tmp_path: Path, out: Path) -> None:
+    baskets = tmp_path / "baskets.csv"
+    baskets.write_text("Basket,item\na,x\n")
+    vectors = tmp_path / "vectors.jsonl"
+    vectors.write_text('{"vec": [1, 2]}\n')
+    for args, near in {
+        ("pairs", corpus, "--text", "Txt"): "text",
+        ("pairs", corpus, "--text", "text "): "text",
+        ("dedup", corpus, "--id", "ids"): "id",
+        ("sets", baskets, "--rows", "basket,item"): "Basket",
+        ("baskets", baskets, "--user", "basket"): "Basket",
+        ("vectors", vectors, "--vector", "vect"): "vec",
+        ("resolve", baskets, "--field", "itme"): "item",
+    }.items():
+        assert fails(run, DATA, *args, "-o", out / "p.csv", out=out).endswith(f". Did you mean {near!r}?")
 
 
 def test_a_null_text(run: Commands, corpus: Path, out: Path) -> None:
@@ -86,15 +150,37 @@ def test_an_empty_text_is_counted_and_like_nothing(run: Commands, corpus: Path) 
 @pytest.mark.parametrize(
     ("name", "content", "where"),
     [
-        ("a.jsonl", b'{"text": "fine"}\n{"text": "caf\xe9"}\n', ", row 2: text is not valid UTF-8 (byte 3)"),
-        ("a.csv", b"text\nfine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3)"),
-        ("a.txt", b"fine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3)"),
+        ("a.jsonl", b'{"text": "fine"}\n{"text": "caf\xe9"}\n', ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
+        ("a.csv", b"text\nfine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
+        ("a.txt", b"fine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
     ],
 )
 def test_invalid_utf8(run: Commands, tmp_path: Path, out: Path, name: str, content: bytes, where: str) -> None:
     (tmp_path / name).write_bytes(content)
     message = fails(run, DATA, "dedup", tmp_path / name, "-o", out / "p.jsonl", out=out)
     assert message.startswith(f"{tmp_path}/{name}{where}; ")
+
+
+def test_another_encoding(run: Commands, tmp_path: Path, out: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_bytes("id,text,rating\n1,café au lait,1\n2,café au lait,1\n".encode("windows-1252"))
+    latin = ("--encoding", "windows-1252")
+    for args in (
+        ("pairs", table),
+        ("dedup", table, "--removed", out / "removed.csv"),
+        ("clusters", table),
+        ("match", table, table),
+        ("sets", table),
+        ("baskets", table),
+        ("resolve", table, "--field", "text"),
+        ("index", "build", tmp_path / "index", table),
+    ):
+        assert "is not valid UTF-8 (byte 3 is 0xe9); encoding='windows-1252'" in fails(run, DATA, *args, out=out)
+        assert run(*args, *latin, "-q").code == 0, args
+        for path in out.iterdir():
+            path.unlink()
+    assert run("dedup", table, "-q", *latin).out == '{"id": "1", "text": "café au lait", "rating": "1"}\n'
+    assert "Did you" not in fails(run, USAGE, "pairs", table, "--encoding", "latin-99", out=out)
 
 
 def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
@@ -105,7 +191,7 @@ def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
     message = fails(run, DATA, "pairs", folder, "-o", out / "p.csv", out=out)
     assert message.startswith(f"{folder}/b.bin: holds null bytes, so it is no text; ")
     message = fails(run, DATA, "pairs", folder / "b.bin", "-o", out / "p.csv", out=out)  # alone it is a file of lines
-    assert message.startswith(f"{folder}/b.bin, row 2: text is not valid UTF-8 (byte 117); ")
+    assert message.startswith(f"{folder}/b.bin, row 2: text is not valid UTF-8 (byte 117 is 0x80); ")
 
 
 def test_a_broken_line_of_json(run: Commands, corpus: Path, out: Path) -> None:
@@ -131,7 +217,12 @@ def test_ids_that_are_not_unique(run: Commands, tmp_path: Path, out: Path) -> No
 BAD_OPTIONS = [
     (("--threshold", "0"), "threshold must be in (0, 1]; got "),
     (("--threshold", "80"), "Did you mean 0.8?"),
+    (("--threshold", "0,8"), "threshold must be a number in (0, 1]; got '0,8'. Did you mean 0.8?"),
+    (("--threshold", "75%"), "threshold must be a number in (0, 1]; got '75%'. Did you mean 0.75?"),
     (("--threshold", "-0.5"), "threshold must be "),
+    (("--shingle", "word5"), "shingle must look like char:9, word:5 or stop:3; got 'word5'. Did you mean 'word:5'?"),
+    (("--shingle", "words-5"), "Did you mean 'word:5'?"),
+    (("--shingle", "Word:5"), "shingle unit must be one of char, word, stop; got 'Word'. Did you mean 'word'?"),
     (("--threshold", "nan"), "threshold must be "),
     (("--threshold", "inf"), "threshold must be "),
     (("--threshold", "abc"), "threshold must be "),
@@ -175,10 +266,14 @@ def test_missing_and_unknown_words(run: Commands, out: Path) -> None:
 # --- where it should go ---
 
 
-@pytest.mark.parametrize("name", ["p.xlsx", "p", "p.csv.gz"])
+@pytest.mark.parametrize("name", ["p.xlsx", "p", "p.parquet.gz", "p.gz", "p.json"])
 def test_an_unknown_suffix(run: Commands, corpus: Path, out: Path, name: str) -> None:
     for args in (("pairs", corpus, "-o", out / name), ("dedup", corpus, "--removed", out / name)):
-        assert "output must end in .parquet, .arrow, .jsonl, .csv, or be -" in fails(run, USAGE, *args, out=out)
+        message = fails(run, USAGE, *args, out=out)
+        assert message.startswith(
+            "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv, .tsv, or a text of these "
+        )
+        assert message.endswith(" A file of JSON lines ends in .jsonl.") == name.endswith(".json")
 
 
 def test_a_folder_that_is_not_there(run: Commands, corpus: Path, out: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import gzip
 import json
 import os
 import pty
@@ -163,7 +164,8 @@ def test_keep_by_a_column_of_words(run: Commands, tmp_path: Path) -> None:
 
 def test_keep_by_a_column_that_is_not_there(run: Commands, corpus: Path, out: Path) -> None:
     outcome = run("dedup", corpus, "--keep", "scor", "-o", out / "kept.csv")
-    assert complaint(outcome) == "no column 'scor' to keep by; there is id, text, score."
+    message = "the input has no column 'scor' to keep by; it has id, text, score. Did you mean 'score'?"
+    assert complaint(outcome) == message
     assert outcome.code == 1
     nested = out.parent / "nested.jsonl"
     nested.write_text('{"text": "a", "tags": ["x"]}\n')
@@ -179,13 +181,6 @@ def test_out_and_removed_are_two_files(run: Commands, corpus: Path, out: Path, m
         assert "--out and --removed must be two files" in complaint(outcome)
     assert run("dedup", corpus, "--removed", "-").code == 2
     assert left_in(out) == set()
-
-
-def test_dedup_may_replace_its_input(run: Commands, tmp_path: Path) -> None:
-    for name in ("a.parquet", "a.arrow", "a.jsonl", "a.csv"):
-        path = write(tmp_path / name, ROWS)
-        assert run("dedup", path, "-o", path).code == 0
-        assert [row["id"] for row in read(path)] == KEPT_FIRST
 
 
 def test_settings_are_in_the_files(run: Commands, corpus: Path, out: Path) -> None:
@@ -411,6 +406,7 @@ def test_curve_of_many_lines(run: Commands) -> None:
         (("--cascade", "And(x)"), "And must be an integer of at least 1; got 'x'."),
         (("--cascade", "Or(0)"), "Or must be an integer of at least 1; got 0."),
         (("--cascade", "Or(2)", "--family", "simhash"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
+        (("--cascade", "Or(2)", "--family", "hyperplane"), "got 'hyperplane'. Did you mean 'hyperplanes'?"),
         (("--cascade", "Or(2)", "--family", "bits"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(2)", "--family", "minhash:3"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(9)", "--family", "bits:5"), "Or(9) takes 9 functions; family bits:5 has 5 functions."),
@@ -446,6 +442,102 @@ def test_demo(run: Commands) -> None:
     assert "news/ferry-ansel-courier.txt" in outcome.out
     assert "all verified" in outcome.err
     assert "audit: " in outcome.err
+
+
+@pytest.mark.parametrize("suffix", [".ndjson", ".jsonl.gz"])
+def test_lines_are_written_as_they_stood(run: Commands, corpus: Path, out: Path, suffix: str) -> None:
+    path = out / f"kept{suffix}"
+    assert run("dedup", corpus, "-q", "-o", path).code == 0
+    content = gzip.decompress(path.read_bytes()) if suffix.endswith("gz") else path.read_bytes()
+    kept = [line for line in corpus.read_bytes().splitlines() if json.loads(line)["id"] in KEPT_FIRST]
+    assert content.splitlines() == kept
+
+
+def test_columns_of_one_name_are_told_before_the_work(run: Commands, tmp_path: Path, out: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,text,x,x\na,some text,1,2\n")
+    message = f"{path}: columns must have names of their own; 2 of them are called 'x'."
+    for args in (
+        ("dedup", path),
+        ("dedup", path, "--against", tmp_path / "i", "--update"),
+        ("resolve", path, "-f", "x"),
+    ):
+        outcome = run(*args, "-o", out / "p.csv")
+        assert (outcome.code, complaint(outcome)) == (1, message)
+    assert run("pairs", path).code == 0  # where it does not matter
+
+
+def test_match_with_columns_of_other_names(run: Commands, tmp_path: Path) -> None:
+    left = write(tmp_path / "left.csv", [{"key": row["id"], "title": row["text"], "x": "y"} for row in ROWS[:3]])
+    right = write(tmp_path / "right.csv", [{"nr": row["id"], "headline": row["text"], "x": "y"} for row in ROWS[:3]])
+    expected = run("match", left, left, "--text", "title", "--id", "key").out
+    assert len(expected.splitlines()) == 9
+    assert run("match", left, right, "--text", "title:headline", "--id", "key:nr").out == expected
+    numbered = run("match", left, right, "--text", "title:headline", "--id", "key:-").out
+    assert [json.loads(line)["right"] for line in numbered.splitlines()] == [0, 1, 2] * 3
+    for text, message in {
+        "title:headlin": f"{right}: no column 'headlin' for the text; it has nr, headline, x. Did you mean 'headline'?",
+        "headline": f"{left}: no column 'headline' for the text; it has key, title, x.",
+        "title:": "--text must be COLUMN or COLUMN:RIGHT'S; got 'title:'.",
+        ":headline": "--text must be COLUMN or COLUMN:RIGHT'S; got ':headline'.",
+    }.items():
+        assert complaint(run("match", left, right, "--text", text, "--id", "-")) == message
+
+
+def test_match_with_a_colon_in_a_name(run: Commands, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [{"id": row["id"], "dc:title": row["text"], "x": "y"} for row in ROWS[:3]])
+    assert len(run("match", path, path, "--text", "dc:title").out.splitlines()) == 9
+
+
+# --- outputs that are inputs ---
+
+
+def overwriting(corpus: Path, database: Path) -> list[list[object]]:
+    """Commands whose output is their input."""
+    resolving = ["resolve", corpus, "--field", "text"]
+    return [
+        *([command, corpus, "-o", corpus] for command in ("pairs", "clusters", "dedup", "sets", "vectors", "baskets")),
+        ["match", corpus, corpus, "-o", corpus],
+        ["dedup", corpus, "--removed", corpus],
+        ["vectors", database, "--against", corpus, "-o", corpus],
+        [*resolving, "-o", corpus],
+        [*resolving, "--table", corpus],
+        ["baskets", corpus, "--groups", 0.5, "--groups-out", corpus],
+        ["baskets", database, "--by", "item", "--names", corpus, "-o", corpus],
+        ["fingerprints", "pairs", corpus, "-o", corpus],
+        ["fingerprints", "identify", database, corpus, "-o", database],
+    ]
+
+
+def test_an_input_is_not_overwritten(run: Commands, corpus: Path, tmp_path: Path) -> None:
+    database = write(tmp_path / "vectors.csv", [{"a": 1, "b": 2}])
+    before = {path: path.read_bytes() for path in (corpus, database)}
+    for command in overwriting(corpus, database):
+        outcome = run(*command)
+        assert outcome.code == 2, command
+        assert complaint(outcome).endswith(": is an input, which it would overwrite; name another file for the output.")
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_an_input_is_known_by_any_name(
+    run: Commands, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link.jsonl").symlink_to(corpus)
+    Path("folder").symlink_to(corpus.parent)
+    others = ("in/corpus.jsonl", "in/../in/corpus.jsonl", "link.jsonl", "folder/corpus.jsonl")
+    for name in others:
+        for one, other in ((corpus, name), (name, corpus)):
+            assert "is an input" in complaint(run("dedup", one, "-o", other))
+        assert "is an input" in complaint(run("dedup", "in/*.jsonl", "-o", name))
+    for folder in ("in", "folder", corpus.parent, "."):
+        new = complaint(run("dedup", folder, "-o", "in/new.jsonl"))
+        assert (
+            new
+            == f"in/new.jsonl: lies in the input {folder}, and would be read with it next time; name a place outside of it."
+        )
+    assert len(corpus.read_text().splitlines()) == len(ROWS)
+    assert run("dedup", "in", "-o", "new.jsonl").code == 0
 
 
 # --- help ---

@@ -808,7 +808,7 @@ def test_explain_a_text_that_normalising_twice_would_change():
         ({"shingles": "char:0"}, "k must be an integer of at least 1; got 0."),
         (
             {"shingles": "words:5"},
-            "shingle unit must be one of char, word, stop; got 'words'. Did you mean 'word'?",
+            "shingle must look like char:9, word:5 or stop:3; got 'words:5'. Did you mean 'word:5'?",
         ),
         ({"seed": -1}, "seed must be an integer of at least 0; got -1."),
         ({"seed": 1.5}, "seed must be an integer of at least 0; got 1.5."),

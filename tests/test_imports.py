@@ -18,15 +18,15 @@ MODULES_IN_ORDER = """
     errors statistics wording display drawing run room stop_words.dutch stop_words.english stop_words.french
     stop_words.german stop_words.italian stop_words.portuguese stop_words.spanish stop_words.swedish stop_words news
     data shingles passages write report.beside report.finding report.choosing report.page report findings results
-    formats json_lines json_lists read set_elements set_files pictures vector_arrays bit_codes vector_columns
-    vector_tables vector_files record_files pairwise measures exact mapreduce families.base families.draws
-    families.minhash families.simhash families.projections families.hyperplanes families.lines families.bits
-    families.squares families.fields families candidates candidates.banding candidates.exact amplify plan collection
-    multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing candidates.strings
-    verify audit cluster search workdir items set_search vector_search find item_files result_files entities.nicknames
-    entities.values entities.fields entities.mixture entities.company_words entities.companies entities.scores
-    entities.blocks entities.comparing entities.validation entities.resolution entities.resolving entities
-    baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending baskets.names baskets
+    parts csv_tables formats json_lines json_lists table_rows read set_elements set_files pictures vector_arrays
+    bit_codes vector_columns vector_tables vector_files record_files pairwise measures exact mapreduce families.base
+    families.draws families.minhash families.simhash families.projections families.hyperplanes families.lines
+    families.bits families.squares families.fields families candidates candidates.banding candidates.exact amplify
+    plan collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
+    candidates.strings verify audit cluster search workdir items set_search vector_search find item_files result_files
+    entities.nicknames entities.values entities.fields entities.mixture entities.company_words entities.companies
+    entities.scores entities.blocks entities.comparing entities.validation entities.resolution entities.resolving
+    entities baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending baskets.names baskets
     fingerprints.prints fingerprints.made_up fingerprints.print_files fingerprints.grids fingerprints.squares
     fingerprints.corners fingerprints.database fingerprints spark.making spark.parcels spark.tasks spark.buckets
     spark.record_tasks spark.graphs spark.frames spark.items spark.jobs spark.records spark index.codings

@@ -171,7 +171,7 @@ BAD = [
     ("user,item,date\na,x,2024-01-01\nb,y,5\n", "date must be a date such as 2024-05-31; got '5'"),
     ("user,item,date\na,x,2024-01-01\nb,y,2024-13-01\n", "date must be a date such as 2024-05-31; got '2024-13-01'"),
     ("user,item\na,x\nb,y,z\n", "3 fields, not 2"),
-    ("user,item,rating\na,x,5\nb\xff,y,z\n", "user is not valid UTF-8 (byte 1)"),
+    ("user,item,rating\na,x,5\nb\xff,y,z\n", "user is not valid UTF-8 (byte 1 is 0xff)"),
     ("user,item,rating\na,x,5\nb,y,\xff\n", "rating must be a number; got '\ufffd'"),
 ]  # fmt: skip
 BAD_JSON = [
@@ -199,7 +199,8 @@ def test_bad_rows(tmp_path, name, content, why):
     path.write_bytes(content.encode("latin-1") if "\xff" in content else content.encode())
     with pytest.raises(DataError) as error:
         Ratings.read(path)
-    assert str(error.value) == f"{path}, row 2: {why}; on_error='skip' (--on-error skip) leaves such rows out."
+    assert str(error.value).startswith(f"{path}, row 2: {why}; ")
+    assert str(error.value).endswith("; on_error='skip' (--on-error skip) leaves such rows out.")
     ratings = Ratings.read(path, on_error="skip")
     assert ratings.stats["skipped"] == 1
     assert len(ratings) == content.count("\n") - (name == "a.csv") - 1 - content.count("\n\n")
@@ -251,7 +252,7 @@ def test_ratings_of_json_may_turn_out_to_be_fractions(tmp_path):
         ("a,b\n", {"user": "a", "item": "a"}, "user, item, rating and time must be different columns; got a, a."),
         ("a,b\n", {"user": "-"}, "user must name a column; got '-'."),
         ("a,b\n", {"rating": ""}, "rating must name a column; got ''."),
-        ("a,b\n", {"separator": "::"}, "separator must be one character of ASCII, and no quote; got '::'."),
+        ("a,b\n", {"separator": ";;"}, "separator must be one character of ASCII, and no quote, or '::'; got ';;'."),
         ("a,b\n", {"format": "xls"}, "format must be one of parquet, arrow, jsonl, csv, tsv; got 'xls'."),
         ("a,b\n", {"on_error": "stop"}, "on_error must be one of fail, skip; got 'stop'."),
     ],
@@ -378,3 +379,52 @@ def test_what_arrow_does_not_take_is_skipped_alone(inputs):
     (inputs / "r.jsonl").write_text("\n".join(lines))
     ratings = Ratings.read(inputs / "r.jsonl", on_error="skip")
     assert (ratings.user_ids.to_pylist(), ratings.stats["skipped"]) == ([1], 2)
+
+
+@pytest.mark.parametrize("first", ["", "Unnamed: 0"])
+def test_the_index_of_a_frame_is_passed_over(tmp_path, first):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{first},who,what,rating\n0,u,i,1\n1,v,i,2\n")
+    assert rows_of(Ratings.read(path)) == [("u", "i", 1.0), ("v", "i", 2.0)]
+
+
+def test_no_good_row_is_an_error(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("user,item,rating\nu,i,good\nv,i,bad\n")
+    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: rating must be a number; got 'g"):
+        Ratings.read(path, on_error="skip")
+
+
+MOVIELENS = b"1::10::3.5::978300760\n1::20::4::978300761\n2::10::5::978300762\n"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_two_colons_between_cells(tmp_path, size):
+    expected = [("1", "10", 3.5, 978300760), ("1", "20", 4, 978300761), ("2", "10", 5, 978300762)]
+    for name, content, options in [
+        ("ratings.dat", MOVIELENS, {}),
+        ("ratings.dat.gz", gzip.compress(MOVIELENS), {}),
+        ("ratings.csv", MOVIELENS, {"separator": "::"}),
+        ("ratings.dat", b"UserID::MovieID::Rating::Timestamp\n" + MOVIELENS, {"format": "csv", "separator": "::"}),
+    ]:
+        path = tmp_path / name
+        path.write_bytes(content)
+        assert rows_of(Ratings.read(path, batch_bytes=size, **options)) == expected
+    many = tmp_path / "many.dat"
+    many.write_bytes(b"".join(b"%d::%d::3\n" % (n % 97, n) for n in range(50_000)))  # cut in many places
+    assert len(Ratings.read(many)) == 50_000
+
+
+def test_names_with_two_colons(tmp_path):
+    path = tmp_path / "movies.dat"
+    path.write_bytes("10::Léon: The Professional (1994)::Crime|Drama\n20::Toy Story\n".encode("latin-1"))
+    assert Names(path, pa.array(["10", "20"])).of_list(["20", "10"]) == ["Toy Story", "Léon: The Professional (1994)"]
+
+
+def test_decimal_commas(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("user;item;rating\na;x;3,5\nb;x;-0,25\nc;x;4\nd;x;1.5\n")
+    assert [row[2] for row in rows_of(Ratings.read(path))] == [3.5, -0.25, 4, 1.5]
+    path.write_text('user,item,rating\na,x,"3,5"\n')
+    with pytest.raises(DataError, match="rating must be a number; got '3,5'"):
+        Ratings.read(path)

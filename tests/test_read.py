@@ -423,12 +423,12 @@ BAD: dict[str, tuple[bytes, str, list[str], int]] = {  # content, first bad row,
     "string.arrow": (encode_arrow(bad_table(pa.string()), batch=3), "row 2: text is null", ["a", "d", "f"], 4),
     "dictionary.arrow": (
         encode_arrow(pa.table({"id": list("abc"), "text": pa.DictionaryArray.from_arrays([1, 0, None], BAD_VALUES)})),
-        "row 2: text is not valid UTF-8 (byte 0)", ["a"], 2,
+        "row 2: text is not valid UTF-8 (byte 0 is 0xff)", ["a"], 2,
     ),
     "id.parquet": (
         encode_parquet(pa.table({"id": ["a", None, "c"], "text": ["good"] * 3})), "row 2: id is null", ["a", "c"], 1),
     "a.jsonl": (join(JSON_LINES), "row 2: text is null", ["a", "d", "o"], 13),
-    "a.jsonl.gz": (gzip.compress(join(JSON_LINES[2:])), "row 1: text is not valid UTF-8 (byte 0)", ["d", "o"], 12),
+    "a.jsonl.gz": (gzip.compress(join(JSON_LINES[2:])), "row 1: text is not valid UTF-8", ["d", "o"], 12),
     "broken.jsonl": (join(JSON_LINES[4:]), "row 1: not valid JSON", ["o"], 11),
     "list.jsonl": (join(JSON_LINES[5:]), "row 1: not a JSON object but list", ["o"], 10),
     "number.jsonl": (join(JSON_LINES[:1] + JSON_LINES[6:]), "row 2: text is int, not str", ["a", "o"], 9),
@@ -440,7 +440,7 @@ BAD: dict[str, tuple[bytes, str, list[str], int]] = {  # content, first bad row,
     "pretty.jsonl": (json.dumps(GOOD, indent=1).encode(), "row 1: not valid JSON", [], 4),
     "a.csv": (
         b'id,text\na,"good\n"\nb,"\xff"\nc,one,two\nd,good\ne\nf,"go\nod"\ng,too,many,\nh\xff,good\n',
-        "row 2: text is not valid UTF-8 (byte 0)", ["a", "d", "f"], 5,
+        "row 2: text is not valid UTF-8 (byte 0 is 0xff)", ["a", "d", "f"], 5,
     ),
     "fields.csv": (b"id,text\n\na,good\nb,one,two\nc\n", "row 2: 3 fields, not 2", ["a"], 2),
     "a.tsv": (b"id\ttext\na\tgood\nb\n", "row 2: 1 fields, not 2", ["a"], 1),
@@ -460,7 +460,7 @@ def test_a_bad_row_is_an_error_with_file_and_row(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("name", [name for name, (_, _, good, _) in BAD.items() if good])
 def test_skipping_leaves_out_exactly_the_bad_rows(tmp_path: Path, name: str, size: int) -> None:
     content, _, good, bad = BAD[name]
     source = Source(put(tmp_path / name, content), on_error="skip", batch_bytes=size)
@@ -490,7 +490,7 @@ def test_row_numbers_count_bad_rows_too(tmp_path: Path, size: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_bad_lines_of_text(tmp_path: Path, size: int) -> None:
     path = put(tmp_path / "a.txt", b"one\ncaf\xe9\nthree\n")
-    with pytest.raises(DataError, match=r"a\.txt, row 2: text is not valid UTF-8 \(byte 3\)"):
+    with pytest.raises(DataError, match=r"a\.txt, row 2: text is not valid UTF-8 \(byte 3 is 0xe9\)"):
         documents(Source(path, batch_bytes=size))
     source = Source(path, on_error="skip", batch_bytes=size)
     assert rows_of(source) == [{"id": 0, "text": "one"}, {"id": 2, "text": "three"}]
@@ -514,8 +514,25 @@ def test_bad_files_of_a_folder(tmp_path: Path, size: int) -> None:
     with pytest.raises(DataError, match=r"b\.bin: holds null bytes, so it is no text; on_error"):
         documents(Source(tmp_path, batch_bytes=size))
     (tmp_path / "b.bin").unlink()
-    with pytest.raises(DataError, match=r"c/d\.txt: text is not valid UTF-8 \(byte 3\)"):
+    with pytest.raises(DataError, match=r"c/d\.txt: text is not valid UTF-8 \(byte 3 is 0xe9\)"):
         documents(Source(tmp_path, batch_bytes=size))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", [name for name, (_, _, good, _) in BAD.items() if not good])
+def test_skipping_all_rows_is_an_error(tmp_path: Path, name: str, size: int) -> None:
+    content, first, _, bad = BAD[name]
+    path = put(tmp_path / name, content)
+    for read in (documents, rows_of):
+        with pytest.raises(DataError) as error:
+            read(Source(path, on_error="skip", batch_bytes=size))
+        every = "the only row was" if bad == 1 else f"all {bad} rows were"
+        start = f"{path}: {every} left out, so nothing is left to compare. Row 1: {first.removeprefix('row 1: ')}"
+        assert str(error.value).startswith(start)
+    good = put(tmp_path / "good.jsonl", b'{"id": "x", "text": "good"}')
+    both = Source([path, good], on_error="skip", text="text", batch_bytes=size)
+    assert documents(both) == [("x", "good")]
+    assert both.skipped == bad
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -701,7 +718,7 @@ def test_a_dataset_on_disk(inputs):
         ("book.csv", b"PK\x03\x04 and so on", "is a workbook or another archive"),
         ("a.jsonl.bz2", bz2.compress(b'{"text": "one"}'), "is compressed by bzip2, which is not read; bzcat"),
         ("a.txt.xz", lzma.compress(b"one"), "is compressed by xz, which is not read; xzcat"),
-        ("a.csv", "id,text\n1,one".encode("utf-16"), "is in UTF-16; save it in UTF-8"),
+        ("a.csv", "id,text\n1,one".encode("utf-16"), "is in UTF-16; encoding='utf-16' .--encoding utf-16. reads it"),
         ("a.pdf", b"%PDF-1.7", "is a PDF; pdftotext makes a text of it"),
     ],
 )
@@ -716,3 +733,173 @@ def test_how_to_make_lines_of_an_array(inputs, content):
     (inputs / "a.json").write_text(content)
     with pytest.raises(DataError, match=r"row 1: not .* \(of an array jq -c '.\[\]' makes lines\)"):
         list(la.Source(inputs / "a.json").batches())
+
+
+@pytest.mark.parametrize("first", ["", "Unnamed: 0"])
+def test_the_index_of_a_frame_is_not_the_text(tmp_path: Path, first: str) -> None:
+    path = put(tmp_path / "a.csv", f"{first},review\n0,good\n1,bad\n".encode())
+    assert documents(Source(path)) == [(0, "good"), (1, "bad")]
+    assert rows_of(Source(path))[1] == {first: "1", "review": "bad"}
+
+
+# --- encodings ---
+
+LATIN: list[Row] = [{"id": "ä", "text": "café au lait"}, {"id": "ö", "text": "50 € für “alles”"}]
+WRITTEN: dict[str, Callable[[list[Row]], bytes]] = {
+    "a.csv": encode_csv,
+    "a.tsv": lambda rows: encode_csv(rows).replace(b",", b"\t"),
+    "a.jsonl": encode_jsonl,
+    "a.csv.gz": encode_csv,
+}
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "cp1252", "utf-16", "utf-16-le", "utf-8", "UTF8", "utf-8-sig"])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_encodings(tmp_path: Path, name: str, encoding: str) -> None:
+    content = WRITTEN[name](LATIN).decode().encode(encoding)
+    path = put(tmp_path / name, gzip.compress(content) if name.endswith("gz") else content)
+    for size in SIZES:
+        source = Source(path, encoding=encoding, batch_bytes=size)
+        assert documents(source) == [(row["id"], row["text"]) for row in LATIN]
+        assert rows_of(source) == LATIN
+        if source.is_jsonl():
+            assert b"\n".join(line for lines in source.lines() for line in lines) == encode_jsonl(LATIN).strip()
+
+
+def test_encodings_of_texts_and_standard_input(tmp_path: Path, standard_input: Callable[[bytes], None]) -> None:
+    content = "café\nnaïve\n".encode("latin-1")
+    path = put(tmp_path / "texts" / "a.txt", content)
+    assert documents(Source(path, encoding="latin-1")) == [(0, "café"), (1, "naïve")]
+    assert documents(Source(path.parent, encoding="latin-1")) == [("a.txt", "café\nnaïve\n")]
+    standard_input(content)
+    assert documents(Source("-", encoding="latin-1")) == [(0, "café"), (1, "naïve")]
+    parquet = put(tmp_path / "a.parquet", encode_parquet(TABLE))  # which needs none
+    assert len(documents(Source([parquet, path], encoding="latin-1", id="-"))) == len(ROWS) + 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"encoding": "latin-99"}, "encoding must be the name of one, such as utf-8, windows-1252, .*; got 'latin-99'"),
+        ({"encoding": "base64"}, "encoding must be the name of one, .*; got 'base64'"),
+        ({"encoding": "a\0b"}, "encoding must be the name of one"),
+        ({"encoding": "latin-1", "html": True}, "encoding is not for web pages, which tell theirs"),
+    ],
+)
+def test_encodings_that_cannot_be(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Source(put(tmp_path / "a.html", b"text\n"), **options)
+
+
+def test_encodings_of_what_has_none(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"encoding is for CSV, JSON lines and text; .*a\.parquet is parquet\.$"):
+        Source(put(tmp_path / "a.parquet", encode_parquet(TABLE)), encoding="latin-1")
+    with pytest.raises(DataError, match=r"a\.csv: cannot be read as csv: .* can't decode byte 0x81"):
+        documents(Source(put(tmp_path / "a.csv", b"text\n\x81\n"), encoding="windows-1252"))
+
+
+def test_names_of_columns_that_are_not_utf8(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", "id,téxt\n1,one\n".encode("latin-1"))
+    message = r"a column's name is not valid UTF-8 \(its byte 0xe9\); it has id, t\ufffdxt; encoding='windows"
+    with pytest.raises(DataError, match=message):
+        documents(Source(path))
+    assert documents(Source(path, text="téxt", encoding="latin-1")) == [("1", "one")]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_rows_that_are_neither_whole_nor_utf8(tmp_path: Path, size: int, capfd: pytest.CaptureFixture[str]) -> None:
+    path = put(tmp_path / "a.csv", b"id,text\na,one\nb,two\xe9,three\n")
+    for on_error in ("fail", "skip"):
+        with pytest.raises(DataError, match=r"a\.csv, row 2: 3 fields, not 2, and not valid UTF-8; encoding='win"):
+            documents(Source(path, on_error=on_error, batch_bytes=size))
+    assert documents(Source(path, on_error="skip", encoding="latin-1")) == [("a", "one")]
+    assert capfd.readouterr() == ("", "")
+
+
+# --- columns that folders tell ---
+
+
+def partitioned(folder: Path, *names: str) -> Path:
+    """A Parquet file of one row in each of the folders."""
+    for at, name in enumerate(names):
+        put(folder / name / "part-0.parquet", encode_parquet(table(id=[at], review=[f"text {at}"])))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        (["lang=de", "lang=en"], [{"lang": "de"}, {"lang": "en"}]),
+        (["y=2023/m=9", "y=2024/m=10"], [{"y": 2023, "m": 9}, {"y": 2024, "m": 10}]),
+        (["m=09", "m=10"], [{"m": "09"}, {"m": "10"}]),  # as they are written
+        (["n=-1", "n=0"], [{"n": -1}, {"n": 0}]),
+        (["a=1", "a=x"], [{"a": "1"}, {"a": "x"}]),
+        (["a=1", "a=__HIVE_DEFAULT_PARTITION__"], [{"a": 1}, {"a": None}]),
+        (["a=x%20y%3D1"], [{"a": "x y=1"}]),
+        (["a=1", "b=2"], [{"a": 1, "b": None}, {"a": None, "b": 2}]),
+        (["id=7", "other"], [{}, {}]),  # which the files have themselves
+        (["=x", "x"], [{}, {}]),
+    ],
+)
+def test_folders_tell_columns(tmp_path: Path, folders: list[str], expected: list[Row]) -> None:
+    for given in (partitioned(tmp_path, *folders), f"{tmp_path}/**/*.parquet"):
+        for size in SIZES:
+            source = Source(given, batch_bytes=size)
+            ids = list(range(len(folders)))
+            rows = {row["id"]: row for row in rows_of(source)}
+            assert [rows[name] for name in ids] == [
+                {"id": name, "review": f"text {at}", **expected[at]} for at, name in enumerate(ids)
+            ]
+            assert sorted(documents(source)) == [(name, f"text {at}") for at, name in enumerate(ids)]
+
+
+def test_a_column_that_folders_tell_can_be_the_id(tmp_path: Path) -> None:
+    source = Source(partitioned(tmp_path, "k=a", "k=b"), id="k")
+    assert documents(source) == [("a", "text 0"), ("b", "text 1")]
+    with pytest.raises(DataError, match=r"no column 'j' for the id; it has id, review, k\.$"):
+        documents(Source(tmp_path, id="j"))
+
+
+# --- quotes that are not closed ---
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("content", "line", "after"),
+    [
+        (b'id,text\n1,"fine"\n2,"open, and on\n3,three\n4,four\n', 3, 2),
+        (b'id,text\r\n1,"fine"\r\n2,"open\r\n3,three', 3, 1),
+        (b'id,text,n\n1,one,1\n2,two,"2\n3,three,3\n\n \n', 3, 1),  # in a column that is not asked for
+        (b'text,id\n"two\nlines",1\n"open,2\nthree,3\nfour,4\n', 4, 2),  # a row of one field
+        (b'text,id\n"two\nlines",1\n"open,2\n"three",3\n4,"four,4\nfive,5\n', 6, 1),
+    ],
+)
+def test_a_quote_that_is_not_closed(tmp_path: Path, content: bytes, line: int, after: int, size: int) -> None:
+    for path in (put(tmp_path / "a.csv", content), put(tmp_path / "a.csv.gz", gzip.compress(content))):
+        lines = f"{after} line{'s' * (after > 1)}"
+        for read in (documents, rows_of):
+            for on_error in ("fail", "skip"):
+                with pytest.raises(DataError) as error:
+                    read(Source(path, on_error=on_error, batch_bytes=size))
+                where = (
+                    f"{path}, line {line}: a quote opens there and is not closed, so all {lines} after it are one cell."
+                )
+                assert str(error.value).startswith(where)
+
+
+@pytest.mark.parametrize(
+    ("content", "texts", "skipped"),
+    [
+        (b'id,text\n1,"two\nlines"\n', ["two\nlines"], 0),
+        (b'id,text\n1,"two\nlines" \n\n', ["two\nlines "], 0),
+        (b'id,text\n1,5" disk\n2,a "b\n', ['5" disk', 'a "b'], 0),
+        (b'id,text\n1,"say ""\n"""\n', ['say "\n"'], 0),
+        (b'id,text\n1,"two\nlines"\n2,too,many\n', ["two\nlines"], 1),  # the last row is another
+        (b'id,text\n1,one\n2,"too\nmany",3\n', ["one"], 1),
+    ],
+)
+def test_quotes_that_are_closed(tmp_path: Path, content: bytes, texts: list[str], skipped: int) -> None:
+    for size in SIZES:
+        source = Source(put(tmp_path / "a.csv", content), on_error="skip", batch_bytes=size)
+        assert [text for _, text in documents(source)] == texts
+        assert source.skipped == skipped

@@ -73,7 +73,7 @@ def test_separator(inputs: Path, separator: str) -> None:
 def test_what_is_no_separator(inputs: Path, separator: str) -> None:
     with pytest.raises(UsageError) as error:
         RecordSource(write(inputs / "a.csv", ROWS), separator=separator)
-    assert str(error.value) == f"separator must be one character of ASCII, and no quote; got {separator!r}."
+    assert str(error.value) == f"separator must be one character of ASCII, and no quote, or '::'; got {separator!r}."
 
 
 def test_format_that_the_name_does_not_tell(inputs: Path) -> None:
@@ -161,6 +161,13 @@ def test_faults_of_the_second_file(inputs: Path) -> None:
     source = RecordSource(inputs, on_error="skip")
     assert len(source.read(Run(1))) == 5 + 3 + 3
     assert source.skipped == 4
+
+
+def test_no_good_row_is_an_error(inputs: Path) -> None:
+    path = inputs / "a.csv"
+    path.write_bytes(b"id,name\n1\n2,b,c\n")
+    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: 1 fields, not 2\.$"):
+        RecordSource(path, on_error="skip").read(Run(1))
 
 
 def test_a_fault_far_down(inputs: Path) -> None:
@@ -334,6 +341,7 @@ def test_two_tables_with_validation(run: Commands, companies: tuple[Path, Path],
     assert left_in(out) == {"m.parquet", "t.csv", "p.svg"}
     metadata = pq.read_schema(out / "m.parquet").metadata
     assert metadata[b"lookalike.seed"] == b"1"
+    assert metadata[b"lookalike.basis"]
 
 
 def test_table_of_the_mixture(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
@@ -407,8 +415,8 @@ def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
         (("-f", "name", "--id", "phone"), 1, "ids must be unique; '212-555-0100' occurs more than once."),
         (("-f", "name", "--separator", ";;"), 2, "separator must be one character of ASCII"),
         (("-f", "name", "--format", "text"), 2, "format must be one of"),
-        (("-f", "name", "-o", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .csv"),
-        (("-f", "name", "--clusters", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .csv"),
+        (("-f", "name", "-o", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
+        (("-f", "name", "--clusters", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
         (("-f", "name", "--table", "/nowhere/t.csv"), 1, "/nowhere/t.csv: cannot be written, there is no folder"),
         (("-f", "name", "--on-error", "no"), 2, "on_error must be one of fail, skip"),
     ],
@@ -451,3 +459,20 @@ def test_help(run: Commands) -> None:
     outcome = run("resolve", "--help")
     assert outcome.code == 0
     assert "--one-to-one" in outcome.out
+
+
+def test_a_note_is_kept_in_the_file(run: Commands, inputs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.parquet"
+    outcome = run("resolve", write(inputs / "a.csv", ROWS), "-f", "name", "-f", "phone", "-q", "-o", out)
+    assert (outcome.code, outcome.err) == (0, "")
+    note = pq.read_schema(out).metadata[b"lookalike.note"].decode()
+    assert "fields the probabilities are no more than a guess" in note
+
+
+def test_tables_with_different_separators(run: Commands, inputs: Path) -> None:
+    paths = [inputs / f"{at}.csv" for at in range(2)]
+    for path, separator in zip(paths, ";,", strict=True):
+        path.write_bytes(encode_csv(ROWS, separator))
+    different = run("resolve", *paths, "-f", "name", "-f", "phone", "-q")
+    same = run("resolve", paths[1], write(inputs / "b.csv", ROWS), "-f", "name", "-f", "phone", "-q")
+    assert different.out == same.out != ""

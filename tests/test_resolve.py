@@ -410,7 +410,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name", "nme"]},
             DataError,
-            "the table has no column 'nme' for field 'nme'; it has id, name, phone.",
+            "the table has no column 'nme' for field 'nme'; it has id, name, phone. Did you mean 'name'?",
         ),
         (
             (PEOPLE, PEOPLE),

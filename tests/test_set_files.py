@@ -146,9 +146,8 @@ def test_several_text_files_have_names_in_their_ids(tmp_path: Path, size: int) -
 @pytest.mark.parametrize("size", SIZES)
 def test_bad_lines(tmp_path: Path, size: int) -> None:
     path = put(tmp_path / "a.txt", b"one\n\ncaf\xe9\nfour\n\xff")
-    fails(
-        SetSource(path, batch_bytes=size), r"a\.txt, row 3: text is not valid UTF-8 \(byte 3\); on_error='skip' \(--on"
-    )
+    message = r"a\.txt, row 3: text is not valid UTF-8 \(byte 3 is 0xe9\); encoding='windows-1252' "
+    fails(SetSource(path, batch_bytes=size), message)
     source = SetSource(path, on_error="skip", batch_bytes=size)
     check(source, {1: ["one"], 4: ["four"]})
     assert source.skipped == 2
@@ -492,9 +491,9 @@ BAD_LISTS = pa.table({"id": ["a", "k", "l", "m", None, "b"], "e": LIST_BYTES})
 BAD: dict[str, tuple[bytes, str, dict[Any, list[Any]], int]] = {  # content, first bad row, good sets, bad rows
     "a.parquet": (encode_parquet(BAD_TABLE, 3), "row 2: s is null", LETTERS, 4),
     "utf8.arrow": (
-        encode_arrow(BAD_TABLE[2:], batch=3), r"row 2: s is not valid UTF-8 \(byte 0\)", {"a": ["y"], "b": ["z"]}, 3,
+        encode_arrow(BAD_TABLE[2:], batch=3), r"row 2: s is not valid UTF-8", {"a": ["y"], "b": ["z"]}, 3,
     ),
-    "elements.arrow": (encode_arrow(BAD_TABLE[4:]), r"row 1: e is not valid UTF-8 \(byte 0\)", {"b": ["z"]}, 2),
+    "elements.arrow": (encode_arrow(BAD_TABLE[4:]), r"row 1: e is not valid UTF-8 \(byte 0 is 0xff\)", {"b": ["z"]}, 2),
     "null.arrow": (encode_arrow(BAD_TABLE[5:], stream=True), "row 1: e is null", {"b": ["z"]}, 1),
     "counts.parquet": (encode_parquet(BAD_COUNTS), "row 2: n is null", COUNTS, 3),
     "less.arrow": (encode_arrow(BAD_COUNTS[2:]), "row 1: n must be a whole number of at least 0; got -1",
@@ -515,7 +514,7 @@ BAD: dict[str, tuple[bytes, str, dict[Any, list[Any]], int]] = {  # content, fir
     "twice.jsonl": (b'{"e": ["x"]}\n{"e": [], "e": []}\n', r"row 2: JSON parse error: Column\(/e\) was", {0: ["x"]}, 1),
     "half.jsonl": (rb'{"e": ["x"]}' + b"\n" + rb'{"e": ["\ud800"]}', "row 2: JSON parse error", {0: ["x"]}, 1),
     "lists.parquet": (encode_parquet(BAD_LISTS, 4), "row 2: e is null", LETTERS, 4),
-    "utf8 lists.arrow": (encode_arrow(BAD_LISTS[2:]), r"row 1: e is not valid UTF-8 \(byte 0\)", {"b": ["z"]}, 3),
+    "utf8 lists.arrow": (encode_arrow(BAD_LISTS[2:]), r"row 1: e is not valid UTF-8", {"b": ["z"]}, 3),
     "null lists.arrow": (encode_arrow(BAD_LISTS[3:]), "row 1: e holds null", {"b": ["z"]}, 2),
 }  # fmt: skip
 
@@ -699,9 +698,10 @@ def test_a_table_without_rows_has_no_sets(tmp_path: Path, name: str) -> None:
 def test_lines_of_json_that_are_all_broken(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", b"broken\n{}\n[1]\n")
     fails(SetSource(path), r"a\.jsonl, row 1: not valid JSON")
-    source = SetSource(path, on_error="skip")
-    check(source, {})
-    assert source.skipped == 3
+    fails(SetSource(path, on_error="skip"), r"a\.jsonl: all 3 rows were left out, .*\. Row 1: not valid JSON")
+    both = SetSource([path, LIST_TABLE], on_error="skip")
+    assert len(both.read(Run(1))[0]) == len(LIST_TABLE)
+    assert both.skipped == 3
 
 
 class Watched(Run):
@@ -724,3 +724,11 @@ def test_progress_ends_at_its_total(tmp_path: Path) -> None:
         SetSource(inputs, batch_bytes=64).read(run)
         assert run.done == run.total > 0
         assert list(run.seconds) == ["read"]
+
+
+@pytest.mark.parametrize("first", ["", "Unnamed: 0"])
+def test_the_index_of_a_frame_is_passed_over(tmp_path: Path, first: str) -> None:
+    path = put(tmp_path / "a.csv", f"{first},basket,item,n\n0,a,x,2\n1,b,y,1\n2,a,z,1\n".encode())
+    check(SetSource(path), {"a": ["x", "z"], "b": ["y"]})
+    check(SetSource(path, bag=True), {"a": ["x", "x", "z"], "b": ["y"]})
+    fails(SetSource(put(path, f"{first},item\n0,x\n".encode())), "sets need two columns, .*; it has item.$")

@@ -766,14 +766,14 @@ def failing(inputs, out):
     (inputs / "good.jsonl").write_text(good)
     (inputs / "bad.jsonl").write_text(bad)
     (inputs / "late.jsonl").write_text(bad)
-    pq.write_table(pa.table({"text": [clear(3), clear(4)], "deep": [[1], [2]]}), inputs / "deep.parquet")
+    pq.write_table(pa.table({"text": [clear(3), clear(4)], "bytes": [b"fine", b"\xff"]}), inputs / "bytes.parquet")
     return {
         "a bad row": ((inputs / "bad.jsonl", "-o", out / "n.jsonl"), "row 2: text is null"),
         "a bad row in the second input": (
             (inputs / "good.jsonl", inputs / "late.jsonl", "-o", out / "n.jsonl"),
             "late.jsonl, row 2: text is null",
         ),
-        "an output of columns": ((inputs / "deep.parquet", "-o", out / "n.csv"), "n.csv: cannot be written: "),
+        "an output of columns": ((inputs / "bytes.parquet", "-o", out / "n.jsonl"), "n.jsonl: cannot be written: "),
         "an output": ((inputs / "good.jsonl", "-o", out / TOO_LONG), "cannot be written: File name too long"),
         "a second output": (
             (inputs / "good.jsonl", "-o", "-", "--removed", out / TOO_LONG),

@@ -403,7 +403,7 @@ def test_kinds_of_fields_are_guessed_and_columns_renamed(there):
     ("options", "error", "message"),
     [
         ({"threshhold": 0.5}, UsageError, "option must be one of .* Did you mean 'threshold'"),
-        ({"text": "words"}, DataError, "no column 'words' for the text; there are id, text, rank, list"),
+        ({"text": "words"}, DataError, "no column 'words' for the text; it has id, text, rank, list"),
         ({"id": "words"}, DataError, "no column 'words' for the id"),
         ({"id": "list"}, DataError, "column 'list' holds array<double>, which is no id"),
         (

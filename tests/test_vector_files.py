@@ -21,7 +21,7 @@ from scipy import sparse
 
 from lookalike.data import Bits, Vectors
 from lookalike.errors import DataError, LookalikeError, UsageError
-from lookalike.formats import Part
+from lookalike.parts import Part
 from lookalike.run import Run
 from lookalike.vector_files import VectorSource
 
@@ -344,9 +344,41 @@ def test_csv_without_a_header(tmp_path: Path, size: int) -> None:
     ids = [str(row[1]) for row in ROWS]
     check(VectorSource(path, id="2", batch_bytes=size), MATRIX[:, [0, 2, 3, 4]].tolist(), ids)
     fails(r"a\.csv: no column 'id' for the id; it has 1, 2, 3, 4, 5\.$", path, id="id")
-    path = put(tmp_path / "bad.csv", b"1,2\n3\n4,x\n,5\n6,7,8\nnan,1\n9,1e3\n")
+    path = put(tmp_path / "bad.csv", b"1,3\n3\n4,x\n,5\n6,7,8\nnan,1\n9,1e3\n")
     fails(rf"bad\.csv, row 2: 1 fields, not 2{SKIP}", path, batch_bytes=size)
-    check(VectorSource(path, on_error="skip", batch_bytes=size), [[1, 2], [9, 1000]], [0, 6], 5)
+    check(VectorSource(path, on_error="skip", batch_bytes=size), [[1, 3], [9, 1000]], [0, 6], 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "rows", "ids"),
+    [
+        (b"0,1,2\n.5,1,2\n3,4,5\n", [[0.5, 1, 2], [3, 4, 5]], None),
+        (b"1\t2\n3\t4\n0.5\t1\n", [[3, 4], [0.5, 1]], None),
+        (b"0,1,2,3\n5,6,7,8\n", [[5, 6, 7, 8]], None),
+        (b"1;2;3;4\n5;6;7;8\n", [[5, 6, 7, 8]], None),
+        (b"0,1,2,3\n0,1,2,3\n5,6,7,8\n", [[0, 1, 2, 3], [0, 1, 2, 3], [5, 6, 7, 8]], None),
+        (b"0,1,2,3\n", [[0, 1, 2, 3]], None),  # all there is
+        (b"0,1\n1,0\n1,1\n", [[0, 1], [1, 0], [1, 1]], None),  # so few integers can be a vector
+        (b"0,1,3,4\n5,6,7,8\n", [[0, 1, 3, 4], [5, 6, 7, 8]], None),
+        (b"2,3\n.5,.5\n", [[2, 3], [0.5, 0.5]], None),
+        (b"0\n.5\n", [[0], [0.5]], None),
+        (b"Unnamed: 0,0,1\n7,3,4\n8,5,6\n", [[3, 4], [5, 6]], ["7", "8"]),
+        (b'"","V1","V2"\n"a",3,4\n"b",5,6\n', [[3, 4], [5, 6]], ["a", "b"]),
+        (b",id,b\n0,a,4\n1,b,6\n", [[0, 4], [1, 6]], ["a", "b"]),
+    ],
+)
+def test_first_lines_that_count_the_columns(
+    tmp_path: Path, content: bytes, rows: list[list[float]], ids: list[str] | None
+) -> None:
+    check(VectorSource(put(tmp_path / ("a.tsv" if b"\t" in content else "a.csv"), content)), rows, ids)
+
+
+def test_a_line_that_counts_the_columns_is_told(run: Commands, tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", b"0,1\n.5,1\n1,2\n")
+    outcome = run("vectors", path, "-t", 45)
+    assert f"note: the first line of {path} counts the columns, so it is no row" in outcome.err.replace("\n", " ")
+    assert "read: 2 vectors" in outcome.err
+    assert "note" not in run("vectors", put(path, b"0,1\n1,1\n1,2\n"), "-t", 45).err
 
 
 def test_which_csv_has_a_header(tmp_path: Path) -> None:
@@ -818,3 +850,9 @@ def test_progress_ends_at_its_total(tmp_path: Path) -> None:
         VectorSource(inputs, batch_bytes=64).read(run)
         assert run.done == run.total > 0
         assert list(run.seconds) == ["read"]
+
+
+def test_numbers_that_folders_tell_are_no_components(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        put(tmp_path / f"year={year}" / "a.parquet", encode_parquet(pa.table({"x": [0.5], "y": [1.5]})))
+    check(VectorSource(tmp_path), [[0.5, 1.5]] * 2)

@@ -1,8 +1,10 @@
 """Files come back as they were written, have the same bytes however the rows came, and appear whole or not at all."""
 
 import datetime
+import gzip
 import json
 from collections.abc import Iterator
+from csv import DictReader
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from pyarrow import csv
 from lookalike.errors import DataError, UsageError
 from lookalike.write import GROUP, check_output, regroup, replacing, write_lines, write_tables, writing
 
-SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv")
+SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv", ".jsonl.gz", ".ndjson.gz", ".csv.gz", ".tsv.gz")
 TABLE = pa.table(
     {
         "left": ["a", 'b "quoted", with\nnewline', "日本語 🙂", "", None],
@@ -30,10 +32,12 @@ def read(path: Path) -> pa.Table:
         return pq.read_table(path)
     if path.suffix == ".arrow":
         return pa.ipc.open_file(path.read_bytes()).read_all()
-    if path.suffix == ".jsonl":
-        return pa.Table.from_pylist([json.loads(line) for line in path.read_text().splitlines()], TABLE.schema)
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    if "json" in path.name:
+        return pa.Table.from_pylist([json.loads(line) for line in content.decode().splitlines()], TABLE.schema)
     options = csv.ConvertOptions(column_types=TABLE.schema, strings_can_be_null=True, quoted_strings_can_be_null=False)
-    return csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=options)
+    parse = csv.ParseOptions(newlines_in_values=True, delimiter="\t" if ".tsv" in path.name else ",")
+    return csv.read_csv(pa.BufferReader(content), parse_options=parse, convert_options=options)
 
 
 def cuts(table: pa.Table, *sizes: int) -> Iterator[pa.Table]:
@@ -166,8 +170,8 @@ def test_json_of_what_json_has_no_word_for(tmp_path: Path) -> None:
 
 def test_a_column_that_the_format_cannot_hold(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
-    with pytest.raises(DataError, match=r"out\.csv: cannot be written: .*list"):
-        write_tables([pa.table({"tags": [["a"]]})], str(path), {})
+    with pytest.raises(DataError, match=r"out\.csv: cannot be written: .*interval"):
+        write_tables([pa.table({"time": pa.array([(1, 2, 3)], pa.month_day_nano_interval())})], str(path), {})
     invalid = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
     with pytest.raises(DataError, match=r"out\.jsonl: cannot be written: .*UTF-8"):
         write_tables([pa.table({"x": invalid})], str(tmp_path / "out.jsonl"), {})
@@ -184,8 +188,10 @@ def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(DataError, match=message):
             check_output(str(tmp_path / name))
-    for name in ("out.xlsx", "out", "out.jsonl.gz", ".csv"):
-        with pytest.raises(UsageError, match=r"output must end in \.parquet, \.arrow, \.jsonl, \.csv, or be -"):
+    for name in ("out.xlsx", "out", "out.parquet.gz", ".csv", ".csv.gz"):
+        with pytest.raises(
+            UsageError, match=r"output must end in \.parquet, \.arrow, \.jsonl, \.ndjson, \.csv, \.tsv, or "
+        ):
             check_output(str(tmp_path / name))
     for name in ("out.csv", "file.arrow"):
         check_output(str(tmp_path / name))
@@ -202,3 +208,19 @@ def test_json_has_null_for_what_is_no_number(tmp_path):
     write_tables([pa.table({"x": [1.5, float("nan"), float("inf"), None]})], str(path), {})
     assert [json.loads(line)["x"] for line in path.read_text().splitlines()] == [1.5, None, None, None]
     assert "NaN" not in path.read_text()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_lists_are_json_in_a_cell(tmp_path: Path, suffix: str) -> None:
+    values = {
+        "list": [["a", "é"], None, []],
+        "deep": [{"x": [1, None]}, {"x": None}, None],
+        "bytes": [[b"z"], None, []],
+    }
+    path = tmp_path / f"out{suffix}"
+    write_tables(cuts(pa.table(values), 1), str(path), SETTINGS)
+    with path.open(newline="") as file:
+        rows = list(DictReader(file, delimiter="\t" if suffix == ".tsv" else ","))
+    assert [json.loads(row["list"] or "null") for row in rows] == values["list"]
+    assert [json.loads(row["deep"] or "null") for row in rows] == values["deep"]
+    assert [row["bytes"] for row in rows] == ['["z"]', "", "[]"]

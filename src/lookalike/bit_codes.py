@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lookalike.data import Bits
 from lookalike.errors import DataError
-from lookalike.formats import Part
+from lookalike.parts import Part
 
 Codes = tuple[np.ndarray, int, dict[int, str]]  # words of the good rows, bits of each, and the faults of the others
 WRONG_BIT = "a bit must be 0 or 1"

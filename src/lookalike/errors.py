@@ -2,7 +2,8 @@
 
 import math
 import operator
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
 LARGEST_SEED = (1 << 64) - 1
 SKIP_HINT = "on_error='skip' (--on-error skip) leaves such rows out"
+ENCODING_HINT = "encoding='windows-1252' (--encoding windows-1252) or another reads what is not UTF-8"
 
 
 class LookalikeError(ValueError):
@@ -45,26 +47,59 @@ class TooManyPairs(LookalikeError):
     """The answer itself is too large to list pair by pair."""
 
 
+def all_left_out(name: str, rows: int, first: str) -> DataError:
+    """An error for an input none of whose rows is good; `first` is what is wrong with the first of them."""
+    every = "the only row was" if rows == 1 else f"all {rows:,} rows were"
+    return DataError(f"{name}: {every} left out, so nothing is left to compare. Row 1: {first}.")
+
+
 def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     """`value` if it is one of `allowed`; else an error that names them and the nearest."""
     options = list(allowed)
     if isinstance(value, str) and value in options:
         return value
-    near = get_close_matches(str(value), options, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(str(value), options)
     raise UsageError(f"{name} must be one of {', '.join(options)}; got {value!r}.{hint}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The name nearest to one that is not known, as the end of a message; nothing if none is near.
+
+    >>> did_you_mean("Titel", ["id", "title"])
+    " Did you mean 'title'?"
+    """
+    names = {one.strip().casefold(): one for one in known}
+    near = get_close_matches(name.strip().casefold(), names, n=1)
+    return f" Did you mean {names[near[0]]!r}?" if near else ""
+
+
+def one_column(names: Sequence[str], name: str, where: str, purpose: str) -> None:
+    """There must be just one column of the name; the message is made of where, the name and the purpose."""
+    count = names.count(name)
+    if count != 1:
+        number = f"{count} columns" if count else "no column"
+        have = f"it has {', '.join(names) or 'none'}"
+        hint = "" if count else did_you_mean(name, names)
+        raise DataError(f"{where} {number} {name!r}{purpose}; {have}.{hint}")
 
 
 def fraction(name: str, value: object, given: object = None) -> float:
     """`value` as a number in (0, 1]; `given` is what the user wrote for it, if that is something else."""
     number = _number(value)
     if number is None:
-        raise UsageError(f"{name} must be a number in (0, 1]; got {value!r}.")
+        raise UsageError(f"{name} must be a number in (0, 1]; got {value!r}.{_as_fraction(value)}")
     if 0 < number <= 1:
         return number
     hint = f" Did you mean {number / 100:g}?" if 10 <= number <= 100 else ""
     shown = value if given is None else given
     raise UsageError(f"{name} must be in (0, 1]; got {shown!r}.{hint}")
+
+
+def _as_fraction(value: object) -> str:
+    """What a text that is no number may mean: 0,8 or 80%."""
+    written = re.fullmatch(r"(\d*[.,]?\d+)(%?)", value.strip()) if isinstance(value, str) else None
+    number = float(written[1].replace(",", ".")) / (100 if written[2] else 1) if written else 0.0
+    return f" Did you mean {number:g}?" if 0 < number <= 1 else ""
 
 
 def positive(name: str, value: object) -> float:

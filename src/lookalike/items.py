@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from lookalike.data import Bits, Sets, Vectors, hash_values
 from lookalike.errors import UsageError
-from lookalike.formats import VECTOR_SUFFIXES
+from lookalike.parts import VECTOR_SUFFIXES
 from lookalike.plan import EDITS
-from lookalike.read import Source, is_text
+from lookalike.read import Source
 from lookalike.run import Run
 from lookalike.shingles import as_array
 from lookalike.spaces import MEASURES_OF_VECTORS
+from lookalike.table_rows import is_text
 from lookalike.vector_files import VectorSource
 
 ONLY_OF_VECTORS = [measure for measure in MEASURES_OF_VECTORS if measure != "cosine"]

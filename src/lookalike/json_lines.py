@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.formats import Block, Part, blocks
+from lookalike.formats import blocks
+from lookalike.parts import Block, Part
 
 LOOK = 1000  # lines whose columns are taken for those of the file
 

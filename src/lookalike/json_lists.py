@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.formats import Block, Part, blocks
+from lookalike.formats import blocks
 from lookalike.json_lines import LOOK, first_columns
+from lookalike.parts import Block, Part
 
 
 def json_columns(part: Part, size: int) -> pa.Schema:

@@ -7,7 +7,6 @@ Web pages may be in any encoding; what is compared is the text in them, what is 
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +14,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import FORMATS, PAGE_SUFFIXES, READERS, Block, Part, find_parts, format_of, schema_of
+from lookalike.csv_tables import frame_index
+from lookalike.errors import DataError, UsageError, all_left_out, choice, one_column
+from lookalike.formats import FORMATS, READERS, schema_of
 from lookalike.json_lines import all_columns, first_columns, read_json
 from lookalike.news import article_text, decode_page, need_selectolax, visible_text
+from lookalike.parts import PAGE_SUFFIXES, UTF8, Block, Part, find_parts, format_of
+from lookalike.table_rows import (
+    as_text,
+    bad_row,
+    conform,
+    find_faults,
+    is_binary,
+    is_text,
+    names_apart,
+    plain,
+    plain_schema,
+    plain_type,
+    reading,
+)
 
 BATCH_BYTES = 4 << 20
 TEXT_NAMES = ("text", "content", "body", "document")
@@ -53,6 +67,7 @@ class Source:
     batch_bytes: int = BATCH_BYTES
     html: bool = False
     article: bool = False  # so html as well
+    encoding: str = UTF8  # of CSV, JSON lines and text
     documents: int = field(default=0, init=False)  # read so far
     skipped: int = field(default=0, init=False)
 
@@ -64,7 +79,7 @@ class Source:
         if self.html:
             need_selectolax()
         given = [self.inputs] if isinstance(self.inputs, str | Path | pa.Table) else list(self.inputs)
-        self.parts = find_parts(given, self.format, html=self.html)
+        self.parts = find_parts(given, self.format, html=self.html, encoding=self.encoding)
         if not self.parts:
             raise UsageError("nothing to read: the input names no file.")
         self._schemas: dict[tuple[int, bool], pa.Schema] = {}
@@ -115,6 +130,15 @@ class Source:
         if len(have) > 1:
             raise DataError("some of the inputs have ids and others have none; id='-' (--id -) numbers them all.")
         return have == {True}
+
+    def check_names(self) -> None:
+        """An error for two columns of one name, of which the rows could not be written."""
+        for part in self.parts:
+            names_apart(part, self._schema(part))
+
+    def column_names(self) -> set[str]:
+        """The names of all columns of the inputs."""
+        return {name for part in self.parts for name in self._schema(part).names}
 
     def text_columns(self) -> list[str]:
         """The names of the columns of the text in the inputs that are tables."""
@@ -174,6 +198,8 @@ class Source:
                 self.documents += len(good)
                 yield Good(part, table.take(good) if found else table, first + rows[good], lines)
                 first += len(table) + len(block.faults)
+        if self.skipped and not self.documents:
+            raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
 
     def _decode(self, part: Part, table: pa.Table, strings: bool) -> pa.Table:
         """The table with its web pages as strings; without `strings` a column of bytes is left as it is."""
@@ -197,10 +223,12 @@ class Source:
 
     def _bad_row(self, part: Part, row: int, why: str) -> None:
         if self.on_error == "fail":
-            where = part.paths[row] if part.format == "files" and part.paths else f"{part.name}, row {row + 1}"
+            where = str(part.paths[row]) if part.format == "files" and part.paths else f"{part.name}, row {row + 1}"
             path = part.paths[row if part.format == "files" else 0] if part.paths else Path()
             is_page = not self.html and format_of(path, PAGE_SUFFIXES)
-            raise DataError(f"{where}: {why}; {HTML_HINT if is_page else SKIP_HINT}.")
+            raise DataError(f"{where}: {why}; {HTML_HINT}.") if is_page else bad_row(part, where, why)
+        if not self.skipped:
+            self._first_fault = why
         self.skipped += 1
 
     def _schema(self, part: Part, whole: bool = False) -> pa.Schema:
@@ -253,7 +281,7 @@ class Source:
         identity = self.id or ("id" if "id" in schema.names else "-")
         if identity == "-":
             return text, None
-        _one_column(part, schema, identity, "id")
+        one_column(schema.names, identity, f"{part.name}:", " for the id")
         if pa.types.is_nested(schema.field(identity).type):
             raise DataError(f"{part.name}: column {identity!r} holds {schema.field(identity).type}, which is no id.")
         return text, identity
@@ -262,44 +290,19 @@ class Source:
         if self.text is not None:
             name = self.text
         else:
+            others = {frame_index(part, schema), *dict(part.partition)}
+            texts = [column.name for column in schema if is_text(column.type) and column.name not in others]
             usual = ("html", *TEXT_NAMES) if self.html else TEXT_NAMES
-            likely = [n for n in usual if n in schema.names] or [f.name for f in schema if is_text(f.type)]
+            likely = [n for n in usual if n in schema.names] or texts
             if not likely or (len(likely) > 1 and likely[0] not in usual):
                 have = ", ".join(schema.names) or "none"
                 pages = " (--html reads the pages in html)" if "html" in schema.names else ""
                 raise DataError(f"{part.name}: which column is the text? Name it with --text{pages}; it has {have}.")
             name = likely[0]
-        _one_column(part, schema, name, "text")
+        one_column(schema.names, name, f"{part.name}:", " for the text")
         if part.format != "jsonl" and not is_text(schema.field(name).type):
             raise DataError(f"{part.name}: column {name!r} holds {schema.field(name).type}, not text.")
         return name
-
-
-@contextmanager
-def reading(part: Part) -> Iterator[None]:
-    """Errors of those who read for us, with the name of the part."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{part.name}: cannot be read as {part.format}: {reason}") from error
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type can hold texts; a column of nulls alone can."""
-    kind = plain_type(kind)
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null, pa.types.is_binary)
-    return any(test(kind) for test in (*tests, pa.types.is_large_binary))
-
-
-def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
-    """One array of texts with 64-bit offsets, which is how kernels take them."""
-    return column.cast(pa.large_string()).combine_chunks()
-
-
-def is_binary(kind: pa.DataType) -> bool:
-    """Whether a column of texts holds bytes, not strings."""
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def decode_pages(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -314,67 +317,3 @@ def _decode_string(page: bytes) -> str:
         return page.decode()
     except UnicodeDecodeError:
         return decode_page(page)
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type without dictionaries and views, which lack many of Arrow's functions."""
-    if pa.types.is_dictionary(kind):
-        return plain_type(kind.value_type)
-    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    return views.get(kind, kind)
-
-
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The same columns with plain types."""
-    return pa.schema([f.with_type(plain_type(f.type)) for f in schema], schema.metadata)
-
-
-def plain(table: pa.Table) -> pa.Table:
-    """The same rows with plain types."""
-    return table.cast(plain_schema(table.schema))
-
-
-def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table with all columns of the schema, the missing ones null."""
-    if table.schema.equals(schema):
-        return table
-    have = set(table.schema.names)
-    missing = pa.nulls(len(table))
-    return pa.table([(table[f.name] if f.name in have else missing).cast(f.type) for f in schema], schema=schema)
-
-
-def find_faults(table: pa.Table, text: str, identity: str | None, html: bool = False) -> dict[int, str]:
-    """The bad rows of a table and what is wrong with each; web pages may be bytes in any encoding."""
-    faults: dict[int, str] = {}
-    for name in (text, identity):
-        if name is None:
-            continue
-        column = table[name]
-        if column.null_count:
-            faults |= {int(at): f"{name} is null" for at in np.flatnonzero(column.is_null())}
-        if is_text(column.type) and not (html and is_binary(column.type) and name == text):
-            try:
-                as_text(column).validate(full=True)
-            except pa.ArrowInvalid:
-                faults |= not_utf8(column, name)
-    return faults
-
-
-def not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
-    """The rows whose bytes are no text."""
-    faults = {}
-    for at, value in enumerate(column.cast(pa.large_binary()).to_pylist()):
-        try:
-            (value or b"").decode()
-        except UnicodeDecodeError as error:
-            faults[at] = f"{name} is not valid UTF-8 (byte {error.start})"
-    return faults
-
-
-def _one_column(part: Part, schema: pa.Schema, name: str, what: str) -> None:
-    count = schema.names.count(name)
-    if count != 1:
-        have = ", ".join(schema.names) or "none"
-        raise DataError(
-            f"{part.name}: {count or 'no'} column{'s' * (count > 1)} {name!r} for the {what}; it has {have}."
-        )

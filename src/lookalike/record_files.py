@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import READERS, Block, Part, find_parts, schema_of
+from lookalike.csv_tables import HEAD
+from lookalike.errors import DataError, UsageError, all_left_out, choice
+from lookalike.formats import READERS, schema_of
 from lookalike.json_lines import all_columns, read_json
-from lookalike.read import BATCH_BYTES, as_text, conform, is_text, not_utf8, plain, reading
+from lookalike.parts import COLONS, UTF8, Block, Part, find_parts
+from lookalike.read import BATCH_BYTES
 from lookalike.run import Run
+from lookalike.table_rows import as_text, bad_row, conform, is_text, names_apart, not_utf8, plain, reading
 
 RECORD_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv")
 
@@ -31,15 +34,17 @@ class RecordSource:
         separator: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
+        encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         self.on_error = choice("on_error", on_error, ("fail", "skip"))
         if format is not None:
             choice("format", format, RECORD_FORMATS)
-        if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
-            raise UsageError(f"separator must be one character of ASCII, and no quote; got {separator!r}.")
+        if separator not in (None, COLONS) and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
+            raise UsageError(f"separator must be one character of ASCII, and no quote, or '::'; got {separator!r}.")
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
-        self.parts = [replace(part, separator=separator or "") for part in find_parts(given, format)]
+        found = find_parts(given, format, encoding=encoding)
+        self.parts = [replace(with_colons(part), separator=separator or with_colons(part).separator) for part in found]
         for part in self.parts:
             if part.format in ("text", "files"):
                 known = ", ".join(RECORD_FORMATS)
@@ -58,6 +63,10 @@ class RecordSource:
                 with reading(part):
                     tables.append(pa.concat_tables(list(self._tables(part))))
                 tick(1)
+            if self.skipped and not any(map(len, tables)):
+                raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
+            for part, table in zip(self.parts, tables, strict=True):
+                names_apart(part, table.schema)
             schemas = [table.schema.remove_metadata() for table in tables]
             try:
                 schema = pa.unify_schemas(schemas, promote_options="permissive")
@@ -74,7 +83,9 @@ class RecordSource:
             faults = {**block.faults, **{int(rows[at]): why for at, why in wrong.items()}}
             if faults and self.on_error == "fail":
                 row = min(faults)
-                raise DataError(f"{part.name}, row {start + row + 1}: {faults[row]}; {SKIP_HINT}.")
+                raise bad_row(part, f"{part.name}, row {start + row + 1}", faults[row])
+            if faults and not self.skipped:
+                self._first_fault = faults[min(faults)]
             self.skipped += len(faults)
             start += len(rows) + len(block.faults)
             yield table.take(np.delete(np.arange(len(table)), list(wrong))) if wrong else table
@@ -100,3 +111,12 @@ def broken_texts(table: pa.Table) -> dict[int, str]:
             except pa.ArrowInvalid:
                 faults = not_utf8(column, name) | faults
     return faults
+
+
+def with_colons(part: Part) -> Part:
+    """The part; as CSV if it is lines of text with two colons between their cells, as in the files of MovieLens."""
+    if part.format != "text":
+        return part
+    with reading(part), part.open() as stream:
+        first: bytes = stream.read(HEAD).partition(b"\n")[0]
+    return replace(part, format="csv", separator=COLONS) if COLONS.encode() in first else part

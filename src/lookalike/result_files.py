@@ -17,9 +17,10 @@ from lookalike.amplify import Bands
 from lookalike.audit import Audit
 from lookalike.errors import DataError
 from lookalike.findings import in_brief, of_clusters, of_pairs
-from lookalike.formats import find_parts, schema_of
+from lookalike.formats import schema_of
 from lookalike.item_files import Items
 from lookalike.measures import MEASURES
+from lookalike.parts import find_parts
 from lookalike.plan import Plan
 from lookalike.record_files import RecordSource
 from lookalike.report import Beside, FieldRow, Fields, Finding, Values

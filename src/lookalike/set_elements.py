@@ -5,8 +5,8 @@ import pyarrow as pa
 
 from lookalike.data import Sets, hash_integers, hash_texts
 from lookalike.errors import DataError
-from lookalike.formats import Part
-from lookalike.read import as_text
+from lookalike.parts import Part
+from lookalike.table_rows import as_text
 
 UNTYPED = ("text", "csv", "tsv")  # formats that write integers and strings alike
 MOST_COPIES = 1 << 30  # that the counts of bags may add up to

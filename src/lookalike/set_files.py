@@ -16,23 +16,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.csv_tables import frame_index
 from lookalike.data import Sets
-from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import FORMATS, READERS, Block, Part, find_parts, format_of, schema_of
+from lookalike.errors import DataError, UsageError, all_left_out, choice, one_column
+from lookalike.formats import FORMATS, READERS, schema_of
 from lookalike.json_lines import read_json
 from lookalike.json_lists import good_numbers, json_columns, with_lists
-from lookalike.read import (
-    BATCH_BYTES,
-    as_text,
-    find_faults,
-    is_text,
-    plain,
-    plain_schema,
-    plain_type,
-    reading,
-)
+from lookalike.parts import UTF8, Block, Part, find_parts, format_of
+from lookalike.read import BATCH_BYTES
 from lookalike.run import Run
 from lookalike.set_elements import MOST_COPIES, Elements, Ids, assemble, strings_or_integers
+from lookalike.table_rows import as_text, bad_row, find_faults, is_text, plain, plain_schema, plain_type, reading
 
 COUNT_NAMES = ("count", "n", "weight", "quantity", "times")
 
@@ -83,6 +77,7 @@ class SetSource:
         bag: bool = False,
         format: str | None = None,
         on_error: str = "fail",
+        encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         choice("on_error", on_error, ("fail", "skip"))
@@ -96,7 +91,7 @@ class SetSource:
         self.on_error = on_error
         self.batch_bytes = batch_bytes
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
-        self.parts = [part for one in given for part in parts_of(one, format)]
+        self.parts = [part for one in given for part in parts_of(one, format, encoding)]
         self._check_parts()
         self.skipped = 0  # bad rows left out
         self._rows_read = 0
@@ -128,6 +123,8 @@ class SetSource:
                         tick(done)
                         left -= done
                 tick(left)
+            if self.skipped and self.skipped == self._rows_read:
+                raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
             names, rows = ids.gather()
             return names, assemble(len(names), rows, elements.hashes(), self.bag)
 
@@ -192,7 +189,9 @@ class SetSource:
             faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
             first = self._rows_read - start
             if faults and self.on_error == "fail":
-                raise DataError(f"{part.name}, row {first + min(faults) + 1}: {faults[min(faults)]}; {SKIP_HINT}.")
+                raise bad_row(part, f"{part.name}, row {first + min(faults) + 1}", faults[min(faults)])
+            if faults and not self.skipped:
+                self._first_fault = faults[min(faults)]
             self.skipped += len(faults)
             self._rows_read += len(table) + len(block.faults)
             good = np.delete(np.arange(len(table)), list(found))
@@ -225,10 +224,7 @@ class SetSource:
             return LINES
         columns = self.rows or likely_columns(part, schema)
         for name in columns.names:
-            count = schema.names.count(name)
-            if count != 1:
-                have = ", ".join(schema.names)
-                raise DataError(f"{part.name}: {count or 'no'} column{'s' * (count > 1)} {name!r}; it has {have}.")
+            one_column(schema.names, name, f"{part.name}:", "")
         kinds = {name: schema.field(name).type for name in columns.names}
         kind = kinds[columns.element]
         columns = replace(columns, listed=is_list(kind) and columns.count is None)
@@ -246,12 +242,14 @@ class SetSource:
 # --- which files, which columns ---
 
 
-def parts_of(given: Any, format: str | None) -> list[Part]:
+def parts_of(given: Any, format: str | None, encoding: str) -> list[Part]:
     """What an input names; other than for documents, a text file is one of lines also in a folder or a glob."""
     parts: list[Part] = []
-    for part in find_parts([given], format):
+    for part in find_parts([given], format, encoding=encoding):
         if part.format == "files":
-            parts.extend(Part(str(path), format_of(path) or "text", (path,)) for path in part.paths)
+            parts.extend(
+                replace(part, name=str(path), format=format_of(path) or "text", paths=(path,)) for path in part.paths
+            )
         else:
             parts.append(part)
     return parts
@@ -270,15 +268,16 @@ def named_columns(rows: str) -> Columns:
 
 
 def likely_columns(part: Part, schema: pa.Schema) -> Columns:
-    """The only column of lists, or else the first two columns and one with the name of a count."""
+    """The only column of lists, or else the first two columns but for a frame's index, and one named like a count."""
     lists = [column.name for column in schema if is_list(column.type)]
     if len(lists) == 1:
         return Columns("id" if "id" in schema.names and lists != ["id"] else None, lists[0])
-    if len(schema.names) < 2:
-        have = ", ".join(schema.names) or "none"
+    names = schema.names if frame_index(part, schema) is None else schema.names[1:]
+    if len(names) < 2:
+        have = ", ".join(names) or "none"
         raise DataError(f"{part.name}: sets need two columns, set and element, or one of lists; it has {have}.")
-    count = next((name for name in COUNT_NAMES if name in schema.names[2:]), None)
-    return Columns(schema.names[0], schema.names[1], count)
+    count = next((name for name in COUNT_NAMES if name in names[2:]), None)
+    return Columns(names[0], names[1], count)
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -4,6 +4,7 @@ Two forms of one thing. `Shingles.of` gives one text's shingles as readable stri
 texts' shingles as sorted 64-bit hashes, straight from Arrow's buffers.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,10 @@ class Shingles:
     def parse(cls, spec: str, **options: Any) -> "Shingles":
         """From "char:9", "word:5", "stop:3", or a unit alone with its usual k."""
         unit, _, k = str(spec).partition(":")
+        joined = re.fullmatch(rf"({'|'.join(UNITS)})s?\W*(\d+)", str(spec))
+        if joined and unit not in UNITS:
+            hint = f"Did you mean '{joined[1]}:{joined[2]}'?"
+            raise UsageError(f"shingle must look like char:9, word:5 or stop:3; got {spec!r}. {hint}")
         choice("shingle unit", unit, UNITS)
         if k and not k.isdecimal():
             raise UsageError(f"shingle must look like char:9, word:5 or stop:3; got {spec!r}.")

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.data import as_floats
-from lookalike.errors import DataError, LookalikeError
-from lookalike.formats import CODECS, Part
-from lookalike.read import reading
+from lookalike.errors import DataError, LookalikeError, did_you_mean
+from lookalike.parts import CODECS, Part
+from lookalike.table_rows import reading
 
 VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u1"), "ivecs": np.dtype("<i4")}
 ARRAYS = ("npy", "npz", *VECS)
@@ -100,7 +100,7 @@ def read_zip(part: Part, source: Any, vector: str | None, identity: str | None) 
             vector = others[0]
         for name in (vector, identity):
             if name is not None and name not in names:
-                raise DataError(f"{part.name}: no array {name!r}; {has(names)}.")
+                raise DataError(f"{part.name}: no array {name!r}; {has(names)}.{did_you_mean(name, names)}")
         array = np.asarray(file[vector])
         return array, None if identity is None else array_ids(part, identity, file[identity], len(np.atleast_1d(array)))
 

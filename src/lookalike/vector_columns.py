@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import DataError
-from lookalike.formats import Block, Part, blocks, csv_cells
+from lookalike.csv_tables import csv_cells, csv_rows, frame_index
+from lookalike.errors import DataError, one_column
+from lookalike.formats import blocks
 from lookalike.json_lines import LOOK
-from lookalike.read import is_text
+from lookalike.parts import Block, Part
 from lookalike.set_files import is_list
+from lookalike.table_rows import is_text
 from lookalike.vector_arrays import has
+
+FEW = 4  # columns whose numbers are not taken for a vector
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Columns:
 
 def choose_columns(part: Part, schema: pa.Schema, vector: str | None, identity: str | None, bits: bool) -> Columns:
     """The columns by their names, or else by their types."""
+    what = " for the codes" if bits else " for the vectors"
     if identity is None and vector == "id":
         identity = "-"
     identity = id_column(part, schema, identity)
@@ -42,22 +47,20 @@ def choose_columns(part: Part, schema: pa.Schema, vector: str | None, identity: 
     if vector is None:
         columns = likely_columns(part, [field for field in schema if field.name != identity], identity, bits)
     else:
-        one_column(part, schema, vector, "codes" if bits else "vectors")
+        one_column(schema.names, vector, f"{part.name}:", what)
         columns = Columns(identity, [vector], column_kind(part, schema.field(vector), bits))
     for name in columns.names:
-        one_column(part, schema, name, "codes" if bits else "vectors")
+        one_column(schema.names, name, f"{part.name}:", what)
     return columns
 
 
 def id_column(part: Part, schema: pa.Schema, identity: str | None) -> str | None:
     """The column of the ids; one without a name before all others in CSV is that of a frame's index."""
-    if identity is None and "id" in schema.names:
-        identity = "id"
-    if identity is None and part.format in ("csv", "tsv") and schema.names[:1] == [""]:
-        identity = ""
+    if identity is None:
+        identity = "id" if "id" in schema.names else frame_index(part, schema)
     if identity is None or identity == "-":
         return None
-    one_column(part, schema, identity, "id")
+    one_column(schema.names, identity, f"{part.name}:", " for the id")
     kind = schema.field(identity).type
     if pa.types.is_nested(kind):
         raise DataError(f"{part.name}: column {identity!r} holds {kind}, which is no id.")
@@ -98,14 +101,6 @@ def likely_columns(part: Part, fields: list[pa.Field], identity: str | None, bit
     return Columns(identity, numbers, "numbers")
 
 
-def one_column(part: Part, schema: pa.Schema, name: str, what: str) -> None:
-    """There must be just one column of the name."""
-    count = schema.names.count(name)
-    if count != 1:
-        how = f"{count or 'no'} column{'s' * (count > 1)}"
-        raise DataError(f"{part.name}: {how} {name!r} for the {what}; {has(schema.names)}.")
-
-
 def is_number(kind: pa.DataType) -> bool:
     """Whether values of this type can be components."""
     return any(test(kind) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
@@ -119,8 +114,20 @@ def with_names(part: Part) -> Part:
     if part.format not in ("csv", "tsv"):
         return part
     cells = csv_cells(part)
-    headed = any(cell and to_number(cell) is None for cell in cells) or cells[:1] == [""]
+    headed = any(cell and to_number(cell) is None for cell in cells) or cells[:1] == [""] or counts_columns(part)
     return part if headed else replace(part, names=tuple(str(at + 1) for at in range(len(cells))))
+
+
+def counts_columns(part: Part) -> bool:
+    """Whether the first line of CSV counts the columns, from 0 or 1, as pandas names those that have no names.
+
+    A few integers can be a vector as well. So there must be FEW columns at least, or other numbers in the lines below.
+    """
+    first, *others = csv_rows(part, LOOK) or [[]]
+    counted = [[str(at + start) for at in range(len(first))] for start in (0, 1)]
+    if len(first) < 2 or first not in counted or not others or others[0] == first:
+        return False
+    return len(first) >= FEW or not all(cell.strip().lstrip("+-").isdecimal() for row in others for cell in row if cell)
 
 
 def to_number(cell: str | bytes) -> float | None:

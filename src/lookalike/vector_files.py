@@ -15,13 +15,15 @@ import pyarrow as pa
 
 from lookalike.bit_codes import array_codes
 from lookalike.data import NO_DIRECTION, NOT_FINITE, Bits, Vectors, not_finite, zero_rows
-from lookalike.errors import SKIP_HINT, DataError, UsageError, choice
-from lookalike.formats import SUFFIXES, VECTOR_SUFFIXES, Part, find_parts, format_of
+from lookalike.errors import DataError, UsageError, choice
+from lookalike.parts import SUFFIXES, UTF8, VECTOR_SUFFIXES, Part, find_parts, format_of
 from lookalike.pictures import HASH_SIZE, PICTURE_SUFFIXES, VECTOR_SIZE, hash_greys, need_pillow, read_greys
-from lookalike.read import BATCH_BYTES, reading
+from lookalike.read import BATCH_BYTES
 from lookalike.run import Run
 from lookalike.set_elements import common_type
+from lookalike.table_rows import bad_row, reading
 from lookalike.vector_arrays import ARRAYS, as_vectors, read_arrays, unnamed
+from lookalike.vector_columns import counts_columns
 from lookalike.vector_tables import Batch, TableReader
 
 VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "pictures")
@@ -48,6 +50,7 @@ class VectorSource:
         directions: bool = False,
         format: str | None = None,
         on_error: str = "fail",
+        encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         choice("on_error", on_error, ("fail", "skip"))
@@ -60,7 +63,7 @@ class VectorSource:
         self.on_error = on_error
         self.batch_bytes = batch_bytes
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
-        self.parts = [part for one in given for part in parts_of(one, format)]
+        self.parts = [part for one in given for part in parts_of(one, format, encoding)]
         if not self.parts:
             raise UsageError("nothing to read: the input names no file.")
         if any(part.format == "pictures" for part in self.parts):
@@ -107,7 +110,7 @@ class VectorSource:
             if faults and self.on_error == "fail":
                 row = rows.count - start + min(faults)
                 where = part.paths[row] if part.format == "pictures" else f"{part.name}, row {row + 1}"
-                raise DataError(f"{where}: {faults[min(faults)]}; {SKIP_HINT}.")
+                raise bad_row(part, str(where), faults[min(faults)])
             self.skipped += len(faults)
             rows.add(part, batch)
 
@@ -126,6 +129,8 @@ class VectorSource:
                 values = as_vectors(part, array)
                 yield Batch(values, values.shape[1], ids, {})
         else:
+            if part.format in ("csv", "tsv") and counts_columns(part):
+                run.say(f"note: the first line of {part.name} counts the columns, so it is no row")
             yield from TableReader(part, self.vector, self.id, self.bits, self.batch_bytes).batches()
 
     def _pictures(self, part: Part, run: Run) -> Iterator[Batch]:
@@ -219,10 +224,10 @@ def float_faults(values: Any, directions: bool) -> dict[int, str]:
     return faults | (dict.fromkeys(zero_rows(values).tolist(), NO_DIRECTION) if directions else {})
 
 
-def parts_of(given: Any, format: str | None) -> list[Part]:
+def parts_of(given: Any, format: str | None, encoding: str) -> list[Part]:
     """What an input names; files that are no tables are pictures if one of them has the name of one."""
     parts = []
-    for part in find_parts([given], "files" if format == "pictures" else format, TABLES):
+    for part in find_parts([given], "files" if format == "pictures" else format, TABLES, encoding=encoding):
         if part.format not in ("text", "files"):
             parts.append(part)
         elif format == "pictures" or any(path.suffix.lower() in PICTURE_SUFFIXES for path in part.paths):

@@ -5,6 +5,7 @@ every column but the id holds numbers. Lines of JSON have the types of what is f
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.bit_codes import StringCodes, integer_codes, matrix_codes
-from lookalike.formats import READERS, Block, Part, schema_of
+from lookalike.formats import READERS, schema_of
 from lookalike.json_lists import good_numbers
-from lookalike.read import find_faults, is_text, plain, plain_schema, plain_type
+from lookalike.parts import Block, Part
+from lookalike.table_rows import find_faults, is_text, plain, plain_schema, plain_type
 from lookalike.vector_columns import choose_columns, json_schema, read_json_rows, to_number, with_names
 
 
@@ -36,7 +38,7 @@ class TableReader:
     """The rows of a table as vectors, or as codes of bits."""
 
     def __init__(self, part: Part, vector: str | None, identity: str | None, bits: bool, size: int):
-        self.part = with_names(part)
+        self.part = replace(with_names(part), partition=())  # a number that a folder tells is no component
         self.bits = bits
         self.size = size
         self.untyped = part.format in ("csv", "tsv")

@@ -1,4 +1,4 @@
-"""Tables to files: Parquet, Arrow, JSON lines, CSV by suffix, or JSON lines on standard output.
+"""Tables to files: Parquet, Arrow, JSON lines, CSV or TSV by suffix, or JSON lines on standard output.
 
 A file appears whole or not at all: it is written beside its place under another name, and moved there when it is
 complete. Rows are regrouped by rules of their own, so that the bytes do not depend on how the rows came.
@@ -7,9 +7,11 @@ complete. Rows are regrouped by rules of their own, so that the bytes do not dep
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from glob import escape
+from gzip import GzipFile
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +22,8 @@ import pyarrow.compute as pc
 from lookalike.errors import DataError, UsageError
 from lookalike.run import slices
 
-SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv")
+SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
+TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # which may be compressed
 LINES = 256  # rows that are made lines of JSON at a time
 GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # of a Parquet row group or Arrow batch: rows, and about how many bytes
 BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
@@ -31,8 +34,10 @@ def check_output(path: str) -> None:
     """Raise now for an output that could not be written in the end."""
     if path == "-":
         return
-    if Path(path).suffix not in SUFFIXES:
-        raise UsageError(f"output must end in {', '.join(SUFFIXES)}, or be - for standard output; got {path!r}.")
+    if kind_of(path) is None:
+        ends = f"{', '.join(SUFFIXES)}, or a text of these in .gz, or be - for standard output"
+        hint = " A file of JSON lines ends in .jsonl." if path.endswith((".json", ".json.gz")) else ""
+        raise UsageError(f"output must end in {ends}; got {path!r}.{hint}")
     check_place(path)
 
 
@@ -47,6 +52,18 @@ def check_place(path: str) -> None:
         raise DataError(f"{path}: cannot be written, permission denied.")
 
 
+def kind_of(path: str) -> str | None:
+    """How a file is written, as the suffix that is usual for it; None if its name does not tell.
+
+    >>> kind_of("pairs.ndjson.gz"), kind_of("-"), kind_of("pairs.parquet"), kind_of("pairs.xlsx")
+    ('.jsonl', '.jsonl', '.parquet', None)
+    """
+    if path == "-":
+        return ".jsonl"
+    suffix = Path(path.removesuffix(".gz")).suffix
+    return TEXTS.get(suffix) if suffix in TEXTS or path.endswith(".gz") else suffix if suffix in SUFFIXES else None
+
+
 def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> None:
     """Write tables of one schema as one file; Parquet and Arrow files carry the settings in their metadata."""
     with writing(tables, path, settings):
@@ -57,10 +74,9 @@ def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str]
 def writing(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> Iterator[None]:
     """The same, but the file takes its place only if what is done meanwhile goes well, too."""
     check_output(path)
-    with replacing(path) as file:
-        writer = Path(path).suffix if path != "-" else ".jsonl"
+    with replacing(path) as place, _compressed(path, place) as file:
         try:
-            _WRITERS[writer](regroup(tables), file, settings)
+            _WRITERS[kind_of(path) or ""](regroup(tables), file, settings)
         except UnicodeDecodeError as error:
             raise DataError(f"{path}: cannot be written: {BYTES_HINT}") from error
         except (pa.ArrowException, UnicodeError) as error:  # a column that such a file cannot hold
@@ -79,7 +95,7 @@ def write_lines(lines: Iterable[bytes], path: str) -> None:
 def writing_lines(lines: Iterable[bytes], path: str) -> Iterator[None]:
     """The same, but the file takes its place only if what is done meanwhile goes well, too."""
     check_output(path)
-    with replacing(path) as file:
+    with replacing(path) as place, _compressed(path, place) as file:
         for line in lines:
             file.write(line + b"\n")
         yield
@@ -111,6 +127,16 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+@contextmanager
+def _compressed(path: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """The file, or one that compresses what is written to it; the bytes do not depend on its name and the time."""
+    if not path.endswith(".gz"):
+        yield file
+        return
+    with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as small:
+        yield small  # type: ignore[misc]
 
 
 def _remove_stale(place: Path) -> None:
@@ -180,23 +206,43 @@ def _write_arrow(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str
             writer.write_table(table.cast(schema))
 
 
-def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
+def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str], separator: str = ",") -> None:
     from pyarrow import csv
 
+    tables = map(_flat, tables)
     first = next(tables, pa.table({}))
-    with csv.CSVWriter(file, first.schema) as writer:
+    with csv.CSVWriter(file, first.schema, write_options=csv.WriteOptions(delimiter=separator)) as writer:
         for table in _chain(first, tables):
             writer.write_table(table)
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """The table with JSON in place of lists and the like, which a cell of CSV cannot hold."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            cells = [None if value is None else _json(value) for value in table.column(at).to_pylist()]
+            table = table.set_column(at, field.name, pa.array(cells, pa.string()))
+    return table
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_as_string)
 
 
 def _write_jsonl(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
     for table in map(_finite, tables):
         for part in slices(len(table), LINES):  # as Python's objects take a multiple of the room
             for row in table[part].to_pylist():
-                file.write(json.dumps(row, ensure_ascii=False, default=_as_string).encode() + b"\n")
+                file.write(_json(row).encode() + b"\n")
 
 
-_WRITERS = {".parquet": _write_parquet, ".arrow": _write_arrow, ".csv": _write_csv, ".jsonl": _write_jsonl}
+_WRITERS: dict[str, Callable[[Iterator[pa.Table], IO[bytes], dict[str, str]], None]] = {
+    ".parquet": _write_parquet,
+    ".arrow": _write_arrow,
+    ".jsonl": _write_jsonl,
+    ".csv": _write_csv,
+    ".tsv": partial(_write_csv, separator="\t"),
+}
 
 
 def _with_settings(schema: pa.Schema, settings: dict[str, str]) -> pa.Schema:

@@ -13,18 +13,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.formats import Block, Part, blocks
+from lookalike.formats import blocks
 from lookalike.json_lines import LOOK
-from lookalike.read import is_text
+from lookalike.parts import Block, Part
+from lookalike.table_rows import is_text
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def as_numbers(column: pa.ChunkedArray) -> np.ndarray:
-    """One number a cell, nan for what is none. Those of 32 bits are taken for the decimals they were made of."""
+def as_numbers(column: pa.ChunkedArray, comma: bool = False) -> np.ndarray:
+    """One number a cell, nan for what is none. Those of 32 bits are taken for the decimals they were made of.
+
+    With `comma` a text such as 3,5 is a number, too.
+    """
     kind = column.type
     if is_text(kind):
         texts = pc.ascii_trim_whitespace(as_valid_text(column))
+        if comma:
+            texts = pc.replace_substring_regex(texts, r"^([+-]?\d+),(\d+)$", r"\1.\2")
         good = pc.match_substring_regex(texts, f"^{NUMBER.pattern}$")
         column = pc.if_else(good, texts, "nan").cast(pa.float64())
     elif pa.types.is_boolean(kind) or not (pa.types.is_integer(kind) or is_real(kind)):

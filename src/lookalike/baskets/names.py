@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import DataError
-from lookalike.formats import format_of, open_path
+from lookalike.parts import COLONS, UNIT, format_of, open_path
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
 
-SEPARATORS = "\t|;,"  # the first of these that is in the first line
+SEPARATORS = f"{UNIT}\t|;,"  # the first of these that is in the first line
 
 
 class Names:
@@ -69,6 +69,8 @@ def read_cells(path: Path) -> list[list[str]]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("latin-1")
+    if COLONS in text.lstrip().partition("\n")[0]:
+        text = text.replace(COLONS, UNIT)
     lines = io.StringIO(text, newline="")
     first = next((line for line in lines if line.strip()), "")
     separator = next((sign for sign in SEPARATORS if sign in first), ",")

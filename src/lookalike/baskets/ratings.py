@@ -14,9 +14,9 @@ import pyarrow as pa
 from lookalike.baskets.reading import HEADLESS, RatingSource, Rows
 from lookalike.data import Sets, hash_integers, hash_texts
 from lookalike.errors import DataError, UsageError, choice
-from lookalike.read import is_text
 from lookalike.run import Run
 from lookalike.set_elements import MOST_COPIES, assemble
+from lookalike.table_rows import is_text
 from lookalike.wording import counted
 
 SIDES = ("user", "item")

@@ -13,13 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.baskets.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date, json_kinds, read_json_rows
-from lookalike.errors import SKIP_HINT, DataError, UsageError
-from lookalike.formats import READERS, Block, Part, csv_cells, schema_of
+from lookalike.csv_tables import csv_cells, delimiter_of, frame_index
+from lookalike.errors import DataError, UsageError, all_left_out, one_column
+from lookalike.formats import READERS, schema_of
 from lookalike.json_lists import good_numbers
-from lookalike.read import BATCH_BYTES, find_faults, is_text, plain, plain_schema, reading
+from lookalike.parts import UTF8, Block, Part
+from lookalike.read import BATCH_BYTES
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
 from lookalike.set_elements import Ids
+from lookalike.table_rows import bad_row, find_faults, is_text, plain, plain_schema, reading
 
 # What columns are usually called, but for case, blanks and underscores.
 USUAL = {
@@ -82,6 +85,7 @@ class RatingSource:
         separator: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
+        encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         given = {"user": user, "item": item, "rating": rating, "time": time}
@@ -92,7 +96,8 @@ class RatingSource:
         named = [name for name in self.given.values() if name != "-"]
         if len(set(named)) < len(named):
             raise UsageError(f"user, item, rating and time must be different columns; got {', '.join(named)}.")
-        self.parts = RecordSource(inputs, separator=separator, format=format, on_error=on_error).parts
+        how: Any = {"separator": separator, "format": format, "on_error": on_error, "encoding": encoding}
+        self.parts = RecordSource(inputs, **how).parts
         self.on_error = on_error
         self.batch_bytes = batch_bytes
         self.skipped = 0
@@ -118,6 +123,8 @@ class RatingSource:
                         values.append(some_values)
                         times.append(some_times)
                 tick(1)
+            if self.skipped and not any(map(len, values)):
+                raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
             user_ids, user = users.gather()
             item_ids, item = items.gather()
         first = known[0][2] if known else Columns("user", "item")
@@ -139,11 +146,9 @@ class RatingSource:
         """Those that were named, those with usual names, and else the first for user and item."""
         found = {what: name for what, name in self.given.items() if name != "-"}
         for what, name in found.items():
-            if schema.names.count(name) != 1:
-                have = ", ".join(schema.names) or "none"
-                number = f"{schema.names.count(name)} columns" if name in schema.names else "no column"
-                raise DataError(f"{part.name}: {number} {name!r} for the {what}; it has {have}.")
-        free = [name for name in schema.names if name and name not in found.values() and schema.names.count(name) == 1]
+            one_column(schema.names, name, f"{part.name}:", f" for the {what}")
+        taken = ("", frame_index(part, schema), *found.values())
+        free = [name for name in schema.names if name not in taken and schema.names.count(name) == 1]
         for what in (what for what in HEADLESS if what not in self.given):
             usual = USUAL[what].split()
             likely = [name for name in free if simple_name(name) in usual]
@@ -168,14 +173,17 @@ class RatingSource:
     ) -> Iterator[tuple[pa.Table, np.ndarray, np.ndarray]]:
         """Tables without the bad rows, with their ratings and times."""
         start = 0
+        comma = part.format in ("csv", "tsv") and delimiter_of(part) != ","  # which numbers may have, then
         for block in self._blocks(part, schema, columns):
             table = plain(block.table)
             rows = good_numbers(block)
-            found, value, time = self._faults(table, columns)
+            found, value, time = self._faults(table, columns, comma)
             faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
             if faults and self.on_error == "fail":
                 row = min(faults)
-                raise DataError(f"{part.name}, row {start + row + 1}: {faults[row]}; {SKIP_HINT}.")
+                raise bad_row(part, f"{part.name}, row {start + row + 1}", faults[row])
+            if faults and not self.skipped:
+                self._first_fault = faults[min(faults)]
             self.skipped += len(faults)
             start += len(rows) + len(block.faults)
             good = np.delete(np.arange(len(table)), list(found))
@@ -190,7 +198,7 @@ class RatingSource:
                 kinds[name] = pa.float64()  # a later one may be no integer
         return read_json_rows(part, pa.schema(list(kinds.items())), self.batch_bytes)
 
-    def _faults(self, table: pa.Table, columns: Columns) -> tuple[dict[int, str], np.ndarray, np.ndarray]:
+    def _faults(self, table: pa.Table, columns: Columns, comma: bool) -> tuple[dict[int, str], np.ndarray, np.ndarray]:
         """The bad rows of a table and what is wrong with each; ratings; times."""
         faults: dict[int, str] = {}
         value = time = np.zeros(len(table))
@@ -201,7 +209,7 @@ class RatingSource:
             time = as_seconds(column) if self.dates else as_numbers(column)
             faults |= not_numbers(column, time, f"{columns.time} must be {KINDS_OF_TIME[self.dates]}")
         if columns.rating is not None:
-            value = as_numbers(table[columns.rating])
+            value = as_numbers(table[columns.rating], comma)
             faults |= not_numbers(table[columns.rating], value, f"{columns.rating} must be a number")
         for name in (columns.item, columns.user):
             faults |= find_faults(table, name, None)

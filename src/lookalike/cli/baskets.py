@@ -20,17 +20,19 @@ from lookalike.cli.progress import TerminalRun, next_step, summary
 from lookalike.errors import UsageError, choice, whole
 from lookalike.kernels import is_compiled
 from lookalike.measures import exact_fraction
+from lookalike.parts import check_apart
 from lookalike.results import Pairs
 from lookalike.wording import counted
-from lookalike.write import check_output, write_tables, writing
+from lookalike.write import check_output, kind_of, write_tables, writing
 
-READING = ("user", "item", "rating", "time", "separator", "format", "on_error")
+READING = ("user", "item", "rating", "time", "separator", "format", "encoding", "on_error")
 SEARCH = ("recall", "method", "seed", "audit")
 
 
 def show_baskets(inputs: list[str], given: dict[str, Any]) -> None:
     """One command, with the options it was given."""
     check(given)
+    check_apart([given["out"], given["groups_out"], given["report"]], [*inputs, given["names"]])
     run = TerminalRun(given["threads"], given["quiet"])
     if not is_compiled():
         run.say("first run: compiling, which takes some seconds and is done once")
@@ -150,7 +152,7 @@ def recommendations(ratings: Ratings, names: Names | None, given: dict[str, Any]
     with run.stage("recommend"):
         found = source.recommend(given["recommend"], given["top"])
     with run.stage("write"):
-        table = recommended_table(found, names, flat=given["out"].endswith(".csv"))
+        table = recommended_table(found, names, flat=kind_of(given["out"]) in (".csv", ".tsv"))
         write_tables([table], given["out"], settings(given))
     if not given["quiet"] and len(found):
         Console(stderr=True, highlight=False).print(shown_table(found, names))

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from lookalike.amplify import And, Bands, Curve, Or, choose_bands, fitting_bands
 from lookalike.drawing import draw_curve
-from lookalike.errors import UsageError, whole
+from lookalike.errors import UsageError, did_you_mean, whole
 from lookalike.plots import picture
 from lookalike.wording import counted
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lookalike.families import Family
 
 TWENTIETHS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # of the greatest distance in a table
+NAMES = ("minhash", "hyperplanes", "bits", "lines")
 FAMILIES = "minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH"
 
 
@@ -54,7 +55,8 @@ def axis_of(spec: str) -> Axis:
     if name == "lines" and given:
         family = RandomLines(parameter)
         return Axis("distance", [], math.inf, family.collision, family)  # steps and end as the curve asks for
-    raise UsageError(f"family must be {FAMILIES}; got {spec!r}.")
+    hint = "" if name in NAMES else did_you_mean(name, NAMES)
+    raise UsageError(f"family must be {FAMILIES}; got {spec!r}.{hint}")
 
 
 def cascade_of(bands: int | None, rows: int | None, cascade: str | None) -> tuple[Curve, str]:

@@ -6,6 +6,7 @@ from lookalike.cli.app import on_documents
 from lookalike.cli.options import (
     ON_ONE,
     ON_SETS,
+    ON_TWO,
     ON_VECTORS,
     Against,
     AgainstIndex,
@@ -46,12 +47,16 @@ def pairs(job: "Job", inputs: Inputs, max_pairs: MaxPairs = 100_000_000) -> None
         job.finish(find_pairs(job.source(inputs), max_pairs=max_pairs, **job.options))
 
 
-@on_documents("lookalike match new.jsonl archive.parquet -t 0.8 -o matches.parquet")
+@on_documents(
+    "lookalike match new.jsonl archive.parquet -t 0.8 -o matches.parquet",
+    "lookalike match posts.csv news.csv --text body:article --id number:url -o matches.csv",
+    options=ON_TWO,
+)
 def match(job: "Job", left: Left, right: Right, max_pairs: MaxPairs = 100_000_000) -> None:
     """List similar pairs of a document of LEFT and a document of RIGHT."""
     from lookalike.find import find_matches
 
-    job.finish(find_matches(job.source([left]), job.source([right]), max_pairs=max_pairs, **job.options))
+    job.finish(find_matches(*job.two_sources(left, right), max_pairs=max_pairs, **job.options))
 
 
 @on_documents(

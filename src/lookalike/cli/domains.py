@@ -5,7 +5,20 @@ from typing import Annotated
 import typer
 
 from lookalike.cli.app import app
-from lookalike.cli.options import Inputs, MaxPairs, Method, OnError, Out, Quiet, Recall, Report, Seed, Threads, examples
+from lookalike.cli.options import (
+    Encoding,
+    Inputs,
+    MaxPairs,
+    Method,
+    OnError,
+    Out,
+    Quiet,
+    Recall,
+    Report,
+    Seed,
+    Threads,
+    examples,
+)
 
 RECORD_EXAMPLES = (
     "lookalike resolve a.csv b.csv --field name --field address:street --field phone:telephone -o matches.csv",
@@ -42,6 +55,7 @@ def resolve(
     nearest: Annotated[int, typer.Option(help="In small tables, look at so many nearest by each field of words.")] = 2,
     separator: Annotated[str | None, typer.Option(help="What stands between the cells of CSV, if not a comma.")] = None,
     format: Annotated[str | None, typer.Option(help="parquet, arrow, jsonl, csv or tsv.")] = None,
+    encoding: Encoding = "utf-8",
     on_error: OnError = "fail",
     seed: Seed = 1,
     threads: Threads = None,
@@ -194,6 +208,7 @@ def baskets(
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="That of the time; - for none.")] = None,
     separator: Annotated[str | None, typer.Option(help="What stands between the cells of CSV, if not a comma.")] = None,
     format: Annotated[str | None, typer.Option(help="parquet, arrow, jsonl, csv or tsv.")] = None,
+    encoding: Encoding = "utf-8",
     on_error: OnError = "fail",
     method: Method = "auto",
     audit: Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N users or items.")] = 0,

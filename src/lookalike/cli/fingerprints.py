@@ -10,6 +10,7 @@ from lookalike.errors import DataError
 from lookalike.fingerprints.database import Database, alone, check_place
 from lookalike.fingerprints.print_files import is_enrolled, read_prints
 from lookalike.fingerprints.prints import Prints
+from lookalike.parts import check_apart
 from lookalike.results import Pairs
 from lookalike.wording import counted
 from lookalike.write import check_output, write_tables
@@ -43,6 +44,7 @@ def identify(database: str, inputs: list[str], given: dict[str, Any]) -> None:
     run = TerminalRun(given["threads"], given["quiet"])
     check_output(given["out"])
     check_page(given["report"], given["out"])
+    check_apart([given["out"], given["report"]], [database, *inputs])
     enrolled = Database.open(database)
     queries = _read(inputs, given, run)
     options = {name: given[name] for name in ("threshold", "top", "method", "groups")}
@@ -57,6 +59,7 @@ def pairs(inputs: list[str], given: dict[str, Any]) -> None:
     run = TerminalRun(given["threads"], given["quiet"])
     check_output(given["out"])
     check_page(given["report"], given["out"])
+    check_apart([given["out"], given["report"]], inputs)
     if len(inputs) == 1 and is_enrolled(Path(inputs[0])):
         enrolled = Database.open(inputs[0])
     else:

@@ -32,7 +32,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="An item whose id is th
 Top = Annotated[int, typer.Option(metavar="K", help="The K most similar of each.")]
 
 ITEMS: dict[str, tuple[Any, Any]] = {
-    **{name: SHARED[name] for name in ("text", "id", "format", "on_error")},
+    **{name: SHARED[name] for name in ("text", "id", "format", "encoding", "on_error")},
     "rows": (Rows, None),
     "separator": (Separator, None),
     "vector": (VectorColumn, None),

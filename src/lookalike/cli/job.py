@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, next_step, summary
+from lookalike.csv_tables import looks_like_csv
 from lookalike.data import Bits, Sets, Vectors
-from lookalike.errors import DataError, UsageError, choice
+from lookalike.errors import DataError, UsageError, choice, one_column
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
-from lookalike.formats import PAGE_SUFFIXES, format_of
 from lookalike.kernels import is_compiled
+from lookalike.parts import PAGE_SUFFIXES, check_apart, format_of
 from lookalike.read import Source
 from lookalike.report import check_report
 from lookalike.results import Clusters, Dedup, Pairs
@@ -24,10 +25,11 @@ from lookalike.run import Tick
 from lookalike.set_files import SetSource
 from lookalike.shingles import Shingles, split_words
 from lookalike.spaces import MEASURES_OF_VECTORS
+from lookalike.table_rows import reading
 from lookalike.vector_files import VectorSource
 from lookalike.wording import counted
 from lookalike.workdir import RUN, has_begun, hold, remove
-from lookalike.write import check_output, write_lines, write_tables, writing
+from lookalike.write import check_output, kind_of, write_lines, write_tables, writing
 
 
 class Job:
@@ -38,6 +40,7 @@ class Job:
         self.done = False
         self.given, self.chosen = given, chosen  # the options, and the names of those that are not left as they are
         self.out: str = given.get("out", "-")
+        self.outputs = [self.out, given.get("report")]
         self.on_spark = choice("engine", given.get("engine", "local"), ("local", "spark")) == "spark"
         if given.get("master") is not None and not self.on_spark:
             raise UsageError("--master is for --engine spark.")
@@ -56,6 +59,7 @@ class Job:
             distance = given["spot_distance"]
             self.options["shingles"] = Shingles.parse(given["shingle"], **text, **lists, distance=distance)
         self.skipped = 0  # rows of sets; documents are counted by their source
+        self.inputs: list[str] = []  # all that were read
         self.sources: list[Source] = []  # of documents
         if not is_compiled() and not self.on_spark:
             self.run.say("first run: compiling, which takes some seconds and is done once")
@@ -84,9 +88,15 @@ class Job:
         self.held = hold(self.workdir / RUN / "command")  # until all is written
         return {"workdir": workdir} if memory is None else {"workdir": workdir, "memory": memory}
 
+    def begin(self, inputs: list[str]) -> None:
+        """Before inputs are read: none may be an output."""
+        check_apart(self.outputs, inputs)
+        self.inputs += inputs
+
     def source(self, inputs: list[str]) -> Source:
         """The documents of the inputs."""
-        names = ("text", "id", "format", "on_error", "html", "article")
+        self.begin(inputs)
+        names = ("text", "id", "format", "encoding", "on_error", "html", "article")
         source = Source(inputs, **{name: self.given[name] for name in names})
         if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
             self.run.say("note: the pages are compared with their markup; --html compares the text in them")
@@ -94,15 +104,32 @@ class Job:
             if part.passed_over:
                 others = counted(part.passed_over, "file")
                 self.run.say(f"note: {part.name} has {others} not named {', '.join(PAGE_SUFFIXES)}, passed over")
+            if part.format == "text" and not part.is_named_text() and self.given["format"] is None:
+                with reading(part):
+                    if looks_like_csv(part):
+                        self.run.say(f"note: {part.name} looks like CSV; --format csv reads it as a table")
         self.sources.append(source)
         return source
 
+    def two_sources(self, left: str, right: str) -> tuple[Source, Source]:
+        """The documents of two inputs, whose columns may be named apart, as in title:headline."""
+        sources = self.source([left]), self.source([right])
+        for option in ("text", "id"):
+            given = self.given[option] or ""
+            for side, source in zip(given.partition(":")[::2], sources, strict=True):
+                if ":" in given and given not in source.column_names():
+                    if not side:
+                        raise UsageError(f"--{option} must be COLUMN or COLUMN:RIGHT'S; got {given!r}.")
+                    setattr(source, option, side)
+        return sources
+
     def sets(self, inputs: list[str]) -> Sets:
         """The sets of the inputs, bags if they are to be compared as such."""
+        self.begin(inputs)
         given = self.given
         separator = None if given["separator"] is None else given["separator"].replace("\\t", "\t")
         bag = given["measure"] in ("bag", "bag_jaccard")
-        options = {"rows": given["rows"], "format": given["format"], "on_error": given["on_error"]}
+        options = {name: given[name] for name in ("rows", "format", "encoding", "on_error")}
         source = SetSource(inputs, separator=separator, bag=bag, **options)
         ids, sets = source.read(self.run)
         self.skipped = source.skipped
@@ -127,9 +154,10 @@ class Job:
 
     def read_vectors(self, inputs: list[str]) -> Vectors | Bits:
         """The vectors or codes of the inputs."""
+        self.begin(inputs)
         given = self.given
         measure = choice("measure", given["measure"], MEASURES_OF_VECTORS)
-        names = ("vector", "id", "format", "on_error")
+        names = ("vector", "id", "format", "encoding", "on_error")
         bits, directions = measure == "hamming", measure.startswith("cosine")
         named = {name: given[name] for name in names}
         return VectorSource(inputs, bits=bits, directions=directions, **named).read(self.run)
@@ -147,17 +175,19 @@ class Job:
                 check_output(removed)
             if Path(removed).absolute() == Path(self.out).absolute():
                 raise UsageError(f"--out and --removed must be two files; got {self.out!r} twice.")
+            self.outputs.append(removed)
 
     def dedup(self, inputs: list[str], keep: str, removed: str | None) -> None:
         """Write the documents that are kept with all their columns, and what was dropped to `removed`."""
         source = self.source(inputs)
+        source.check_names()
         result = dedup(source, keep=keep if keep in ("first", "longest") else _column(source, keep), **self.options)
         dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, self._settings(result))
         with self.run.stage("write", len(result.ids)) as tick, dropped:
-            if source.is_jsonl() and (self.out == "-" or self.out.endswith(".jsonl")):
+            if source.is_jsonl() and kind_of(self.out) == ".jsonl":
                 write_lines(_kept_lines(source, result, tick), self.out)  # as they stood
             else:
-                strings = not self.out.endswith((".parquet", ".arrow"))
+                strings = kind_of(self.out) not in (".parquet", ".arrow")
                 write_tables(_kept_rows(source, result, tick, strings), self.out, self._settings(result))
         self._finish(result)
 
@@ -180,6 +210,12 @@ class Job:
         item = next((kind for option, kind in kinds.items() if option in self.given), "document")
         for line in summary(result, item, self.skipped):
             self.run.say(line)
+        if not result.stats["items"]:
+            self.run.say(none_there(item, self.inputs))
+        elif len(self.sources) == 2:  # the two sides of a match
+            for side, source in zip(self.inputs, self.sources, strict=True):
+                if not source.documents:
+                    self.run.say(none_there(item, [side]))
         if self.sources and 2 * result.stats["empty"] > result.stats["items"]:
             self.run.say(f"note: most documents {self._why_empty()}")
         self.run.hint(next_step(self.given["report"]))
@@ -201,6 +237,11 @@ def check_page(path: str | None, *others: str | None) -> None:
         check_report(path)
         if any(other is not None and Path(other).absolute() == Path(path).absolute() for other in others):
             raise UsageError(f"--report must be a file of its own; got {path!r} twice.")
+
+
+def none_there(item: str, inputs: list[str]) -> str:
+    """What there is to say of inputs without items."""
+    return f"note: no {item}s in {', '.join('standard input' if one == '-' else one for one in inputs)}"
 
 
 def _stop_words(given: str | None) -> str | list[str] | None:
@@ -250,8 +291,7 @@ def _column(source: Source, name: str) -> pa.ChunkedArray:
     """The values of one more column of all documents; strings that are all numbers, as in CSV, as numbers."""
     found = []
     for table in source.tables():
-        if table.schema.names.count(name) != 1:
-            raise DataError(f"no column {name!r} to keep by; there is {', '.join(table.schema.names)}.")
+        one_column(table.schema.names, name, "the input has", " to keep by")
         found.append(table[name])
     values = pa.chunked_array([chunk for column in found for chunk in column.chunks], found[0].type)
     if pa.types.is_nested(values.type):

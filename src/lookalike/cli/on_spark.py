@@ -18,7 +18,7 @@ from lookalike import spark  # first, since it says what is missing
 from lookalike.cli.job import Job
 from lookalike.cli.progress import time_line
 from lookalike.errors import DataError, LookalikeError, UsageError, choice
-from lookalike.formats import format_of
+from lookalike.parts import format_of
 from lookalike.spark.frames import staged
 from lookalike.spark.items import columns_of
 from lookalike.wording import counted
@@ -28,7 +28,7 @@ from pyspark.errors import PySparkException  # isort: skip
 from pyspark.sql import DataFrame, Observation, SparkSession  # isort: skip
 from pyspark.sql import functions as F  # isort: skip
 
-NOT_HERE = ("html", "article", "method", "audit", "threads", "memory", "workdir", "against", "update")
+NOT_HERE = ("html", "article", "encoding", "method", "audit", "threads", "memory", "workdir", "against", "update")
 READ = ("parquet", "jsonl", "csv", "tsv")
 WRITTEN = (".parquet", ".jsonl", ".csv")
 TELLING = re.compile("error|exception|not set|no such file", re.IGNORECASE)  # in what Java says

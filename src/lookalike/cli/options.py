@@ -114,10 +114,14 @@ Method = Annotated[str, typer.Option(help="auto, lsh or exact.", **among("auto",
 Sketch = Annotated[str, typer.Option(help="What is banded: minhash or simhash.", **among("minhash", "simhash"))]
 Out = Annotated[
     str,
-    typer.Option("--out", "-o", help="A .parquet, .arrow, .jsonl or .csv file; - prints JSON lines."),
+    typer.Option(
+        "--out", "-o", help="A .parquet, .arrow, .jsonl, .csv or .tsv file, also in .gz; - prints JSON lines."
+    ),
 ]
 Text = Annotated[str | None, typer.Option(help="The column of the text.")]
 Id = Annotated[str | None, typer.Option("--id", help="The column of the id; - numbers the rows.")]
+TextOfTwo = Annotated[str | None, typer.Option("--text", help="The column of the text: COLUMN, or COLUMN:RIGHT'S.")]
+IdOfTwo = Annotated[str | None, typer.Option("--id", help="That of the id, COLUMN[:RIGHT'S]; - numbers the rows.")]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -127,6 +131,9 @@ Format = Annotated[
 ]
 OnError = Annotated[
     str, typer.Option(help="What to do with bad rows: fail, or skip and count them.", **among("fail", "skip"))
+]
+Encoding = Annotated[
+    str, typer.Option(metavar="NAME", help="Of CSV, JSON lines and text, if not utf-8: windows-1252, utf-16, ...")
 ]
 Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.")]
 Space = Annotated[
@@ -189,6 +196,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "text": (Text, None),
     "id": (Id, None),
     "format": (Format, None),
+    "encoding": (Encoding, "utf-8"),
     "on_error": (OnError, "fail"),
     "method": (Method, "auto"),
     "sketch": (Sketch, "minhash"),
@@ -216,6 +224,10 @@ ON_ONE: dict[str, tuple[Any, Any]] = {
 }
 
 
+# Those of the command on two collections of documents.
+ON_TWO: dict[str, tuple[Any, Any]] = {**SHARED, "text": (TextOfTwo, None), "id": (IdOfTwo, None)}
+
+
 # Those of the command on sets.
 ON_SETS: dict[str, tuple[Any, Any]] = {
     "measure": (OfSets, "jaccard"),
@@ -224,7 +236,7 @@ ON_SETS: dict[str, tuple[Any, Any]] = {
     "rows": (Rows, None),
     "separator": (Separator, None),
     "format": (FormatOfSets, None),
-    **{name: SHARED[name] for name in ("on_error", "method", "sketch")},
+    **{name: SHARED[name] for name in ("encoding", "on_error", "method", "sketch")},
     "filter": (Filter, None),
     "audit": (AuditOfSets, 0),
     **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
@@ -239,7 +251,7 @@ ON_VECTORS: dict[str, tuple[Any, Any]] = {
     "vector": (VectorColumn, None),
     "id": SHARED["id"],
     "format": (FormatOfVectors, None),
-    "on_error": SHARED["on_error"],
+    **{name: SHARED[name] for name in ("encoding", "on_error")},
     "method": (MethodOfVectors, "auto"),
     "probes": (Probes, None),
     "audit": (AuditOfVectors, 0),

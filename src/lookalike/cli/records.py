@@ -15,6 +15,7 @@ from lookalike.entities.resolution import Resolution
 from lookalike.entities.resolving import as_fields, resolve
 from lookalike.entities.validation import Validation
 from lookalike.errors import UsageError, choice
+from lookalike.parts import check_apart
 from lookalike.plots import check_picture, picture
 from lookalike.record_files import RecordSource
 from lookalike.write import check_output, write_tables
@@ -29,6 +30,7 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
     for path in (one for one in outputs if one not in (given["plot"], given["report"])):
         check_output(path)
     check_page(given["report"])
+    check_apart(outputs, [left, right])
     if given["plot"] is not None:
         check_picture(Path(given["plot"]))
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
@@ -40,13 +42,14 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
     for field in as_fields([*given["field"], *([given["validate"]] if given["validate"] else [])]):
         choice("kind", field.kind or "text", KINDS)  # before anything is read
     run = TerminalRun(given["threads"], given["quiet"])
-    names = ("separator", "format", "on_error")
+    names = ("separator", "format", "encoding", "on_error")
     sources = [RecordSource(one, **{name: given[name] for name in names}) for one in (left, right) if one is not None]
     tables = [source.read(run) for source in sources]
     options = ("id", "validate", "max_lag", "precision", "one_to_one", "threshold", "nearest", "seed")
     found = resolve(*tables, fields=given["field"], run=run, **{name: given[name] for name in options})
     settings = {"version": __version__, "fields": ", ".join(given["field"]), "seed": str(given["seed"])}
     settings["cut_off"] = repr(float(found.cut_off))
+    settings |= {"basis": found.basis, **({"note": found.stats["note"]} if found.stats.get("note") else {})}
     shown = found.every if given["all"] and found.every is not None else found
     with run.stage("write"):
         write_tables([shown.to_arrow()], given["out"], settings)

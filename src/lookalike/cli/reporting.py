@@ -1,6 +1,9 @@
 """`lookalike report`: a page that shows a result, from its file and the files of its items."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import pyarrow as pa
 
 from lookalike.baskets.ratings import Ratings
 from lookalike.baskets.similar import named_sets
@@ -10,6 +13,7 @@ from lookalike.entities.fields import Field
 from lookalike.entities.resolving import as_fields, ids_of
 from lookalike.errors import UsageError
 from lookalike.item_files import ById, Items, named_by_id, records_by_id, sets_by_id, texts_by_id, vectors_by_id
+from lookalike.parts import check_apart
 from lookalike.read import Source
 from lookalike.record_files import RecordSource
 from lookalike.report import write_report
@@ -21,7 +25,8 @@ from lookalike.vector_files import VectorSource
 
 def show_report(path: str, given: dict[str, Any]) -> None:
     """One command, with the options it was given."""
-    check_page(given["out"], path)
+    check_page(given["out"])
+    check_apart([given["out"]], [path, *given["items"]])
     if len(given["items"]) > 2:
         raise UsageError("--items is given once, or twice for the two sides of a match.")
     run = TerminalRun(None, given["quiet"])
@@ -34,43 +39,45 @@ def show_report(path: str, given: dict[str, Any]) -> None:
 
 def items_of(result: ResultFile, given: dict[str, Any], run: TerminalRun) -> tuple[list[ById], Shingles | None]:
     """How the items of each side are looked up, by what the file tells that they are; and the shingles of texts."""
-    told = result.settings.get("items", "")
-    inputs: list[str] = given["items"]
-    kind = told.partition(" ")[0]
+    told = result.settings
+    what = told.get("items", "")
+    kind = what.partition(" ")[0]
+
+    def read(make: Callable[..., Any], *names: str, **more: Any) -> list[Any]:
+        """Something made of each input, with these of the options and those that all have."""
+        own = {name: given[name] for name in (*names, "format", "encoding")}
+        return [make(one, **own, **more) for one in given["items"]]
+
     if result.has("left", "right", "score", "probability"):
-        fields = as_fields(result.settings["fields"].split(", ") if "fields" in result.settings else result.fields)
-        return [records(one, side, fields, given, run) for side, one in enumerate(inputs)], None
-    if result.settings.get("command") == "baskets":
-        return [ratings(one, result, given, run) for one in inputs], None
+        fields = as_fields(told["fields"].split(", ") if "fields" in told else result.fields)
+        tables = [source.read(run) for source in read(RecordSource, "separator")]
+        return [records(table, side, fields, given["id"]) for side, table in enumerate(tables)], None
+    if told.get("command") == "baskets":
+        return [ratings(data, told) for data in read(Ratings.read, "separator", run=run)], None
     if kind == "sets" or given["rows"] is not None:
-        own = {name: given[name] for name in ("rows", "separator", "format")}
-        sets = [SetSource(one, bag=result.settings.get("measure") == "bag_jaccard", **own) for one in inputs]
-        return [sets_by_id(one) for one in sets], None
+        sources = read(SetSource, "rows", "separator", bag=told.get("measure") == "bag_jaccard")
+        return [sets_by_id(source) for source in sources], None
     if kind in ("vectors", "codes") or given["vector"] is not None:
-        own = {"vector": given["vector"], "id": given["id"], "format": given["format"], "bits": kind == "codes"}
-        return [vectors_by_id(VectorSource(one, **own).read(run)) for one in inputs], None
-    pages = result.settings.get("pages")
+        sources = read(VectorSource, "vector", "id", bits=kind == "codes")
+        return [vectors_by_id(source.read(run)) for source in sources], None
+    pages = told.get("pages")
     html, article = given["html"] or pages is not None, given["article"] or pages == "article"
-    own = {"text": given["text"], "id": given["id"], "format": given["format"], "html": html, "article": article}
     shingles = Shingles.parse(given["shingle"]) if given["shingle"] is not None else None
     if shingles is None and ":" in kind:
-        shingles = Shingles.told(told)
-    return [texts_by_id(Source(one, **own)) for one in inputs], shingles
+        shingles = Shingles.told(what)
+    return [texts_by_id(source) for source in read(Source, "text", "id", html=html, article=article)], shingles
 
 
-def records(path: str, side: int, fields: list[Field], given: dict[str, Any], run: TerminalRun) -> ById:
+def records(table: pa.Table, side: int, fields: list[Field], id: str | None) -> ById:
     """Records of one side, by the columns of its fields."""
-    table = RecordSource(path, separator=given["separator"], format=given["format"]).read(run)
-    first, _, second = (given["id"] or "").partition(":")
+    first, _, second = (id or "").partition(":")
     name = (second or first) if side else first
     columns = [field.right if side else field.left for field in fields]
     return records_by_id(table, ids_of(table, name or None, "items"), columns)
 
 
-def ratings(path: str, result: ResultFile, given: dict[str, Any], run: TerminalRun) -> ById:
+def ratings(data: Ratings, told: Mapping[str, str]) -> ById:
     """The baskets of users, or of items."""
-    data = Ratings.read([path], separator=given["separator"], format=given["format"], run=run)
-    told = result.settings
     by = told.get("by", "user")
     sets = named_sets(data, by, told.get("ratings", "all"), float(told["liked"]) if "liked" in told else None)
     return named_by_id(sets, data.user_ids if by == "user" else data.item_ids)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from lookalike import __version__
 from lookalike.cli.index import crowded_note, inputs_like
-from lookalike.cli.job import Job
+from lookalike.cli.job import Job, none_there
 from lookalike.cli.progress import time_line
 from lookalike.errors import UsageError
 from lookalike.index import NAMES, Index
@@ -23,7 +23,7 @@ from lookalike.measures import exact_fraction
 from lookalike.read import Source
 from lookalike.run import Run, Tick
 from lookalike.wording import counted
-from lookalike.write import write_tables, writing, writing_lines
+from lookalike.write import kind_of, write_tables, writing, writing_lines
 
 WANTED = ("measure", "recall", "seed")
 NOT_HERE = ("method", "sketch", "audit", "keep", "memory", "workdir", "report")
@@ -45,12 +45,13 @@ def dedup_against(job: Job, inputs: list[str], path: str, update: bool, removed:
             raise UsageError(f"--{name} is not for --against, which takes documents one by one, as they come.")
     with opened(job, path, update) as index:
         source, dropped = inputs_like(job, index, inputs), Dropped(index.measured)
+        source.check_names()
         settings = {"version": __version__, "index": Path(path).name}
         with job.run.stage("sift") as tick, index.sieve(update=update) as sieve, dropped:
-            if source.is_jsonl() and (job.out == "-" or job.out.endswith(".jsonl")):
+            if source.is_jsonl() and kind_of(job.out) == ".jsonl":
                 kept = writing_lines(_kept_lines(source, sieve, dropped, job.run, tick), job.out)  # as they stood
             else:
-                strings = not job.out.endswith((".parquet", ".arrow"))
+                strings = kind_of(job.out) not in (".parquet", ".arrow")
                 kept = writing(_kept_rows(source, sieve, dropped, job.run, tick, strings), job.out, settings)
             with kept:
                 if removed is not None:
@@ -64,6 +65,8 @@ def report(job: Job, source: Source, dropped: "Dropped", facts: dict[str, Any], 
     left_out = {"empty": dropped.empty, "skipped": source.skipped}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
     job.run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
+    if not source.documents:
+        job.run.say(none_there("document", job.inputs))
     recall = facts.get("expected recall at the threshold", 1.0)
     job.run.say(
         f"found: {counted(dropped.count, 'document')} to drop, each similar to one seen before, and "

@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from lookalike.cli.app import app
-from lookalike.cli.options import Article, Format, Html, Id, Quiet, Rows, Text, Threads, VectorColumn, examples
+from lookalike.cli.options import (
+    Article,
+    Encoding,
+    Format,
+    Html,
+    Id,
+    Quiet,
+    Rows,
+    Text,
+    Threads,
+    VectorColumn,
+    examples,
+)
 
 FamilyName = Annotated[
     str, typer.Option("--family", help="What is banded: minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH.")
@@ -77,6 +89,7 @@ def report(
     article: Article = False,
     separator: Annotated[str | None, typer.Option(help="What stands between the cells of CSV, if not a comma.")] = None,
     format: Format = None,
+    encoding: Encoding = "utf-8",
     quiet: Quiet = False,
 ) -> None:
     """Write a page that shows a result: what was found, side by side, and whether to trust it."""

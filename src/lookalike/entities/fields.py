@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from lookalike.entities.nicknames import fold, formal_name, full_address, plain_name
 from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, numbers, phone
 from lookalike.errors import DataError, UsageError, choice, positive
-from lookalike.read import plain_type
+from lookalike.table_rows import plain_type
 
 KINDS = ("text", "name", "address", "phone", "date", "number", "category")
 WORDED = ("text", "name", "address", "category")  # of these every value can be understood

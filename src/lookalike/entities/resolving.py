@@ -16,11 +16,11 @@ from lookalike.entities.mixture import MISSING, Mixture, fit
 from lookalike.entities.resolution import NEUTRAL, Resolution, one_to_one
 from lookalike.entities.scores import FULL
 from lookalike.entities.validation import validate as tell
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, fraction, positive, whole
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, fraction, one_column, positive, whole
 from lookalike.kernels.buckets import ONE
-from lookalike.read import plain
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
+from lookalike.table_rows import plain
 from lookalike.wording import counted
 
 LEVELS = (40.0, 75.0, 99.0)  # points from which on a field agrees somewhat, nearly, wholly
@@ -301,11 +301,7 @@ def as_fields(given: Any) -> list[Field]:
 
 def column_of(table: pa.Table, name: str, what: str, where: str) -> pa.ChunkedArray:
     """The column of a name, of which there must be just one."""
-    count = table.schema.names.count(name)
-    if count != 1:
-        have = ", ".join(table.schema.names) or "none"
-        number = "no column" if not count else f"{count} columns"
-        raise DataError(f"the {where} has {number} {name!r} for {what}; it has {have}.")
+    one_column(table.schema.names, name, f"the {where} has", f" for {what}")
     return table[name]
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
+from lookalike.errors import ENCODING_HINT, SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
 from lookalike.fingerprints.prints import MARK, Prints
-from lookalike.formats import CODECS, find_parts, format_of, open_path
-from lookalike.formats import SUFFIXES as TABLE_SUFFIXES
-from lookalike.read import as_text, is_text
+from lookalike.parts import CODECS, find_parts, format_of, open_path
+from lookalike.parts import SUFFIXES as TABLE_SUFFIXES
 from lookalike.record_files import RecordSource
 from lookalike.run import Run
+from lookalike.table_rows import as_text, is_text
 
 SUFFIXES = {".iso": "iso", ".fmr": "iso", ".fmd": "iso", ".xyt": "xyt"} | {
     suffix: kind for suffix, kind in TABLE_SUFFIXES.items() if kind != "text"
@@ -63,7 +63,9 @@ def read_prints(
                 found.extend(_prints_of(path, name, kind, id, scale, run.quietly()))
             except (LookalikeError, OSError) as error:
                 if on_error == "fail":
-                    why = str(error).rstrip(".").removesuffix(f"; {SKIP_HINT}").removeprefix(f"{path}: ")
+                    why = str(error).rstrip(".").removeprefix(f"{path}: ")
+                    for hint in (SKIP_HINT, ENCODING_HINT):  # which are for rows
+                        why = why.removesuffix(f"; {hint}")
                     raise DataError(
                         f"{path}: {why}; on_error='skip' (--on-error skip) leaves such files out."
                     ) from error

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from lookalike.collection import HEAD, sample_rows
 from lookalike.data import Sets
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
+from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, one_column, whole
 from lookalike.plan import BANDED, NAMES, Plan, fit, make_plan
 from lookalike.read import TEXT_NAMES
 from lookalike.run import Run
@@ -210,10 +210,7 @@ def backticked(name: str) -> str:
 
 def type_of(df: DataFrame, name: str, what: str) -> DataType:
     """The type of the column of a name, of which there must be just one."""
-    count = df.columns.count(name)
-    if count != 1:
-        have = ", ".join(df.columns) or "none"
-        raise DataError(f"{'no column' if not count else f'{count} columns'} {name!r} for {what}; there are {have}.")
+    one_column(df.columns, name, "the data frame has", f" for {what}")
     return df.schema[name].dataType
 
 

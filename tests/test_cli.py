@@ -532,10 +532,8 @@ def test_an_input_is_known_by_any_name(
         assert "is an input" in complaint(run("dedup", "in/*.jsonl", "-o", name))
     for folder in ("in", "folder", corpus.parent, "."):
         new = complaint(run("dedup", folder, "-o", "in/new.jsonl"))
-        assert (
-            new
-            == f"in/new.jsonl: lies in the input {folder}, and would be read with it next time; name a place outside of it."
-        )
+        why = f"lies in the input {folder}, and would be read with it next time"
+        assert new == f"in/new.jsonl: {why}; name a place outside of it."
     assert len(corpus.read_text().splitlines()) == len(ROWS)
     assert run("dedup", "in", "-o", "new.jsonl").code == 0
 

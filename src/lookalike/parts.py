@@ -279,7 +279,7 @@ def check_apart(outputs: Iterable[str | None], inputs: Iterable[Any]) -> None:
             if given.is_dir() and place.is_relative_to(os.path.realpath(given)):
                 why = f"lies in the input {given}, and would be read with it next time"
                 raise UsageError(f"{output}: {why}; name a place outside of it.")
-            found = _listed(given)[1] if given.is_dir() or _is_glob(given) else [given]
+            found = _listed(given)[1] if place.exists() and _is_glob(given) else [given]
             if any(Path(os.path.realpath(path)) == place for path in found):
                 raise UsageError(f"{output}: is an input, which it would overwrite; name another file for the output.")
 

@@ -675,3 +675,17 @@ def test_bash_completes_lines() -> None:
         ["bash", "-c", script], env=environment() | {"PATH": path}, capture_output=True, text=True, check=True
     )
     assert done.stdout == "clusters\n"
+
+
+def test_a_text_among_files_is_said_to_be_lines(run: Commands, inputs: Path) -> None:
+    folder = inputs / "essays"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.txt").write_text(f"An essay of {name} line,\nand of another one.")
+    (inputs / "new.txt").write_text("An essay of one line,\nand of another one.")
+    lines = run("match", inputs / "new.txt", folder, "-t", "0.9")
+    assert f"note: {inputs / 'new.txt'} is read as a document a line; --format files makes it one document" in lines.err
+    assert lines.out == ""
+    whole = run("match", inputs / "new.txt", folder, "-t", "0.9", "--format", "files")
+    assert "note: " not in whole.err
+    assert len(whole.out.splitlines()) == 1

@@ -121,6 +121,11 @@ class Job:
                     if not side:
                         raise UsageError(f"--{option} must be COLUMN or COLUMN:RIGHT'S; got {given!r}.")
                     setattr(source, option, side)
+        kinds = [{part.format for part in source.parts} for source in sources]
+        for source, own, other in zip(sources, kinds, kinds[::-1], strict=True):
+            if own == {"text"} and other == {"files"}:
+                name = source.parts[0].name
+                self.run.say(f"note: {name} is read as a document a line; --format files makes it one document")
         return sources
 
     def sets(self, inputs: list[str]) -> Sets:

@@ -108,7 +108,7 @@ def test_by_the_keyboard_alone(browser, news):
 def every(tmp_path_factory):
     """Pages of documents, records, vectors, baskets, what was dropped, and clusters."""
     folder = tmp_path_factory.mktemp("pages")
-    texts = [f"{text} {at} and more of {at}" for at in range(30) for text in (BELL, TWIN, RAIN, WET)]
+    texts = [f"{text} {at} and more of {at}" for at in range(6) for text in (BELL, TWIN, RAIN, WET)]
     la.find_pairs(texts, threshold=0.4, shingles="word:3", method="lsh").report(folder / "documents.html")
     la.dedup(texts, threshold=0.4, shingles="word:3").report(folder / "dropped.html")
     la.find_clusters(texts, threshold=0.4, shingles="word:3").report(folder / "clusters.html")

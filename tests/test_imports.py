@@ -25,15 +25,15 @@ MODULES_IN_ORDER = """
     plan collection multiprobe spaces candidates.tables nearest vector_plan candidates.identical candidates.probing
     candidates.strings verify audit cluster search workdir items set_search vector_search find item_files result_files
     entities.nicknames entities.values entities.fields entities.mixture entities.company_words entities.companies
-    entities.scores entities.blocks entities.comparing entities.validation entities.resolution entities.resolving
-    entities baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending baskets.names baskets
-    fingerprints.prints fingerprints.made_up fingerprints.print_files fingerprints.grids fingerprints.squares
-    fingerprints.corners fingerprints.database fingerprints spark.making spark.parcels spark.tasks spark.buckets
-    spark.record_tasks spark.graphs spark.frames spark.items spark.jobs spark.records spark index.codings
-    index.records index.tables index.store index.batches index.checking index.looking index.sifting index.asking index
-    serve.metrics serve.guard serve.messages serve.describing serve.app serve plots cli.progress cli.job cli.records
-    cli.baskets cli.fingerprints cli.curves cli.demo cli.reporting cli.index cli.sifting cli.on_spark cli.options
-    cli.app cli.documents cli.domains cli.indexing cli.serving cli.tools cli __main__
+    entities.scores entities.blocks entities.comparing entities.validation entities.finding entities.resolution
+    entities.resolving entities baskets.cells baskets.reading baskets.ratings baskets.similar baskets.recommending
+    baskets.names baskets fingerprints.prints fingerprints.made_up fingerprints.print_files fingerprints.grids
+    fingerprints.squares fingerprints.corners fingerprints.database fingerprints spark.making spark.parcels
+    spark.tasks spark.buckets spark.record_tasks spark.graphs spark.frames spark.items spark.jobs spark.records spark
+    index.codings index.records index.tables index.store index.batches index.checking index.looking index.sifting
+    index.asking index serve.metrics serve.guard serve.messages serve.describing serve.app serve plots cli.progress
+    cli.job cli.records cli.baskets cli.fingerprints cli.curves cli.demo cli.reporting cli.index cli.sifting
+    cli.on_spark cli.options cli.app cli.documents cli.domains cli.indexing cli.serving cli.tools cli __main__
 """
 ORDER = MODULES_IN_ORDER.split()
 

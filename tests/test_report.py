@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.data import Bits
+from lookalike.entities.finding import of_resolution
 from lookalike.errors import DataError, UsageError
-from lookalike.findings import brief, of_clusters, of_dedup, of_pairs, of_resolution
+from lookalike.findings import brief, of_clusters, of_dedup, of_pairs
 from lookalike.report import Finding, Values
 from lookalike.report.beside import ENDS, MOST, beside, pieces, stretches
 from lookalike.report.choosing import NEAR, SPREAD, choose, histogram, largest_groups, round_steps, size_bars

@@ -12,11 +12,11 @@ import pyarrow as pa
 from lookalike.entities.blocks import Candidates, Column
 from lookalike.entities.comparing import PENALTY, WAYS, distances
 from lookalike.entities.fields import Field
+from lookalike.entities.finding import of_resolution
 from lookalike.entities.mixture import Mixture
 from lookalike.entities.scores import FULL
 from lookalike.entities.validation import Validation
 from lookalike.errors import DataError
-from lookalike.findings import of_resolution
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.report import write_report
 from lookalike.results import Clusters

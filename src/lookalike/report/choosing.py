@@ -173,7 +173,8 @@ def largest_groups(finding: Finding) -> list[Group]:
     largest = largest[sizes[largest] > 1]
     pairs = None
     if finding.values is not None and finding.groups == "clusters":
-        pairs = np.bincount(finding.label[finding.values.left], minlength=len(sizes))
+        similar = finding.values.left[finding.values.within]
+        pairs = np.bincount(finding.label[similar], minlength=len(sizes))
     found = []
     for label in largest.tolist():
         size = int(sizes[label])

@@ -26,6 +26,14 @@ class Values:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def within(self) -> np.ndarray:
+        """Which pairs are within the threshold."""
+        if self.cut is None:
+            return np.ones(len(self), bool)
+        inside: np.ndarray = self.values >= self.cut if self.rising else self.values <= self.cut
+        return inside
+
 
 @dataclass(frozen=True, eq=False)
 class Finding:

@@ -202,7 +202,6 @@ def _pairs(finding: Finding, templates: Environment) -> dict[str, Any]:
 
 def _pair(finding: Finding, found: Values, one: Chosen, open: bool) -> dict[str, Any]:
     value = found.values[one.pair]
-    within = found.cut is None or (value >= found.cut if found.rising else value <= found.cut)
     return {
         "value": value.item(),
         "shown": f"{value:,}" if found.values.dtype.kind in "iu" else f"{value:.4f}",
@@ -210,7 +209,7 @@ def _pair(finding: Finding, found: Values, one: Chosen, open: bool) -> dict[str,
         "open": open,
         "left": _id(finding, int(found.left[one.pair])),
         "right": _id(finding, int(found.right[one.pair])),
-        "tag": "" if within else f"beyond the {found.cut_name}",
+        "tag": "" if found.within[one.pair] else f"beyond the {found.cut_name}",
         "why_not": "The items are not at hand: lookalike report takes them with --items.",
         "listed": LISTED,
     }

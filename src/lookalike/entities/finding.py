@@ -1,0 +1,73 @@
+"""Matches of records as reports tell them: field by field, those that were taken and those that were not."""
+
+from typing import TYPE_CHECKING
+
+from lookalike.findings import SNIPPET
+from lookalike.report import FieldRow, Fields, Finding, Values
+from lookalike.wording import counted
+
+if TYPE_CHECKING:
+    from lookalike.entities.resolution import Resolution
+
+
+def of_resolution(found: "Resolution") -> Finding:
+    """Matches of records, and the pairs that were scored and are none."""
+    every = found.every or found
+    split = 0 if found.right_ids is None else len(found.ids)
+    ids = [found.ids] if found.right_ids is None else [found.ids, found.right_ids]
+    records = " and ".join(f"{len(side):,}" for side in ids)
+    word, cut = "probability of a match", found.cut_off
+    pairs = Values(every.left, every.right + split, every.probability, word, cut=cut, cut_name="cut-off")
+    candidates = found.candidates
+    facts = {
+        "records": records,
+        "pairs possible": f"{candidates.possible:,}",
+        "pairs scored": f"{len(every):,}",
+        "matches": f"{len(found):,}",
+    }
+    true, all_true = float(found.probability.sum()), float(every.probability.sum())
+    trust = [f"Of the {counted(len(found), 'match', 'es')}, {true:,.1f} are expected to be true, by {found.basis}."]
+    if all_true > 0:
+        trust.append(f"These are {true / all_true:.1%} of the true matches expected among all pairs that were scored.")
+    compared = ", ".join(f"{one.name} ({column.kind})" for one, column in zip(found.fields, found.columns, strict=True))
+    kept = f"A pair is a match from probability {cut:.4g} on."
+    notes = [found.stats["note"] + "."] if found.stats.get("note") else []
+    return Finding(
+        title=f"{counted(len(found), 'match', 'es')} of {records} records",
+        ids=ids,
+        item="record",
+        plan=[
+            f"Asked for: records alike by {compared}.",
+            f"Looked at: {'; '.join(map(str, candidates.stages))}.",
+            kept,
+        ],
+        facts=facts,
+        recall=[*trust, *notes],
+        values=pairs,
+        beside=lambda numbers: [record_fields(every, pair) for pair in numbers.tolist()],
+        label=None if split else found.clusters().label,
+        look=lambda rows: [record_line(found, row) for row in rows.tolist()],
+        seconds=found.stats.get("seconds", {}),
+    )
+
+
+def record_fields(found: "Resolution", pair: int) -> Fields:
+    """One pair of records, field by field."""
+    rows = [
+        FieldRow(
+            str(told["field"]),
+            told["left"],
+            told["right"],
+            f"{told['points']:.0f}" + (f" (times {told['weight']:g})" if told["weight"] != 1 else ""),
+            str(told["way"]),
+            told["points"] / 100,
+        )
+        for told in found.explain(pair)
+    ]
+    return Fields(rows, f"score {found.score[pair]:.4g}, probability of a match {found.probability[pair]:.4f}")
+
+
+def record_line(found: "Resolution", row: int) -> str:
+    """A record in a line."""
+    values = (column.values[row].as_py() for column in found.columns)
+    return " | ".join(value for value in values if value is not None)[:SNIPPET]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class Values:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
+    @cached_property
     def within(self) -> np.ndarray:
         """Which pairs are within the threshold."""
         if self.cut is None:

@@ -31,6 +31,7 @@ java: # which Spark runs on; as root it is installed from Debian's packages
 
 docs: .venv/installed-docs ## build the site of the documentation: site/index.html
 	$(BIN)/sphinx-build -W --keep-going --quiet -d .venv/doctrees docs site
+	@echo "the site is built: open site/index.html"
 
 bench: .venv/installed-bench ## compare with other tools: make bench CORPUS=file.parquet
 	$(BIN)/python bench/documents.py $(CORPUS)

@@ -69,7 +69,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     " Did you mean 'title'?"
     """
     names = {one.strip().casefold(): one for one in known}
-    near = get_close_matches(name.strip().casefold(), names, n=1)
+    same = name.strip().casefold()
+    near = [same] if same in names else get_close_matches(same, names, n=1)
     return f" Did you mean {names[near[0]]!r}?" if near else ""
 
 

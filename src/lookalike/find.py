@@ -221,9 +221,13 @@ class Job:
             kind=self.plan.kind,
             plan=self.plan,
             audit=audit,
-            stats=self._stats(groups, pairs=len(left)),
+            stats=self._stats(groups, pairs=len(left)) | self._wanted(),
             holder=search,
         )
+
+    def _wanted(self) -> dict[str, Any]:
+        """What else bounds the pairs: how many of each item were wanted, and whether the threshold was."""
+        return {} if self.k is None else {"nearest": self.k, "bounded": not self.nearest}
 
     def _audit_of(self, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit | None:
         if not self.audit_size:

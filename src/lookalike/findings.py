@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from lookalike.report import Beside, Finding, Values, beside
+from lookalike.report import SNIPPET, Beside, Finding, Values, beside, similar_inside
 from lookalike.shingles import Shingles
 from lookalike.wording import counted, rounded
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from lookalike.plan import Plan
     from lookalike.results import Clusters, Dedup, Explanation, Pairs
 
-MEASURES = {
+MEASURE_WORDS = {
     "jaccard": "Jaccard similarity",
     "bag_jaccard": "Jaccard similarity of bags",
     "containment": "containment",
@@ -28,11 +29,11 @@ MEASURES = {
     "euclidean": "Euclidean distance",
     "hamming": "number of bits that differ",
 }
+BOUNDS = {"similarity": "at least", "distance": "at most"}
 UNITS = {"char": "characters", "word": "words", "stop": "words that begin with a stop word"}
 CLOSE = 0.05  # of the scale: pairs so close to the threshold are near it
 MANY_CLOSE = 0.25
 LOOSE = 0.3  # share of its pairs under which a cluster may be a chain
-SNIPPET = 200  # characters
 
 
 class Holder(Protocol):
@@ -53,22 +54,20 @@ def of_pairs(found: "Pairs") -> Finding:
     """Pairs of one collection, or between two."""
     sides = [found.ids] if found.right_ids is None else [found.ids, found.right_ids]
     offset = 0 if found.right_ids is None else len(found.ids)
-    pairs = values_of(found.plan, found.kind, found.left, found.right + offset, found.values)
-    plan = in_words(found.plan)
-    if "threshold" in found.stats:
-        pairs = replace(pairs, cut=found.stats["threshold"], cut_name="threshold")
-        plan = [f"Asked for: pairs whose {found.kind} is at least {found.stats['threshold']:g}."]
+    pairs = values_of(found.plan, found.kind, found.left, found.right + offset, found.values, found.stats)
     label = found.clusters().label if found.right_ids is None else None
     item = item_of(found.plan, found.stats)
     among = " and ".join([*(f"{len(ids):,}" for ids in sides[:-1]), counted(len(sides[-1]), item)])
+    ours = found.plan is not None or "threshold" in found.stats  # and not a list of someone else's
     return Finding(
         title=f"{counted(len(found), 'pair')} of {among}",
         ids=sides,
         item=item,
-        facts=facts_of(found.stats, item, {"pairs found, all verified": len(found)}),
-        recall=recall_of(found.plan, found.audit, found.stats, pairs),
+        made=found.stats.get("command", ""),
+        facts=facts_of(found.stats, item, {"pairs found, all verified" if ours else "pairs listed": len(found)}),
+        recall=recall_of(found.plan, found.audit, found.stats, pairs, ours),
         advice=[*advice_of(found.plan, found.audit, found.stats, pairs), *chains(pairs, label)],
-        plan=plan,
+        plan=in_words(found.plan, found.kind, found.stats),
         values=pairs,
         beside=side_by_side(found.holder, pairs),
         label=label,
@@ -86,9 +85,10 @@ def of_clusters(found: "Clusters") -> Finding:
         ids=[found.ids],
         item=item,
         facts=facts_of(found.stats, item, counts),
-        recall=recall_of(found.plan, found.audit, found.stats, None),
+        recall=recall_of(found.plan, found.audit, found.stats),
         advice=advice_of(found.plan, found.audit, found.stats, None),
-        plan=in_words(found.plan),
+        plan=in_words(found.plan, "", found.stats),
+        made=found.stats.get("command", ""),
         label=found.label,
         look=in_brief(found.holder),
         seconds=found.stats.get("seconds", {}),
@@ -99,20 +99,26 @@ def of_dedup(found: "Dedup") -> Finding:
     """What is dropped, with what is kept for it."""
     item = item_of(found.plan, found.stats)
     dropped = np.flatnonzero(~found.keep)
-    pairs = values_of(found.plan, found.kind, found.centre[dropped], dropped, found.values[dropped])
+    sides = found.centre[dropped], dropped
+    if found.plan is not None and found.plan.directed:  # how much of the dropped one is in the other
+        sides = sides[::-1]
+    pairs = values_of(found.plan, found.kind, *sides, found.values[dropped], found.stats)
     kept = len(found.ids) - len(dropped)
     return Finding(
         title=f"{kept:,} of {counted(len(found.ids), item)} kept, {len(dropped):,} dropped",
         ids=[found.ids],
         item=item,
         facts=facts_of(found.stats, item, {"kept": kept, "dropped, each similar to a kept one": len(dropped)}),
-        recall=recall_of(found.plan, found.audit, found.stats, None),
+        recall=recall_of(found.plan, found.audit, found.stats),
         advice=advice_of(found.plan, found.audit, found.stats, pairs),
-        plan=in_words(found.plan),
+        plan=in_words(found.plan, "", found.stats),
+        made=found.stats.get("command", ""),
         values=pairs,
         beside=side_by_side(found.holder, pairs),
         label=found.centre,
-        groups="groups of a kept one and what was dropped for it",
+        groups="groups",
+        group_line=f"A group is a kept {item} with all that are dropped for it.",
+        leads="kept:",
         look=in_brief(found.holder),
         seconds=found.stats.get("seconds", {}),
     )
@@ -129,17 +135,21 @@ def item_of(plan: "Plan | None", stats: dict[str, Any]) -> str:
     return {"": "item", "sets": "set", "vectors": "vector", "codes": "code"}.get(what, "document")
 
 
-def in_words(plan: "Plan | None") -> list[str]:
+def in_words(plan: "Plan | None", kind: str, stats: dict[str, Any]) -> list[str]:
     """What was asked for and how it was found, in sentences."""
+    nearest, bounded = stats.get("nearest", 0), stats.get("bounded", True)
+    what = f"the {nearest:,} most alike of each" if nearest else "pairs"
+    if "threshold" in stats:
+        return [f"Asked for: {what} whose {kind} is {BOUNDS[kind]} {stats['threshold']:g}."]
     if plan is None:
         return []
-    bound = "at least" if plan.kind == "similarity" else "at most"
-    asked = f"pairs whose {MEASURES[plan.measure]} is {bound} {float(plan.threshold):g}, by {what_words(plan.what)}"
-    wanted = "" if plan.wanted == 1 else f", to be found with a probability of {plan.wanted:g} or more"
+    measure = MEASURE_WORDS[plan.measure]
+    limit = f" whose {measure} is {BOUNDS[plan.kind]} {float(plan.threshold):g}" if bounded else f" by {measure}"
+    wanted = f", to be found with a probability of {plan.wanted:g} or more" if plan.bands and plan.wanted < 1 else ""
     first, *others = (line.strip() for line in plan.lines())
     how = first.partition(", ")[2]  # after what is asked for
     done = "; ".join([how, *others])
-    return [f"Asked for: {asked}{wanted}.", f"Done: {done}."]
+    return [f"Asked for: {what}{limit}, by {what_words(plan.what)}{wanted}.", f"Done: {done}."]
 
 
 def what_words(what: str) -> str:
@@ -169,32 +179,41 @@ def facts_of(stats: dict[str, Any], item: str, found: dict[str, int]) -> dict[st
     return {name: f"{count:,}" for name, count in (told | found).items()}
 
 
-def values_of(plan: "Plan | None", kind: str, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Values:
-    """Pairs with the curve of their plan."""
+def values_of(
+    plan: "Plan | None", kind: str, left: np.ndarray, right: np.ndarray, values: np.ndarray, stats: dict[str, Any]
+) -> Values:
+    """Pairs with the threshold and the curve of their plan, if it is what bounds them."""
+    found = Values(left, right, values, kind, rising=kind == "similarity", cut_name="least alike of them")
+    if "threshold" in stats:
+        return replace(found, cut=stats["threshold"], cut_name="threshold")
     if plan is None:
-        return Values(left, right, values, kind, rising=kind == "similarity", cut_name="least alike of them")
-    return Values(
-        left,
-        right,
-        values,
-        MEASURES[plan.measure],
-        rising=kind == "similarity",
-        cut=float(plan.threshold),
-        probability=plan.probability if plan.has_curve else None,
-    )
+        return found
+    found = replace(found, word=MEASURE_WORDS[plan.measure])
+    if not stats.get("bounded", True):
+        return found
+    curve = plan.probability if plan.has_curve and not stats.get("nearest") else None
+    return replace(found, cut=float(plan.threshold), cut_name="threshold", probability=curve)
 
 
 # --- whether to trust it ---
 
 
-def recall_of(plan: "Plan | None", audit: "Audit | None", stats: dict[str, Any], pairs: Values | None) -> list[str]:
+def recall_of(
+    plan: "Plan | None",
+    audit: "Audit | None",
+    stats: dict[str, Any],
+    pairs: Values | None = None,  # that are listed
+    ours: bool = True,  # and were compared
+) -> list[str]:
     """What is known of what was missed."""
     lines = []
     if plan is not None and plan.bands is None:
-        lines.append("The method is exact: every pair within the threshold is found.")
+        found = "the most alike of each are" if stats.get("nearest") else "every pair within the threshold is"
+        lines.append(f"The method is exact: {found} found.")
     elif plan is not None:
+        where = "right at the threshold" if stats.get("bounded", True) else "as far apart as was looked"
         lines.append(
-            f"Expected: a pair right at the threshold is found with probability {plan.recall:.4f}, "
+            f"Expected: a pair {where} is found with probability {plan.recall:.4f}, "
             "and the more alike two are, the more surely."
         )
         lines.extend(_missed(pairs))
@@ -208,7 +227,9 @@ def recall_of(plan: "Plan | None", audit: "Audit | None", stats: dict[str, Any],
             "there more may be missed."
         )
     if pairs is not None and len(pairs):
-        lines.append("Every pair that is listed has been compared exactly: none is there by a hash alone.")
+        checked = "Every pair that is listed has been compared exactly: none is there by a hash alone."
+        unknown = "The file does not tell how it was made, so nothing is known of what it lacks."
+        lines.append(checked if ours else unknown)
     return lines
 
 
@@ -221,21 +242,24 @@ def _missed(pairs: Values | None) -> list[str]:
     missed = there - len(pairs)
     share = len(pairs) / there
     few = "fewer than one pair" if missed < 1 else f"about {rounded(missed)} pair{'s' * (missed >= 1.5)}"
-    return [f"Over all similarities, going by the curve: {share:.2%} of all pairs are found, {few} missed."]
+    return [f"Near and far together, going by the curve: {share:.2%} of all pairs are found, {few} missed."]
 
 
 def advice_of(plan: "Plan | None", audit: "Audit | None", stats: dict[str, Any], pairs: Values | None) -> list[str]:
     """What to look at, or to try."""
     lines = []
+    items = stats.get("items", 1000)
     if plan is not None and plan.bands is not None and audit is None:
-        lines.append("To know the recall and not only expect it, run it again with --audit 1000 (audit=1000).")
-    if pairs is not None and pairs.cut is not None:
-        if not len(pairs):
+        few = min(1000, items)
+        lines.append(f"To know the recall and not only expect it, run it again with --audit {few} (audit={few}).")
+    if pairs is not None and pairs.cut is not None and not stats.get("nearest"):
+        if not len(pairs) and items > 1:
             easier = "lower" if pairs.rising else "greater"
-            lines.append(f"Nothing was found. A {easier} threshold finds more; of short texts so do smaller shingles.")
+            short = "; of short texts so do smaller shingles" if plan is not None and ":" in plan.what else ""
+            lines.append(f"Nothing was found. A {easier} threshold finds more{short}.")
         lines.extend(_close(pairs))
-    if 10 * stats.get("empty", 0) > stats.get("items", 0):
-        lines.append(f"{stats['empty']:,} have nothing to compare: see whether the right column was read.")
+    if 10 * stats.get("empty", 0) > items:
+        lines.append(f"There is nothing in {stats['empty']:,} of them: see whether the right column was read.")
     return lines
 
 
@@ -258,10 +282,10 @@ def chains(pairs: Values, label: np.ndarray | None) -> list[str]:
     """A word on a large cluster few of whose pairs are similar."""
     if label is None or not len(pairs):
         return []
-    sizes, inside = np.bincount(label), np.bincount(label[pairs.left], minlength=len(label))
+    sizes = np.bincount(label)
     largest = int(np.argmax(sizes))
     size = int(sizes[largest])
-    share = 2 * int(inside[largest]) / (size * (size - 1))
+    share = 2 * int(similar_inside(pairs, label)[largest]) / max(1, size * (size - 1))
     if size < 10 or share >= LOOSE:
         return []
     return [
@@ -309,7 +333,9 @@ def brief(item: Any) -> str:
         return "".join(map(str, item.astype(int)))[:SNIPPET]
     if isinstance(item, np.ndarray):
         return _list(f"{x:.3g}" for x in item[:20])
-    return _list(map(str, sorted(item)))
+    if hasattr(item, "toarray"):  # a sparse vector
+        return _list(f"{at}: {x:.3g}" for at, x in zip(item.indices[:20], item.data[:20], strict=True))
+    return _list(map(str, nsmallest(SNIPPET, item)))
 
 
 def _list(words: Iterable[str]) -> str:

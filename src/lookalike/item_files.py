@@ -30,13 +30,13 @@ class Items:
         """Whether there are two collections."""
         return len(self.sides) > 1
 
-    def holder(self, *ids: pa.Array) -> "Held":
+    def holder(self, *ids: pa.Array) -> "HeldItems":
         """Those with these ids, of one collection or of two, one after the other."""
-        return Held([one.cast(pa.string()).to_pylist() for one in ids], self.sides, self.shingles)
+        return HeldItems([one.cast(pa.string()).to_pylist() for one in ids], self.sides, self.shingles)
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldItems:
     """Items at positions: those of all ids of the first collection, then those of the second."""
 
     ids: list[list[str]]
@@ -87,10 +87,11 @@ def vectors_by_id(vectors: Vectors | Bits) -> ById:
 
     def look(wanted: list[str]) -> dict[str, np.ndarray]:
         rows = np.flatnonzero(pc.is_in(names, pa.array(wanted, pa.string())))
+        found: Any
         if isinstance(vectors, Bits):
             found = vectors.take(rows).matrix()
         else:
-            found = vectors.values[rows].toarray() if vectors.sparse else np.asarray(vectors.values[rows])
+            found = [vectors.values[[row]] for row in rows] if vectors.sparse else np.asarray(vectors.values[rows])
         return dict(zip(names.take(pa.array(rows)).to_pylist(), found, strict=True))
 
     return look

@@ -100,8 +100,15 @@ def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bi
     if all(isinstance(item, Path) for item in items):
         return Source(items)
     if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
-        return replace(Sets.of(items), named=lambda rows: [items[row] for row in rows.tolist()])
+        sets = Sets.of(items)
+        return replace(sets, named=lambda rows: [as_elements(items[row], sets.bag) for row in rows.tolist()])
     return Source(pa.table({"text": as_array(items)}))
+
+
+def as_elements(given: Any, bag: bool) -> set[Any] | Counter[Any]:
+    """A set that was given, as what it counts for."""
+    elements = given.tolist() if isinstance(given, np.ndarray) else given
+    return Counter(elements) if bag else set(elements)
 
 
 def as_vectors(given: Any, measure: str, run: Run) -> Vectors | Bits | None:

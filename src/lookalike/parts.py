@@ -186,7 +186,8 @@ def find_parts(
             else:
                 parts.append(Part(str(given), kind, (Path(given),)))
     page = html and len(loose) == 1 and format_of(loose[0], suffixes) is None
-    if format == "text" or (len(loose) == 1 and format != "files" and not page):
+    among = any(part.format == "files" for part in parts)  # documents that are files, as this is one then
+    if format == "text" or (len(loose) == 1 and format != "files" and not page and not among):
         parts.extend(Part(str(path), "text", (path,)) for path in loose)
     elif loose:
         parts.append(Part("the files", "files", tuple(loose), html=html))

@@ -111,8 +111,8 @@ class Plan:
         width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, self.sketch, 'es')})"
         return [
             f"plan: {aim}, by {width}",
-            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely;"
-            f" about {rounded(self.candidates)} candidates expected",
+            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely"
+            + (f"; about {rounded(self.candidates)} candidates expected" if self.items else ""),
             *self._reasons(),
         ]
 

@@ -4,6 +4,7 @@ Parquet and Arrow files tell how they were made; of CSV and JSON lines there is 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.amplify import Bands
 from lookalike.audit import Audit
-from lookalike.errors import DataError
-from lookalike.findings import in_brief, of_clusters, of_pairs
+from lookalike.errors import DataError, UsageError
+from lookalike.findings import in_brief, of_clusters, of_dedup, of_pairs
 from lookalike.formats import schema_of
 from lookalike.item_files import Items
 from lookalike.measures import MEASURES
@@ -24,8 +24,9 @@ from lookalike.parts import find_parts
 from lookalike.plan import Plan
 from lookalike.record_files import RecordSource
 from lookalike.report import Beside, FieldRow, Fields, Finding, Values
+from lookalike.report.beside import visible
 from lookalike.report.choosing import sizes_of
-from lookalike.results import Clusters, Pairs
+from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Run
 from lookalike.spaces import MEASURES_OF_VECTORS
 from lookalike.vector_plan import VectorPlan
@@ -33,7 +34,7 @@ from lookalike.wording import counted
 
 MEASURED = ("similarity", "distance")
 PREFIX = "lookalike."  # of what files tell
-POINTS = "_points"  # at the end of the column of a field
+ENDING = "_points"  # at the end of the column of a field
 KINDS = "pairs (left, right, similarity), clusters (cluster, id), or what was dropped (id, kept, similarity)"
 
 
@@ -62,7 +63,7 @@ class ResultFile:
     @property
     def fields(self) -> list[str]:
         """The fields that matches have points for."""
-        return [name.removesuffix(POINTS) for name in self.columns if name.endswith(POINTS)]
+        return [name.removesuffix(ENDING) for name in self.columns if name.endswith(ENDING)]
 
     def has(self, *names: str) -> bool:
         """Whether these are columns of it."""
@@ -70,36 +71,51 @@ class ResultFile:
 
     def numbers(self, name: str) -> np.ndarray:
         """A column of numbers, which CSV writes as text."""
-        try:
-            column = self.table[name].cast(pa.float64())
-        except pa.ArrowInvalid:
-            raise DataError(f"{self.name}: the column {name!r} must hold numbers.") from None
-        numbers: np.ndarray = column.to_numpy()
-        if column.null_count or np.isnan(numbers).any():
-            raise DataError(f"{self.name}: the column {name!r} must hold a number in each row.")
-        kind = self.table[name].type
-        return numbers.astype(np.int64) if pa.types.is_integer(kind) else numbers
+        for kind in (pa.int64(), pa.float64()):
+            try:
+                column = self.table[name].cast(kind)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                continue
+            numbers: np.ndarray = column.to_numpy()
+            if not column.null_count and np.isfinite(numbers).all():
+                return numbers
+        raise DataError(f"{self.name}: the column {name!r} must hold a number in each row.")
 
     def positions(self, *names: str) -> tuple[pa.Array, list[np.ndarray]]:
         """The distinct ids of some columns, and for each column their places among those."""
-        columns = [self.table[name].cast(pa.string()) for name in names]
-        if any(column.null_count for column in columns):
+        try:
+            columns = [self.table[name].cast(pa.string()) for name in names]
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            columns = []
+        if not columns or any(column.null_count for column in columns):
             raise DataError(f"{self.name}: the columns {', '.join(names)} must hold an id in each row.")
         every = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
         coded = every.combine_chunks().dictionary_encode()
         places = coded.indices.to_numpy().astype(np.int64)
         return coded.dictionary, np.split(places, np.cumsum([len(column) for column in columns])[:-1])
 
+    @property
+    def two(self) -> bool:
+        """Whether its pairs are of two collections: the file tells, or one is a pair of itself."""
+        if "read" in self.settings:
+            return " " in self.settings["read"]
+        one, other = self.positions("left", "right")[1]
+        return bool((one == other).any())
+
     def finding(self, items: Items | None) -> Finding:
         """What a report tells of it."""
+        if not self.columns:  # lines of JSON, of which there are none
+            none = pa.array([], pa.string())
+            return replace(self, table=pa.table({"left": none, "right": none, "similarity": []})).finding(items)
         kind = next((kind for kind in MEASURED if self.has(kind)), None)
         if self.has("left", "right", "probability", "score"):
             return self._matches(items)
         if self.has("left", "right") and kind is not None:
-            return self._titled(of_pairs(self._pairs("left", "right", kind, items)), "pair")
+            return self._titled(of_pairs(self._pairs(kind, items)), "pair")
         if self.has("id", "kept") and kind is not None:
-            found = of_pairs(self._pairs("kept", "id", kind, items))
-            return replace(found, title=f"{len(self.table):,} dropped, each similar to one that is kept")
+            found = of_dedup(self._dedup(kind, items))
+            facts = {name: value for name, value in found.facts.items() if name != "kept"}
+            return replace(found, facts=facts, title=f"{len(self.table):,} dropped, each similar to one that is kept")
         if self.has("id") and (self.has("cluster") or self.has("group")):
             found = of_clusters(self._clusters("cluster" if self.has("cluster") else "group", items))
             return self._titled(found, "cluster")
@@ -110,28 +126,37 @@ class ResultFile:
         found = len(self.table)
         if finding.label is not None and what == "cluster":
             found = len(sizes_of(finding.label))
-        among = f" among {counted(int(self.settings['read']), finding.item)}" if "read" in self.settings else ""
+        read = [count for count in self.settings.get("read", "").split() if count.isdecimal()]
+        sides = " and ".join(f"{int(count):,}" for count in read)
+        among = f" among {sides} {finding.item}{'s' * (read != ['1'])}" if read else ""
         return replace(finding, title=f"{counted(found, what)}{among}")
 
-    def _pairs(self, left: str, right: str, kind: str, items: Items | None) -> Pairs:
-        plan, values = plan_of(self.settings), self.numbers(kind)
-        if items is not None and items.two:
-            (ids, (one,)), (right_ids, (other,)) = self.positions(left), self.positions(right)
-            both = items.holder(ids, right_ids)
-            return Pairs(one, other, values, ids, right_ids, kind, plan, self._audit(), self._stats(), both)
-        ids, (one, other) = self.positions(left, right)
-        holder = None if items is None else items.holder(ids)
-        return Pairs(one, other, values, ids, None, kind, plan, self._audit(), self._stats(), holder)
+    def _pairs(self, kind: str, items: Items | None) -> Pairs:
+        told: Any = {"kind": kind, **self._told()}
+        if self.two or (items is not None and items.two):
+            if items is not None and not items.two:
+                raise UsageError(f"{self.name}: has pairs of two collections; name both, each with --items.")
+            (ids, (one,)), (right_ids, (other,)) = self.positions("left"), self.positions("right")
+            both = None if items is None else items.holder(ids, right_ids)
+            return Pairs(one, other, self.numbers(kind), ids, right_ids, holder=both, **told)
+        ids, (one, other) = self.positions("left", "right")
+        return Pairs(one, other, self.numbers(kind), ids, holder=None if items is None else items.holder(ids), **told)
+
+    def _dedup(self, kind: str, items: Items | None) -> Dedup:
+        ids, (dropped, kept) = self.positions("id", "kept")
+        centre, values = np.arange(len(ids)), np.zeros(len(ids))
+        centre[dropped], values[dropped] = kept, self.numbers(kind)
+        told: Any = {"kind": kind, **self._told()}
+        return Dedup(centre, values, ids, holder=None if items is None else items.holder(ids), **told)
 
     def _clusters(self, name: str, items: Items | None) -> Clusters:
         ids, (places,) = self.positions("id")
-        heads = pc.index_in(self.table[name].cast(pa.string()).combine_chunks(), ids)
+        groups = self.positions(name)[1][0]
+        first = np.full(len(groups), len(ids))
+        np.minimum.at(first, groups, places)  # a cluster goes by its first item
         label = np.arange(len(ids))
-        label[places] = heads.fill_null(0).to_numpy()
-        first = np.full(len(ids), len(ids))
-        np.minimum.at(first, label, np.arange(len(ids)))  # a cluster goes by its first item
-        holder = None if items is None else items.holder(ids)
-        return Clusters(first[label], ids, plan_of(self.settings), self._audit(), self._stats(), holder)
+        label[places] = first[groups]
+        return Clusters(label, ids, holder=None if items is None else items.holder(ids), **self._told())
 
     def _matches(self, items: Items | None) -> Finding:
         """Matches of records, of which the file has the points of each field."""
@@ -143,7 +168,7 @@ class ResultFile:
         pairs = Values(left, right + len(ids), likely, "probability of a match", cut=cut, cut_name=name)
         score = self.numbers("score")
         holder = None if items is None else items.holder(ids, right_ids)
-        points = [self.table[f"{name}{POINTS}"].cast(pa.float64()).to_pylist() for name in names]
+        points = [self.table[f"{name}{ENDING}"].cast(pa.float64()).to_pylist() for name in names]
 
         def show(numbers: np.ndarray) -> list[Beside]:
             rows = np.unique(np.concatenate((pairs.left[numbers], pairs.right[numbers])))
@@ -158,33 +183,55 @@ class ResultFile:
             ]
 
         fields = self.settings.get("fields", ", ".join(names))
+        true = f"{likely[pairs.within].sum():,.1f} of the matches are expected to be true"
+        notes = [f"{self.settings['note']}."] if "note" in self.settings else []
         return Finding(
-            title=f"{len(self.table):,} matches of records",
+            title=f"{counted(int(pairs.within.sum()), 'match', 'es')} of records",
             ids=[ids, right_ids],
             item="record",
             plan=[f"Asked for: records alike by {fields}."],
             facts={"pairs listed": f"{len(self.table):,}"},
-            recall=[f"{pairs.values.sum():,.1f} of them are expected to be true, by their probabilities."],
+            recall=[f"{true}, by {self.settings.get('basis', 'their probabilities')}.", *notes],
             values=pairs,
             beside=show,
             look=in_brief(holder),
         )
 
+    def _told(self) -> Any:
+        """What the file tells of how the result came about."""
+        return {"plan": self._plan(), "audit": self._audit(), "stats": self._stats()}
+
+    def _plan(self) -> Plan | None:
+        """The plan, if the file tells one that can be understood."""
+        with suppress(ValueError, ZeroDivisionError):
+            return plan_of(self.settings)
+        return None
+
     def _audit(self) -> Audit | None:
-        told = self.settings.get("audit")
-        return None if told is None else Audit(*map(int, told.split()))
+        with suppress(ValueError):
+            sampled, true, found, nearest = map(int, self.settings.get("audit", "").split())
+            return Audit(sampled, true, found, nearest)
+        return None
 
     def _stats(self) -> dict[str, Any]:
-        return {"items": int(self.settings["read"])} if "read" in self.settings else {}
+        told = self.settings
+        stats: dict[str, Any] = {}
+        with suppress(ValueError):
+            if "read" in told:
+                stats["items"] = sum(map(int, told["read"].split()))
+            if "nearest" in told:
+                stats |= {"nearest": int(told["nearest"]), "bounded": told.get("bounded", "yes") == "yes"}
+        return stats
 
 
 def field_rows(names: list[str], left: Any, right: Any, points: list[float | None]) -> list[FieldRow]:
     """Two records, whose values may not be at hand, by field."""
     rows = []
     for at, (name, given) in enumerate(zip(names, points, strict=True)):
-        one, other = (None if record is None or record[at] is None else str(record[at]) for record in (left, right))
+        values = (None if record is None or record[at] is None else str(record[at]) for record in (left, right))
+        one, other = (None if value is None else visible(value) for value in values)
         told = "missing" if given is None else f"{given:.0f}"
-        rows.append(FieldRow(name, one, other, told, "", 0.5 if given is None else given / 100))
+        rows.append(FieldRow(visible(name), one, other, told, "", 0.5 if given is None else given / 100))
     return rows
 
 

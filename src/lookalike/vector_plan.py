@@ -63,18 +63,18 @@ class VectorPlan(Plan):
             aim = f"the {self.nearest:,} nearest with {aim}"
         if self.method == "brute":
             return [f"plan: {aim}, exact: all pairs are compared", *self._reasons()]
-        expected = f"about {rounded(self.candidates)} pairs to be compared"
+        expected = f"; about {rounded(self.candidates)} pairs to be compared" if self.items else ""
         if self.bands is None:
             agree = self.parts - int(self.threshold)
             how = f"{counted(self.parts, 'part')}, of which {agree} must agree ({counted(self.tables, 'table')})"
-            return [f"plan: {aim}, exact: {how}", f"      every pair is found; {expected}", *self._reasons()]
+            return [f"plan: {aim}, exact: {how}", f"      every pair is found{expected}", *self._reasons()]
         bands, rows, recall = self.bands
         functions = counted(self.bands.hashes, FUNCTIONS[self.measure])
         cut = f", cut into segments of {self.width:g}" if self.width else ""
         cut += f"; {counted(self.probes, 'probe')} in each band" if self.probes else ""
         return [
             f"plan: {aim}, by {counted(bands, 'band')} of {counted(rows, 'row')} ({functions}{cut})",
-            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely; {expected}",
+            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely{expected}",
             *self._reasons(),
         ]
 

@@ -169,8 +169,8 @@ class VectorSearch(Search):
         if isinstance(self.space, BitSpace):
             return list(self.space.bits.take(rows).matrix())
         assert isinstance(self.space, VectorSpace)
-        values = self.space.vectors.values[rows]
-        return list(values.toarray() if self.space.vectors.sparse else np.asarray(values))
+        values = self.space.vectors.values
+        return [values[[row]] for row in rows] if self.space.vectors.sparse else list(np.asarray(values[rows]))
 
     def counts(self) -> dict[str, int]:
         return {"items": len(self), "empty": 0, "skipped": self.skipped}

@@ -63,7 +63,10 @@ def find_similar(
     measure = "bag_jaccard" if sets.bag else "jaccard"
     least = threshold if union == "max" else least_of_max(threshold)
     found = find_pairs(sets, threshold=least, measure=measure, max_pairs=max_pairs, **options)
-    return found if union == "max" else replace(found, values=over_sums(found, sets))
+    if union == "max":
+        return found
+    least = Fraction(*exact_fraction(threshold))
+    return replace(found, values=over_sums(found, sets), stats=found.stats | {"threshold": float(least)})
 
 
 def least_of_max(threshold: float | str | Fraction) -> Fraction:

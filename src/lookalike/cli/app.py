@@ -19,6 +19,7 @@ app = typer.Typer(
         "lookalike pairs --help",
     ),
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )

@@ -15,7 +15,7 @@ from lookalike.baskets.ratings import SIDES, WAYS, Ratings
 from lookalike.baskets.reading import HEADLESS
 from lookalike.baskets.recommending import Neighbour, Recommendations, Recommender
 from lookalike.baskets.similar import UNIONS, ItemGroups, find_similar, group_items, least_of_max
-from lookalike.cli.job import check_page
+from lookalike.cli.job import check_page, write_page
 from lookalike.cli.progress import TerminalRun, next_step, summary
 from lookalike.errors import UsageError, choice, whole
 from lookalike.kernels import is_compiled
@@ -126,10 +126,10 @@ def pairs(ratings: Ratings, names: Names | None, given: dict[str, Any], run: Ter
         run.say(f"union: {given['threshold']} by sums is {least_of_max(given['threshold'])} by maxima, as in the plan")
     found = find_similar(ratings, ratings=way, run=run, **options)
     with run.stage("write"):
-        write_tables([pairs_table(found, names if given["by"] == "item" else None)], given["out"], settings(given))
-    if given["report"] is not None:
-        with run.stage("report"):
-            found.report(given["report"])
+        told = {} if found.plan is None or given["union"] == "sum" else found.plan.settings()
+        table = pairs_table(found, names if given["by"] == "item" else None)
+        write_tables([table], given["out"], {**told, **settings(given)})
+    write_page(found, given["report"], run)
     for line in summary(found, "set"):
         run.say(line)
     run.hint(next_step(given["report"]))

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike import __version__
-from lookalike.cli.job import check_page
+from lookalike.cli.job import check_page, write_page
 from lookalike.cli.progress import TerminalRun, next_step, time_line
 from lookalike.errors import DataError
 from lookalike.fingerprints.database import Database, alone, check_place
@@ -80,9 +80,7 @@ def _finish(found: Pairs, given: dict[str, Any], line: str, run: TerminalRun) ->
     settings = {"version": __version__, "threshold": f"{given['threshold']:g}", "method": given["method"]}
     with run.stage("write"):
         write_tables([found.to_arrow()], given["out"], settings)
-    if given["report"] is not None:
-        with run.stage("report"):
-            found.report(given["report"])
+    write_page(found, given["report"], run)
     compared, of = found.stats["compared"], found.stats["pairs"]
     run.say(line)
     run.say(f"compared: {compared:,} of {counted(of, 'pair')}, {compared / max(1, of):.1%}")

@@ -1,5 +1,7 @@
 """What the commands on documents share: options checked, sources, a run, results written and reported."""
 
+import shlex
+import sys
 from collections.abc import Container, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,6 +16,7 @@ from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, next_step, summary
 from lookalike.csv_tables import looks_like_csv
 from lookalike.data import Bits, Sets, Vectors
+from lookalike.entities.resolution import Resolution
 from lookalike.errors import DataError, UsageError, choice, one_column
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 from lookalike.kernels import is_compiled
@@ -202,14 +205,17 @@ class Job:
         if result.audit is not None:
             found = result.audit
             shown["audit"] = f"{found.sampled} {found.true} {found.found} {found.nearest}"
-        read = {"read": str(result.stats["items"])}
-        return {"version": __version__, **shown, **read, **(result.plan.settings() if result.plan else {})}
+        sides = [result.ids]
+        if isinstance(result, Pairs) and result.right_ids is not None:
+            sides.append(result.right_ids)
+        shown["read"] = " ".join(str(len(ids)) for ids in sides)
+        if result.stats.get("nearest"):
+            shown |= {"nearest": str(result.stats["nearest"]), "bounded": "yes" if result.stats["bounded"] else "no"}
+        return {"version": __version__, **shown, **(result.plan.settings() if result.plan else {})}
 
     def _finish(self, result: Pairs | Clusters | Dedup) -> None:
         """Show what was found, in a page if that was asked for, and in some lines."""
-        if self.given["report"] is not None:
-            with self.run.stage("report"):
-                result.report(self.given["report"])
+        write_page(result, self.given["report"], self.run)
         self.done = True  # all is written
         kinds = {"rows": "set", "vector": "code" if self.given["measure"] == "hamming" else "vector"}
         item = next((kind for option, kind in kinds.items() if option in self.given), "document")
@@ -234,6 +240,14 @@ class Job:
         if self.options["shingles"].unit == "stop":
             return f"have no shingle{where}, which begins with a stop word; --stop-words names the language"
         return f"have no text{where}"
+
+
+def write_page(result: Pairs | Clusters | Dedup | Resolution, path: str | None, run: TerminalRun) -> None:
+    """Write the report of a result, if one was asked for."""
+    if path is not None:
+        with run.stage("report"):
+            result.stats["command"] = shlex.join(["lookalike", *sys.argv[1:]])
+            result.report(path)
 
 
 def check_page(path: str | None, *others: str | None) -> None:

@@ -75,7 +75,8 @@ def summary(result: Pairs | Clusters | Dedup, item: str = "document", skipped: i
         lines.append(f"found: {counted(len(result), 'cluster')} of {grouped}")
     else:
         drop, kept = counted(stats["dropped"], item), f"{stats['kept']:,}"
-        lines.append(f"found: {drop} to drop, each similar to one of the {kept} kept")
+        found = f"{drop} to drop, each similar to one of the {kept} kept" if stats["dropped"] else "nothing to drop"
+        lines.append(f"found: {found}")
     if result.plan is not None and not stats["crowded"]:
         lines[-1] += f"; expected recall at the threshold {result.plan.recall:.4f}"
     if stats["crowded"]:

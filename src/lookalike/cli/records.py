@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lookalike import __version__
-from lookalike.cli.job import check_page
+from lookalike.cli.job import check_page, write_page
 from lookalike.cli.progress import TerminalRun, next_step, time_line
 from lookalike.drawing import draw_shares
 from lookalike.entities.fields import KINDS
@@ -60,9 +60,7 @@ def show_matches(left: str, right: str | None, given: dict[str, Any]) -> None:
         if given["plot"] is not None and found.validation is not None:
             with picture(Path(given["plot"])) as axes:
                 draw_shares(axes, found.validation, found.cut_off)
-    if given["report"] is not None:
-        with run.stage("report"):
-            found.report(given["report"])
+    write_page(found, given["report"], run)
     skipped = sum(source.skipped for source in sources)
     if skipped:
         run.say(f"read: {skipped:,} bad rows skipped")

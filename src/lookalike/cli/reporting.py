@@ -1,6 +1,10 @@
 """`lookalike report`: a page that shows a result, from its file and the files of its items."""
 
+import shlex
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -33,7 +37,8 @@ def show_report(path: str, given: dict[str, Any]) -> None:
     result = ResultFile.read(path, run)
     items = Items(*items_of(result, given, run)) if given["items"] else None
     with run.stage("report"):
-        write_report(result.finding(items), given["out"], given["title"])
+        finding = replace(result.finding(items), made=shlex.join(["lookalike", *sys.argv[1:]]))
+        write_report(finding, given["out"], given["title"])
     run.say(f"wrote {given['out']}, a page to be opened in a browser")
 
 
@@ -64,7 +69,8 @@ def items_of(result: ResultFile, given: dict[str, Any], run: TerminalRun) -> tup
     html, article = given["html"] or pages is not None, given["article"] or pages == "article"
     shingles = Shingles.parse(given["shingle"]) if given["shingle"] is not None else None
     if shingles is None and ":" in kind:
-        shingles = Shingles.told(what)
+        with suppress(UsageError, TypeError):
+            shingles = Shingles.told(what)
     return [texts_by_id(source) for source in read(Source, "text", "id", html=html, article=article)], shingles
 
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from lookalike.findings import SNIPPET
-from lookalike.report import FieldRow, Fields, Finding, Values
+from lookalike.report import SNIPPET, FieldRow, Fields, Finding, Values
+from lookalike.report.beside import visible
 from lookalike.wording import counted
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def of_resolution(found: "Resolution") -> Finding:
         "matches": f"{len(found):,}",
     }
     true, all_true = float(found.probability.sum()), float(every.probability.sum())
-    trust = [f"Of the {counted(len(found), 'match', 'es')}, {true:,.1f} are expected to be true, by {found.basis}."]
-    if all_true > 0:
+    trust = [] if found.guess else [f"{true:,.1f} of the matches are expected to be true, by {found.basis}."]
+    if all_true > 0 and not found.guess:
         trust.append(f"These are {true / all_true:.1%} of the true matches expected among all pairs that were scored.")
     compared = ", ".join(f"{one.name} ({column.kind})" for one, column in zip(found.fields, found.columns, strict=True))
     kept = f"A pair is a match from probability {cut:.4g} on."
@@ -45,7 +45,8 @@ def of_resolution(found: "Resolution") -> Finding:
         recall=[*trust, *notes],
         values=pairs,
         beside=lambda numbers: [record_fields(every, pair) for pair in numbers.tolist()],
-        label=None if split else found.clusters().label,
+        label=None if found.right_ids is not None else found.clusters().label,
+        made=found.stats.get("command", ""),
         look=lambda rows: [record_line(found, row) for row in rows.tolist()],
         seconds=found.stats.get("seconds", {}),
     )
@@ -55,9 +56,9 @@ def record_fields(found: "Resolution", pair: int) -> Fields:
     """One pair of records, field by field."""
     rows = [
         FieldRow(
-            str(told["field"]),
-            told["left"],
-            told["right"],
+            visible(str(told["field"])),
+            None if told["left"] is None else visible(told["left"]),
+            None if told["right"] is None else visible(told["right"]),
             f"{told['points']:.0f}" + (f" (times {told['weight']:g})" if told["weight"] != 1 else ""),
             str(told["way"]),
             told["points"] / 100,

@@ -104,6 +104,16 @@ class Resolution:
             out.append({**told, "weight": one.weight})
         return out
 
+    @property
+    def guess(self) -> bool:
+        """Whether the probabilities are no more than that, as too few fields were compared to learn from."""
+        return bool(self.stats.get("guess"))
+
+    def _expected(self) -> str:
+        if self.guess:
+            return "how many are true cannot be told from so few fields: compare more, or --validate"
+        return f"{self.probability.sum():,.0f} of them expected to be true, by {self.basis}"
+
     def lines(self) -> list[str]:
         """What was done and found, for people to read."""
         found = self.candidates
@@ -111,8 +121,7 @@ class Resolution:
             f"candidates: {counted(len(found.numbers), 'pair')} of {found.possible:,}"
             + (f", {found.reduction:.4%} ruled out" if found.possible else ""),
             *(f"  {stage}" for stage in found.stages),
-            f"matches: {counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; "
-            f"{self.probability.sum():,.0f} of them expected to be true, by {self.basis}",
+            f"matches: {counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; {self._expected()}",
         ]
         if self.stats.get("note"):
             lines.append(f"note: {self.stats['note']}")

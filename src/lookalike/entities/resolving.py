@@ -83,6 +83,7 @@ class Job:
         sides = zip(self.tables, names, self.named(), strict=False)
         self.ids = [ids_of(table, name, where) for table, name, where in sides]
         self.notes: list[str] = []
+        self.guess = False  # all that probabilities are
 
     def check(self, chosen: Field | None, max_lag: float | None) -> None:
         """The columns must be there, and what validates must not be what scores."""
@@ -175,7 +176,7 @@ class Job:
             basis,
             validation,
             mixture,
-            {"note": "; ".join(self.notes), "seconds": self.run.seconds},
+            {"note": "; ".join(self.notes), "guess": self.guess, "seconds": self.run.seconds},
         )
         order = np.lexsort((right, left, -score, -probability))
         every = part_of(every, order)
@@ -219,6 +220,7 @@ class Job:
             self.notes.append(f"{counted(taken, 'pair')} alike but for some field taken for none, for a better rival")
         probability[none] = 0
         if np.count_nonzero((levels != MISSING).any(axis=0)) < TELLING:
+            self.guess = True
             self.notes.append(f"with fewer than {TELLING} fields the probabilities are no more than a guess")
         return mixture, probability
 

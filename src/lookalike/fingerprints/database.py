@@ -153,7 +153,7 @@ class Database:
         most = max(1, len(self.prints)) if top is None else whole("top", top)
         (left, right, values), stats = self._look_up(queries, threshold, method, groups, run)
         best = first_k(left, right, values, most, alike=True)
-        holder = Held([queries, self.prints])
+        holder = HeldPrints([queries, self.prints])
         ids = queries.ids, self.prints.ids
         return Pairs(left[best], right[best], values[best], *ids, stats=stats, holder=holder)
 
@@ -162,7 +162,7 @@ class Database:
     ) -> Pairs:
         """The enrolled prints that are of the same finger, two by two."""
         (left, right, values), stats = self._look_up(self.prints, threshold, method, groups, run, within=True)
-        return Pairs(left, right, values, self.prints.ids, stats=stats, holder=Held([self.prints]))
+        return Pairs(left, right, values, self.prints.ids, stats=stats, holder=HeldPrints([self.prints]))
 
     def _look_up(
         self, queries: Prints, threshold: float, method: str, groups: int, run: Run | None, within: bool = False
@@ -223,7 +223,7 @@ class Database:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldPrints:
     """The prints of one collection or of two, to be looked at."""
 
     sides: list[Prints]

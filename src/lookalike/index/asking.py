@@ -89,7 +89,7 @@ class Asking:
         asked: list[Any] = []
         left: list[int] = []
         found: Found = []
-        stats = {"candidates": 0, "crowded": 0}
+        stats = {"candidates": 0, "crowded": 0, "threshold": bounds[0], **({} if top is None else {"nearest": top})}
         with run.stage("query") as tick:
             for batch, names in numbered(self._batches(items, None, run)):
                 for place, looked in enumerate(self._looks(batch, *bounds), len(asked)):

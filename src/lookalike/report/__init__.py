@@ -5,7 +5,19 @@ is shown by samples, and the page says so.
 """
 
 from lookalike.report.beside import Beside, FieldRow, Fields, beside
+from lookalike.report.choosing import similar_inside
 from lookalike.report.finding import Finding, Values
-from lookalike.report.page import check_report, write_report
+from lookalike.report.page import SNIPPET, check_report, write_report
 
-__all__ = ["Beside", "FieldRow", "Fields", "Finding", "Values", "beside", "check_report", "write_report"]
+__all__ = [
+    "SNIPPET",
+    "Beside",
+    "FieldRow",
+    "Fields",
+    "Finding",
+    "Values",
+    "beside",
+    "check_report",
+    "similar_inside",
+    "write_report",
+]

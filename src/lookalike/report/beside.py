@@ -6,6 +6,7 @@ Long texts are cut in the middle of what is the same or different throughout, so
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ LOOKED_AT = 20_000  # characters of a text that are compared
 MOST = 3000  # of these are shown
 WITHIN = 20  # passages within another that are looked for
 LISTED = 60  # elements, or components, that are shown
-POINTS = 256  # of a vector's line
+DRAWN = 256  # of a vector's line
 CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 
 
@@ -50,6 +51,11 @@ class Texts(Beside):
     right: Sequence[Piece]
     line: str  # what they share, in few words
 
+    @property
+    def shared(self) -> bool:
+        """Whether they share anything."""
+        return any(piece.passages for piece in self.left)
+
 
 @dataclass(frozen=True)
 class Elements(Beside):
@@ -78,6 +84,11 @@ class Fields(Beside):
 
     rows: Sequence[FieldRow]
     line: str
+
+    @property
+    def ways(self) -> bool:
+        """Whether it is told how they were compared."""
+        return any(row.way for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,8 @@ def beside(left: Any, right: Any, shingles: Shingles | None) -> Beside:
     """Two items of a kind side by side."""
     if isinstance(left, str):
         return texts(left, right, shingles or Shingles())
+    if hasattr(left, "toarray"):  # sparse vectors, of which two at a time are made whole
+        return numbers(left.toarray()[0], right.toarray()[0])
     if isinstance(left, np.ndarray) and left.ndim == 2:
         return Marks(marks(left), marks(right), f"{len(left)} and {counted(len(right), 'minutia', 'e')}")
     if isinstance(left, np.ndarray):
@@ -190,7 +203,7 @@ def elements(left: Iterable[Any], right: Iterable[Any]) -> Elements:
     """Two sets, or bags."""
     one, other = Counter(left), Counter(right)
     parts = (one & other, one - other, other - one)
-    shown = [[written(*pair) for pair in islice(sorted(part.items()), LISTED)] for part in parts]
+    shown = [[written(*pair) for pair in nsmallest(LISTED, part.items())] for part in parts]
     both, left_only, right_only = (part.total() for part in parts)
     return Elements(shown[0], shown[1], shown[2], (both, left_only, right_only))
 
@@ -213,15 +226,18 @@ def numbers(left: np.ndarray, right: np.ndarray) -> Numbers:
     apart = np.abs(left - right)
     most = np.argsort(-apart, kind="stable")[:8]
     rows = [(int(at), f"{left[at]:.4g}", f"{right[at]:.4g}") for at in most if apart[at] > 0]
-    step = max(1, -(-len(left) // POINTS))
+    step = max(1, -(-len(left) // DRAWN))
     low, high = min(0.0, left.min(initial=0), right.min(initial=0)), max(0.0, left.max(initial=0), right.max(initial=0))
     tall = (high - low) or 1.0
     lines = [
-        " ".join(f"{100 * at / max(1, len(side) - 1):.5g},{40 * (high - value) / tall:.4g}" for at, value in shown)
-        for side, shown in ((side, list(enumerate(side.tolist()))[::step]) for side in (left, right))
+        " ".join(
+            f"{100 * at * step / max(1, len(side) - 1):.5g},{40 * (high - value) / tall:.4g}"
+            for at, value in enumerate(side[::step].tolist())
+        )
+        for side in (left, right)
     ]
     lengths = [float(np.linalg.norm(side)) for side in (left, right)]
-    dropped = f", every {step}th of them drawn" if step > 1 else ""
+    dropped = f", of which one in {step} is drawn" if step > 1 else ""
     line = f"{len(left):,} components{dropped}; lengths {lengths[0]:.4g} and {lengths[1]:.4g}"
     return Numbers(lines[0], lines[1], 40 * high / tall, rows, line)
 

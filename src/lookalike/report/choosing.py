@@ -47,11 +47,13 @@ class Histogram:
 def histogram(found: Values) -> Histogram:
     """The bars of all pairs, over a scale that takes in the threshold and what lies beyond it."""
     low, high = scale_of(found)
-    edges = np.round(np.linspace(low, high, BARS + 1), 12)  # so that 0.7 is 0.7
     whole = found.values.dtype.kind in "iu" and high - low <= 2 * BARS
     if whole:  # a bar a number
         low, high = math.floor(low) - 0.5, math.ceil(high) + 0.5
         edges = np.arange(low, high + 1)
+    else:  # rounded, so that 0.7 is 0.7
+        edges = np.round(np.linspace(low, high, BARS + 1), 11 - math.floor(math.log10(high - low)))
+        edges[0], edges[-1] = low, high
     counts, _ = np.histogram(found.values, edges)
     there = counts[counts > 0]
     log = bool(len(there)) and there.max() > STEEP * np.median(there)
@@ -63,14 +65,16 @@ def histogram(found: Values) -> Histogram:
         if count
     ]
     most = int(counts.max(initial=0))
-    marks = [10**power for power in range(len(str(most)))] if log else round_steps(0, most, 4)[1:]
-    heights = [(float(math.log10(1 + mark) if log else mark) / top, f"{mark:,.0f}") for mark in marks if mark >= 1]
+    marks = [10**power for power in range(len(str(most)))] if log else whole_steps(1, most, 4)
+    heights = [(float(math.log10(1 + mark) if log else mark) / top, f"{mark:,}") for mark in marks]
     points = np.linspace(low, high, 201)
     curve: list[tuple[float, float]] = []
     if found.probability is not None:
         inside = np.clip(points, max(low, 0.0) if found.rising else 0.0, high)
         curve = list(zip(points.tolist(), np.asarray(found.probability(inside)).tolist(), strict=True))
-    ticks = [tick for tick in round_steps(low, high, 6) if low <= tick <= high]
+    ticks = round_steps(low, high, 6)
+    if whole:
+        ticks = [float(tick) for tick in whole_steps(math.ceil(low), math.floor(high), 6)]
     return Histogram(float(low), float(high), bars, log, heights, ticks, curve)
 
 
@@ -97,6 +101,15 @@ def round_steps(low: float, high: float, most: int) -> list[float]:
     step = next(size * power for size in (*ROUND, 10.0) if size * power >= least * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [round(at * step, 12) for at in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def whole_steps(low: int, high: int, most: int) -> list[int]:
+    """Round whole numbers from low to high, at most about so many.
+
+    >>> whole_steps(1, 2, 4), whole_steps(0, 1873, 4)
+    ([1, 2], [0, 500, 1000, 1500])
+    """
+    return [int(step) for step in round_steps(low, high, most) if step == int(step)] or [high]
 
 
 def weakest(found: Values) -> float:
@@ -165,20 +178,32 @@ def size_bars(sizes: np.ndarray) -> list[Size]:
 
 
 def largest_groups(finding: Finding) -> list[Group]:
-    """The largest groups, the larger ones first."""
-    if finding.label is None:
+    """The largest groups, the larger ones first; in each the item that leads it is the first."""
+    label = finding.label
+    if label is None:
         return []
-    sizes = np.bincount(finding.label, minlength=1)
+    sizes = np.bincount(label, minlength=1)
     largest = np.argsort(-sizes, kind="stable")[:LARGEST]
     largest = largest[sizes[largest] > 1]
     pairs = None
     if finding.values is not None and finding.groups == "clusters":
-        similar = finding.values.left[finding.values.within]
-        pairs = np.bincount(finding.label[similar], minlength=len(sizes))
+        pairs = similar_inside(finding.values, label)
     found = []
-    for label in largest.tolist():
-        size = int(sizes[label])
-        members = np.flatnonzero(finding.label == label)[:MEMBERS]
-        share = None if pairs is None else 2 * int(pairs[label]) / (size * (size - 1))
-        found.append(Group(label, size, members, share))
+    for first in largest.tolist():
+        size = int(sizes[first])
+        members = np.flatnonzero(label == first)
+        members = np.concatenate(([first], members[members != first]))[:MEMBERS]
+        share = None if pairs is None else 2 * int(pairs[first]) / (size * (size - 1))
+        found.append(Group(first, size, members, share))
     return found
+
+
+def similar_inside(found: Values, label: np.ndarray) -> np.ndarray:
+    """How many pairs within the threshold there are in each group, each once whichever way round."""
+    left, right = found.left[found.within], found.right[found.within]
+    together = label[left] == label[right]
+    left, right = left[together], right[together]
+    if (left > right).any():
+        numbers = np.unique(np.minimum(left, right) * len(label) + np.maximum(left, right))
+        left = numbers // len(label)
+    return np.bincount(label[left], minlength=len(label))

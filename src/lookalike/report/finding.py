@@ -43,6 +43,7 @@ class Finding:
     title: str  # what was found, in a line
     ids: Sequence[pa.Array]  # of the one collection, or of each of two
     item: str = "item"  # what one of them is called
+    made: str = ""  # the command that found it
     plan: Sequence[str] = ()  # what was asked and how it was done
     facts: Mapping[str, str] = field(default_factory=dict)  # what was read and found, by name
     recall: Sequence[str] = ()  # how much of all there is was found, in sentences
@@ -51,6 +52,8 @@ class Finding:
     beside: Callable[[np.ndarray], Sequence[Beside | None]] | None = None  # pairs side by side, by their numbers
     label: np.ndarray | None = None  # of each item: the first of its group
     groups: str = "clusters"  # what the groups are called
+    group_line: str = ""  # and what such a one is
+    leads: str = "the first of them"  # what the item is that a group goes by
     look: Callable[[np.ndarray], Sequence[str]] | None = None  # what items at ascending positions are, in few words
     seconds: Mapping[str, float] = field(default_factory=dict)  # of each stage
 

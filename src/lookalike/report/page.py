@@ -69,6 +69,7 @@ def render(finding: Finding, title: str | None = None) -> str:
     context = {
         "title": visible(title or finding.title),
         "heading": finding.title if title else "",
+        "made": visible(finding.made),
         "version": __version__,
         "date": datetime.now().astimezone().strftime("%-d %B %Y, %H:%M"),
         "plan": finding.plan,
@@ -87,10 +88,10 @@ def render(finding: Finding, title: str | None = None) -> str:
     sections = {
         "asked": "What was asked",
         "trust": "Trust" if finding.recall or finding.advice else "",
-        "values": "Values" if context["histogram"] else "",
+        "values": _kind(finding.values) if context["histogram"] else "",
         "groups": finding.groups.capitalize() if context["sizes"] else "",
-        "time": "Time" if context["seconds"] else "",
         "pairs": "Pairs" if context["pairs"] else "",
+        "time": "Time" if context["seconds"] else "",
     }
     contents = [(place, name) for place, name in sections.items() if name]
     return templates.get_template("report.html").render(contents=contents, **context)
@@ -114,6 +115,13 @@ def _values(finding: Finding) -> dict[str, Any]:
         "range_name": lambda bar: _range(bar, drawn),
         "chance_name": lambda bar: _chance(bar, found),
     }
+
+
+def _kind(found: Values | None) -> str:
+    """What the values are, in a word."""
+    if found is None or found.word.startswith("probability"):
+        return "Probabilities"
+    return "Similarities" if found.rising else "Distances"
 
 
 def _range(bar: Bar, drawn: Histogram) -> str:
@@ -152,11 +160,13 @@ def _groups(finding: Finding) -> dict[str, Any]:
         for group in largest
     ]
     items = counted(int(sizes.sum()), finding.item)
-    line = f"{len(sizes):,} {finding.groups}, {items} in all; the largest has {sizes.max():,}."
+    number = counted(len(sizes), finding.groups.removesuffix("s"))
+    line = f"{number}, {items} in all; the largest has {sizes.max():,}. {finding.group_line}"
     return {
         "sizes": bars,
         "groups": finding.groups,
         "groups_line": line,
+        "leads": finding.leads,
         "most_items": max(bar.items for bar in bars),
         "largest": shown,
         "size_name": _size,
@@ -164,9 +174,7 @@ def _groups(finding: Finding) -> dict[str, Any]:
 
 
 def _density(share: float | None, size: int) -> str | None:
-    if share is None or size < 3:
-        return None
-    return f"{min(share, 1):.0%} of its pairs are similar"
+    return None if share is None or size < 3 else f"{share:.0%} of its pairs are similar"
 
 
 def _size(size: Size) -> str:
@@ -191,6 +199,8 @@ def _pairs(finding: Finding, templates: Environment) -> dict[str, Any]:
     room, dropped = ROOM, 0
     for at, (one, other) in enumerate(zip(chosen, beside, strict=True)):
         context = _pair(finding, found, one, open=at < OPEN)
+        if finding.beside is not None:
+            context["why_not"] = "One of the two is not among the items."
         page = template.render(beside=other, **context)
         if len(page.encode("utf-8", "replace")) > room and other is not None:
             page = template.render(beside=None, **{**context, "why_not": "Left out, to keep this page small."})
@@ -201,10 +211,10 @@ def _pairs(finding: Finding, templates: Environment) -> dict[str, Any]:
 
 
 def _pair(finding: Finding, found: Values, one: Chosen, open: bool) -> dict[str, Any]:
-    value = found.values[one.pair]
+    value, whole = found.values[one.pair], found.values.dtype.kind in "iu"
     return {
-        "value": value.item(),
-        "shown": f"{value:,}" if found.values.dtype.kind in "iu" else f"{value:.4f}",
+        "value": value.item() if whole else f"{value:.4f}",
+        "shown": f"{value:,}" if whole else f"{value:.4f}",
         "near": one.near,
         "open": open,
         "left": _id(finding, int(found.left[one.pair])),
@@ -217,7 +227,8 @@ def _pair(finding: Finding, found: Values, one: Chosen, open: bool) -> dict[str,
 
 def _sample(found: Values, chosen: list[Chosen], dropped: int) -> str:
     if len(chosen) == len(found):
-        line = f"All {counted(len(found), 'pair')}, nearest to the {found.cut_name} first."
+        every = f"All {len(found):,} pairs, those nearest to the {found.cut_name} first."
+        line = every if len(found) > 1 else "There is one pair."
     else:
         near = sum(one.near for one in chosen)
         line = (

@@ -31,7 +31,8 @@ function filter() {
 const visible = () => pairs.filter((pair) => !pair.hidden);
 
 function label() {
-  byId("toggle").textContent = visible().every((pair) => pair.open) ? "Close all" : "Open all";
+  const shown = visible();
+  byId("toggle").textContent = shown.length && shown.every((pair) => pair.open) ? "Close all" : "Open all";
 }
 
 function toggle() {

@@ -40,6 +40,12 @@ class Columns:
     count: str | None = None
     listed: bool = False  # a row is a whole set
 
+    def __str__(self) -> str:
+        sets = "a set a row" if self.set is None else f"set {self.set!r}"
+        return f"{sets}, {'elements' if self.listed else 'element'} {self.element!r}" + (
+            f", count {self.count!r}" if self.count is not None else ""
+        )
+
     @property
     def names(self) -> list[str]:
         """Those that there are."""
@@ -94,6 +100,7 @@ class SetSource:
         self.parts = [part for one in given for part in parts_of(one, format, encoding)]
         self._check_parts()
         self.skipped = 0  # bad rows left out
+        self.columns: Columns | None = None  # of the last table that was read
         self._rows_read = 0
 
     def _check_parts(self) -> None:
@@ -116,6 +123,7 @@ class SetSource:
                 with reading(part):
                     schema = self._schema(part)
                     columns = self._columns(part, schema)
+                    self.columns = columns if columns is not LINES else None
                     for groups in self._groups(part, schema, columns):
                         ids.add(groups.ids, groups.sizes, columns.listed)
                         elements.add(part, groups.values, groups.copies)

@@ -55,10 +55,18 @@ def is_binary(kind: pa.DataType) -> bool:
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type without dictionaries and views, which lack many of Arrow's functions."""
-    if pa.types.is_dictionary(kind):
-        return plain_type(kind.value_type)
-    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    return views.get(kind, kind)
+    return plain_type(kind.value_type) if pa.types.is_dictionary(kind) else without_views(kind)
+
+
+def without_views(kind: pa.DataType) -> pa.DataType:
+    """A type with plain strings in place of views of them, also within lists."""
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(without_views(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(without_views(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(without_views(field.type)) for field in kind])
+    return {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}.get(kind, kind)
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:

@@ -18,7 +18,6 @@ from lookalike.baskets.similar import UNIONS, ItemGroups, find_similar, group_it
 from lookalike.cli.job import check_page, write_page
 from lookalike.cli.progress import TerminalRun, next_step, summary
 from lookalike.errors import UsageError, choice, whole
-from lookalike.kernels import is_compiled
 from lookalike.measures import exact_fraction
 from lookalike.parts import check_apart
 from lookalike.results import Pairs
@@ -34,8 +33,6 @@ def show_baskets(inputs: list[str], given: dict[str, Any]) -> None:
     check(given)
     check_apart([given["out"], given["groups_out"], given["report"]], [*inputs, given["names"]])
     run = TerminalRun(given["threads"], given["quiet"])
-    if not is_compiled():
-        run.say("first run: compiling, which takes some seconds and is done once")
     ratings = Ratings.read(inputs, run=run, **{name: given[name] for name in READING})
     for line in read_lines(ratings, given):
         run.say(line)

@@ -19,7 +19,6 @@ from lookalike.data import Bits, Sets, Vectors
 from lookalike.entities.resolution import Resolution
 from lookalike.errors import DataError, UsageError, choice, one_column
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
-from lookalike.kernels import is_compiled
 from lookalike.parts import PAGE_SUFFIXES, check_apart, format_of
 from lookalike.read import Source
 from lookalike.report import check_report
@@ -64,8 +63,6 @@ class Job:
         self.skipped = 0  # rows of sets; documents are counted by their source
         self.inputs: list[str] = []  # all that were read
         self.sources: list[Source] = []  # of documents
-        if not is_compiled() and not self.on_spark:
-            self.run.say("first run: compiling, which takes some seconds and is done once")
 
     def __enter__(self) -> "Job":
         return self
@@ -140,6 +137,8 @@ class Job:
         options = {name: given[name] for name in ("rows", "format", "encoding", "on_error")}
         source = SetSource(inputs, separator=separator, bag=bag, **options)
         ids, sets = source.read(self.run)
+        if given["rows"] is None and source.columns is not None:
+            self.run.say(f"columns: {source.columns}; --rows names others")
         self.skipped = source.skipped
         return replace(sets, ids=ids, named=lambda rows: source.named(ids.take(pa.array(rows))))
 
@@ -219,7 +218,7 @@ class Job:
         self.done = True  # all is written
         kinds = {"rows": "set", "vector": "code" if self.given["measure"] == "hamming" else "vector"}
         item = next((kind for option, kind in kinds.items() if option in self.given), "document")
-        for line in summary(result, item, self.skipped):
+        for line in summary(result, item, self.skipped, self._where()):
             self.run.say(line)
         if not result.stats["items"]:
             self.run.say(none_there(item, self.inputs))
@@ -230,6 +229,11 @@ class Job:
         if self.sources and 2 * result.stats["empty"] > result.stats["items"]:
             self.run.say(f"note: most documents {self._why_empty()}")
         self.run.hint(next_step(self.given["report"]))
+
+    def _where(self) -> str:
+        """Which column the texts were taken from, where nobody has named it and one might think of another."""
+        columns = {name for source in self.sources for name in source.text_columns()} - {"text"}
+        return f" of the column {', '.join(sorted(columns))}" if columns and self.given["text"] is None else ""
 
     def _why_empty(self) -> str:
         """What most documents are without, and where they were looked for."""

@@ -9,6 +9,7 @@ from threading import Timer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+from lookalike.kernels import when_compiling
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.run import Run, Tick
 from lookalike.wording import counted
@@ -23,6 +24,7 @@ class TerminalRun(Run):
         super().__init__(threads)
         self.quiet = quiet
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        when_compiling(lambda: self.say("first run: compiling, which takes some seconds and is done once"))
 
     def say(self, line: str) -> None:
         if not self.quiet:
@@ -59,12 +61,12 @@ def next_step(report: str | None) -> str:
     return f"next: open {report} in a browser"
 
 
-def summary(result: Pairs | Clusters | Dedup, item: str = "document", skipped: int = 0) -> list[str]:
-    """What was read, compared and found, how sure that is, and what it cost."""
+def summary(result: Pairs | Clusters | Dedup, item: str = "document", skipped: int = 0, where: str = "") -> list[str]:
+    """What was read, and where if that was told, what was compared and found, how sure that is, and what it cost."""
     stats = {**result.stats, "skipped": result.stats["skipped"] + skipped}
     left_out = {name: stats[name] for name in ("identical", "empty", "skipped") if stats[name]}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items())
-    lines = [f"read: {counted(stats['items'], item)}{f' ({notes})' if notes else ''}"]
+    lines = [f"read: {counted(stats['items'], item)}{where}{f' ({notes})' if notes else ''}"]
     if "shingles" in stats:
         lines[0] += f", {counted(stats['shingles'], 'element' if item == 'set' else 'shingle')}"
     if isinstance(result, Pairs):

@@ -9,18 +9,36 @@ machine code is dropped here as soon as any source file of this folder is newer 
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
 from tempfile import TemporaryFile, gettempdir, mkdtemp
+from typing import Any
 
 SETTING = "NUMBA_CACHE_DIR"
 
 
-def is_compiled() -> bool:
-    """Whether machine code is cached from an earlier run; a first run takes some seconds to make it."""
-    elsewhere = os.environ.get(SETTING)
-    return any(Path(elsewhere).rglob("*.nbi") if elsewhere else _here().glob("*.nbi"))
+_listeners: list[Any] = []  # there is one at most
+
+
+def when_compiling(tell: Callable[[], None]) -> None:
+    """Have it told, once, when a kernel must be compiled, as on a first run: that takes some seconds."""
+    from numba.core import event
+
+    class Teller(event.Listener):
+        def on_start(self, _: Any) -> None:
+            if self in _listeners:
+                _listeners.remove(self)
+                tell()
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    for old in _listeners:
+        event.unregister("numba:compile", old)
+    _listeners[:] = [Teller()]
+    event.register("numba:compile", _listeners[0])
 
 
 def _here() -> Path:

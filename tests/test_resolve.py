@@ -602,7 +602,7 @@ def test_members_of_a_family_have_better_rivals():
     companies = two_companies(1000, seed=3)
     found = resolve(companies.left, companies.right, fields=FIELDS)
     names = found.points[:, 0]
-    assert "for a better rival" in found.stats["note"]
+    assert "more like another record" in found.stats["note"]
     assert np.count_nonzero(names == 0) < 0.05 * len(found)
 
 

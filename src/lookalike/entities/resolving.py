@@ -217,7 +217,8 @@ class Job:
         none = ~alone & (levels == 0).any(axis=1)
         taken = int(np.count_nonzero(probability[none] >= LIKELY))
         if taken:
-            self.notes.append(f"{counted(taken, 'pair')} alike but for some field taken for none, for a better rival")
+            why = "a field differs and one of the two is more like another record"
+            self.notes.append(f"{counted(taken, 'pair')} not taken for matches, as {why}")
         probability[none] = 0
         if np.count_nonzero((levels != MISSING).any(axis=0)) < TELLING:
             self.guess = True

@@ -3,6 +3,7 @@
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -250,8 +251,9 @@ def test_lines():
     ("candidates", "shown"), [(1.4, "1"), (9.9, "10"), (87.3, "87"), (999, "1,000"), (1.26e6, "1,300,000")]
 )
 def test_numbers_of_candidates_are_rounded(candidates, shown):
-    plan = Plan("lsh", "jaccard", Fraction(4, 5), 1, "sets", bands=Bands(2, 1, 0.96), candidates=candidates)
+    plan = Plan("lsh", "jaccard", Fraction(4, 5), 1, "sets", bands=Bands(2, 1, 0.96), items=9, candidates=candidates)
     assert f" about {shown} candidates expected" in plan.lines()[1]
+    assert "expected" not in replace(plan, items=0).lines()[1]  # nobody knows
 
 
 def test_settings():

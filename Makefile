@@ -40,6 +40,7 @@ clean: ## remove the environment and what was built
 	rm -rf .venv dist build site docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml
+	@echo "setting up .venv, which takes a minute and is done once"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	touch $@

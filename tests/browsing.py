@@ -8,6 +8,18 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 QUIET = ("quic", "background-networking", "component-update", "sync", "gpu")
 ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
 
+# What would run, if anything of it were taken for markup; each sets a mark that the tests look for.
+EVIL = [
+    "<script>window.harmed = 1</script>",
+    "<img src=x onerror='window.harmed = 2'>",
+    '"><svg onload=window.harmed=3>',
+    "'--></style></script><body onload='window.harmed=4'>",
+    "</bdi></mark></details><iframe src='javascript:parent.harmed=5'></iframe>",
+    "{{ 7 * 7 }}{% for x in () %}{% endfor %}<a href='javascript:window.harmed=6'>x</a>",
+    "\u202eright to left\u202c \u2066isolated \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+    "&lt;b&gt;already escaped&lt;/b&gt; &amp;",
+]
+
 
 @contextmanager
 def opened(browser, address: str, **options: object) -> Iterator:

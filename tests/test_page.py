@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from browsing import LEAST_CONTRAST, opened
+from browsing import EVIL, LEAST_CONTRAST, opened
 from playwright.sync_api import expect
 
 from lookalike.index import Index
@@ -153,6 +153,24 @@ def test_text_is_never_markup(browser, tmp_path):
         expect(page.locator("#right")).to_have_text(evil)
         assert page.locator("main b, main img").count() == 0
         assert [mark.text_content() for mark in page.locator("#right mark").all()] == [evil[1:]]
+
+
+def test_nothing_of_a_hostile_corpus_is_executed(browser, tmp_path):
+    """Markup, scripts, quotes and right-to-left text in documents and ids are shown as what they are."""
+    shared = " ".join(f"word{at}" for at in range(30))
+    options = {"threshold": 0.3, "shingles": "word:2", "store_text": True}
+    texts, ids = [f"{evil} {shared}" for evil in EVIL], [f"{at} {evil}" for at, evil in enumerate(EVIL)]
+    Index.build(tmp_path / "i", texts, ids, **options).close()
+    with served(tmp_path / "i") as address, opened(browser, address) as page:
+        page.fill("#item", f"{''.join(EVIL)} {shared}")
+        expect(page.locator("#results .name")).to_have_count(len(EVIL))
+        assert set(names(page)) == set(ids)
+        for at in range(len(EVIL)):
+            page.locator("#results button.name").nth(at).click()
+            expect(page.locator("#right-title")).to_have_text(names(page)[at])
+            assert page.locator("#right").text_content() in texts
+        assert page.evaluate("window.harmed") is None
+        assert page.locator("main iframe, main img, main a, main script, main svg[onload]").count() == 0
 
 
 def test_a_token_is_asked_for(browser, tmp_path):

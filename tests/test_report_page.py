@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from browsing import LEAST_CONTRAST, opened
+from browsing import EVIL, LEAST_CONTRAST, opened
 from playwright.sync_api import expect
 
 import lookalike as la
@@ -15,18 +15,6 @@ The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as 
 RAIN = "Rain is expected until the weekend, with some snow above nine hundred metres and a cold wind from the north."
 WET = "Rain is expected until the weekend, with some snow above eight hundred metres and a cold wind from the north."
 IDS = ["bell", "tarrow-bell", "rain", "wet"]
-
-# What would run, if anything of it were taken for markup; each sets a mark that the tests look for.
-EVIL = [
-    "<script>window.harmed = 1</script>",
-    "<img src=x onerror='window.harmed = 2'>",
-    '"><svg onload=window.harmed=3>',
-    "'--></style></script><body onload='window.harmed=4'>",
-    "</bdi></mark></details><iframe src='javascript:parent.harmed=5'></iframe>",
-    "{{ 7 * 7 }}{% for x in () %}{% endfor %}<a href='javascript:window.harmed=6'>x</a>",
-    "\u202eright to left\u202c \u2066isolated \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
-    "&lt;b&gt;already escaped&lt;/b&gt; &amp;",
-]
 
 
 @pytest.fixture(scope="module")

@@ -280,9 +280,11 @@ def test_inputs_that_do_not_go_together(tmp_path):
     nested = write(pa.table({"user": [["a"]], "item": ["x"]}), tmp_path / "3.parquet")
     with pytest.raises(DataError, match=r"column 'user' for the user holds list<.*>, which is no id\.$"):
         Ratings.read(nested)
-    (tmp_path / "u.data").write_text("1\t2\n")
+    (tmp_path / "u.data").write_text("1 2\n")
     with pytest.raises(DataError, match="its name does not tell what table it is; --format does"):
         Ratings.read(tmp_path / "u.data")
+    (tmp_path / "u.data").write_text("1\t2\n1\t3\n")  # with tabs it can be nothing else
+    assert len(Ratings.read(tmp_path / "u.data")) == 2
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ class RecordSource:
             raise UsageError(f"separator must be one character of ASCII, and no quote, or '::'; got {separator!r}.")
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
         found = find_parts(given, format, encoding=encoding)
-        self.parts = [replace(with_colons(part), separator=separator or with_colons(part).separator) for part in found]
+        self.parts = [replace(as_table(part), separator=separator or as_table(part).separator) for part in found]
         for part in self.parts:
             if part.format in ("text", "files"):
                 known = ", ".join(RECORD_FORMATS)
@@ -113,10 +113,12 @@ def broken_texts(table: pa.Table) -> dict[int, str]:
     return faults
 
 
-def with_colons(part: Part) -> Part:
-    """The part; as CSV if it is lines of text with two colons between their cells, as in the files of MovieLens."""
+def as_table(part: Part) -> Part:
+    """The part; lines of text as a table if they have tabs or two colons in them, as in the files of MovieLens."""
     if part.format != "text":
         return part
     with reading(part), part.open() as stream:
         first: bytes = stream.read(HEAD).partition(b"\n")[0]
-    return replace(part, format="csv", separator=COLONS) if COLONS.encode() in first else part
+    if COLONS.encode() in first:
+        return replace(part, format="csv", separator=COLONS)
+    return replace(part, format="tsv") if b"\t" in first else part

@@ -42,10 +42,12 @@ def on_documents(
 
         shared = [own[0].replace(name=n, default=default, annotation=kind) for n, (kind, default) in options.items()]
         command.__name__, command.__doc__ = function.__name__, function.__doc__
+        inputs = [parameter for parameter in own if parameter.default is inspect.Parameter.empty]
         every = [
             own[0].replace(name="context", default=inspect.Parameter.empty, annotation=typer.Context),
-            *own,
+            *inputs,
             *shared,
+            *(parameter for parameter in own if parameter not in inputs),
         ]
         command.__dict__["__signature__"] = inspect.Signature(every)  # which is what typer goes by
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in every}

@@ -1,0 +1,79 @@
+"""The way of a newcomer: a fresh clone, every command of the README pasted, and the time to a first own result.
+
+    python bench/newcomer.py
+
+Own results are of two hundred files made up here, of which forty are copies with a word changed.
+"""
+
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[1]
+NOT_HERE = ("make test", "source")  # which takes minutes; and what each shell does by itself here
+SERVING = 8  # seconds after which a server is stopped
+
+
+def main() -> int:
+    with TemporaryDirectory() as folder:
+        return walk(Path(folder))
+
+
+def walk(folder: Path) -> int:
+    """Take the way in an empty folder; how many commands failed."""
+    home, own, clone = folder / "home", folder / "own", folder / "lookalike"
+    home.mkdir()
+    write_files(own)
+    environ = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "dumb"}
+
+    def paste(command: str, place: Path) -> tuple[int, float]:
+        shell = command if command.startswith(("git", "make")) else f". .venv/bin/activate; {command}"
+        began = time.perf_counter()
+        done = subprocess.run(["bash", "-c", shell], cwd=place, env=environ, capture_output=True, text=True)
+        if done.returncode not in (0, 124):
+            print(done.stdout[-500:], done.stderr[-500:])
+        return done.returncode, time.perf_counter() - began
+
+    began = time.perf_counter()
+    paste(f"git clone -q {ROOT} {clone}", folder)
+    failed = 0
+    for command in commands(clone / "README.md"):
+        code, seconds = paste(f"timeout {SERVING} {command}" if " serve " in command else command, clone)
+        print(f"{seconds:6.1f} s  {command}{'' if code in (0, 124) else '  FAILED'}")
+        failed += code not in (0, 124)
+        if command.startswith("make demo"):
+            code, seconds = paste(f"lookalike dedup {own} --out own.jsonl --report own.html", clone)
+            failed += code != 0
+            print(
+                f"{seconds:6.1f} s  lookalike dedup on own files: {time.perf_counter() - began:.0f} s after the clone began"
+            )
+    return failed
+
+
+def commands(readme: Path) -> list[str]:
+    """What stands after the prompts of a page, without remarks."""
+    blocks = re.findall(r"^```console\n(.*?)^```", readme.read_text(), re.M | re.S)
+    lines = [line[2:].partition("#")[0].strip() for block in blocks for line in block.splitlines() if line[:2] == "$ "]
+    return [line for line in lines if not line.startswith(NOT_HERE)]
+
+
+def write_files(folder: Path) -> None:
+    """Two hundred texts, every fifth of them a copy of the one before with a word changed."""
+    folder.mkdir()
+    draw = random.Random(1)
+    words: list[str] = []
+    for number in range(200):
+        if number % 5 < 4:
+            words = [f"word{draw.randrange(5000)}" for _ in range(150)]
+        else:
+            words[7] = "changed"
+        (folder / f"{number:03}.txt").write_text(" ".join(words))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

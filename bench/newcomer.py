@@ -49,9 +49,8 @@ def walk(folder: Path) -> int:
         if command.startswith("make demo"):
             code, seconds = paste(f"lookalike dedup {own} --out own.jsonl --report own.html", clone)
             failed += code != 0
-            print(
-                f"{seconds:6.1f} s  lookalike dedup on own files: {time.perf_counter() - began:.0f} s after the clone began"
-            )
+            since = f"{time.perf_counter() - began:.0f} s after the clone began"
+            print(f"{seconds:6.1f} s  lookalike dedup on own files: {since}")
     return failed
 
 

@@ -689,3 +689,18 @@ def test_a_text_among_files_is_said_to_be_lines(run: Commands, inputs: Path) -> 
     whole = run("match", inputs / "new.txt", folder, "-t", "0.9", "--format", "files")
     assert "note: " not in whole.err
     assert len(whole.out.splitlines()) == 1
+
+
+def test_the_help_of_every_command_has_an_example() -> None:
+    from typer.main import get_command
+
+    from lookalike.cli.app import app
+
+    waiting = [get_command(app)]
+    seen = 0
+    while waiting:
+        command = waiting.pop()
+        assert "lookalike " in (command.epilog or ""), command.name
+        waiting.extend(getattr(command, "commands", {}).values())
+        seen += 1
+    assert seen > 25

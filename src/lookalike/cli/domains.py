@@ -73,7 +73,13 @@ def resolve(
 
 
 prints = typer.Typer(
-    help="Enroll fingerprints, and find whom others are of.", no_args_is_help=True, rich_markup_mode="rich"
+    help="Enroll fingerprints, and find whom others are of.",
+    epilog=examples(
+        "lookalike fingerprints enroll people.parquet scans/*_1.iso",
+        "lookalike fingerprints identify people.parquet from-the-gun.iso",
+    ),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
 )
 app.add_typer(prints, name="fingerprints")
 

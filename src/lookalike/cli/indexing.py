@@ -10,7 +10,15 @@ from lookalike.cli.options import SHARED, Inputs, Quiet, Rows, Separator, Thread
 if TYPE_CHECKING:
     from lookalike.cli.job import Job
 
-index = typer.Typer(help="Keep a collection, and look others up in it.", no_args_is_help=True, rich_markup_mode="rich")
+index = typer.Typer(
+    help="Keep a collection, and look others up in it.",
+    epilog=examples(
+        "lookalike index build news.index corpus.parquet --threshold 0.7",
+        "lookalike index query news.index tonight.jsonl --top 3 --out similar.csv",
+    ),
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
 app.add_typer(index, name="index")
 
 Place = Annotated[str, typer.Argument(metavar="INDEX", help="The folder of the index.")]

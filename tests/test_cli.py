@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,9 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 from commands import SLOW, Commands, complaint, environment, left_in, spawn
 from samples import Row, encode_jsonl, encode_parquet, families, write
+from typer.main import get_command
 
 import lookalike
 from lookalike.amplify import Curve
+from lookalike.cli.app import app
 from lookalike.read import Source
 
 ROWS = families(20)
@@ -692,10 +695,8 @@ def test_a_text_among_files_is_said_to_be_lines(run: Commands, inputs: Path) -> 
 
 
 def test_the_help_of_every_command_has_an_example() -> None:
-    from typer.main import get_command
-
-    from lookalike.cli.app import app
-
+    for name in ("documents", "domains", "indexing", "serving", "tools"):  # which register their commands
+        import_module(f"lookalike.cli.{name}")
     waiting = [get_command(app)]
     seen = 0
     while waiting:
@@ -703,4 +704,4 @@ def test_the_help_of_every_command_has_an_example() -> None:
         assert "lookalike " in (command.epilog or ""), command.name
         waiting.extend(getattr(command, "commands", {}).values())
         seen += 1
-    assert seen > 25
+    assert seen > 20

@@ -705,3 +705,21 @@ def test_the_help_of_every_command_has_an_example() -> None:
         waiting.extend(getattr(command, "commands", {}).values())
         seen += 1
     assert seen > 20
+
+
+def test_views_of_strings_as_polars_writes_them(run: Commands, inputs: Path, out: Path) -> None:
+    """Also within lists and records, in columns that are not compared."""
+    kind = pa.struct([("word", pa.string_view())])
+    table = pa.table(
+        {
+            "text": pa.array(["the same text of some length"] * 2 + ["another one"], pa.string_view()),
+            "tags": pa.array([["a"], ["b"], ["c", "d"]], pa.list_(pa.string_view())),
+            "more": pa.array([{"word": "x"}, {"word": "y"}, None], kind),
+        }
+    )
+    with pa.OSFile(str(inputs / "views.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    for name in ("kept.parquet", "kept.jsonl"):
+        assert run("dedup", inputs / "views.arrow", "-o", out / name).code == 0
+        assert [row["tags"] for row in read(out / name)] == [["a"], ["c", "d"]]
+    assert run("dedup", inputs / "views.arrow", "-o", out / "kept.csv").code == 0

@@ -797,3 +797,15 @@ def test_large_sets_and_vectors_are_shown_in_part():
     assert brief(one).startswith("0, 1, 2")
     wide = np.zeros(300_000)
     assert len(beside(wide, wide + 1, None).left.split()) <= 256
+
+
+def test_numbers_of_files_and_of_any_size(run, inputs, out):
+    """Shares that are all 1 are no whole numbers; very small distances are told apart."""
+    pq.write_table(pa.table({"left": ["a"], "right": ["b"], "similarity": [1.0]}), inputs / "one.parquet")
+    (inputs / "one.csv").write_text("left,right,similarity\na,b,1\n")
+    for name in ("one.parquet", "one.csv"):
+        assert "0.975 to 1 1" in read_after(run, out, inputs / name).text
+    (inputs / "near.csv").write_text("left,right,distance\na,b,3.5e-14\nc,d,7e-15\n")
+    page = read_after(run, out, inputs / "near.csv")
+    assert page.values == [3.5e-14, 7e-15]
+    assert "3.5e-14 a" in page.text

@@ -71,14 +71,15 @@ class ResultFile:
 
     def numbers(self, name: str) -> np.ndarray:
         """A column of numbers, which CSV writes as text."""
-        for kind in (pa.int64(), pa.float64()):
+        kinds = (pa.float64(),) if pa.types.is_floating(self.table[name].type) else (pa.int64(), pa.float64())
+        for kind in kinds:
             try:
                 column = self.table[name].cast(kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 continue
             numbers: np.ndarray = column.to_numpy()
             if not column.null_count and np.isfinite(numbers).all():
-                return numbers
+                return numbers if numbers.max(initial=0) > 1 else numbers.astype(float)  # all 1 may be shares, too
         raise DataError(f"{self.name}: the column {name!r} must hold a number in each row.")
 
     def positions(self, *names: str) -> tuple[pa.Array, list[np.ndarray]]:

@@ -82,7 +82,7 @@ def scale_of(found: Values) -> tuple[float, float]:
     """From where to where values are shown: similarities up to 1 from 0 on, distances somewhat past the threshold."""
     bounds = [] if found.cut is None else [found.cut]
     every = [float(found.values.min()), float(found.values.max()), *bounds] if len(found) else bounds or [0.0]
-    low, high = min(0.0, *every, 0.0), max(every)
+    low, high = min(0.0, *every), max(every)
     if found.rising and high <= 1:
         return low, 1.0
     return low, (high * 1.25 if not found.rising else high * 1.05) or 1.0

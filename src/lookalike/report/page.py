@@ -213,8 +213,8 @@ def _pairs(finding: Finding, templates: Environment) -> dict[str, Any]:
 def _pair(finding: Finding, found: Values, one: Chosen, open: bool) -> dict[str, Any]:
     value, whole = found.values[one.pair], found.values.dtype.kind in "iu"
     return {
-        "value": value.item() if whole else f"{value:.4f}",
-        "shown": f"{value:,}" if whole else f"{value:.4f}",
+        "value": value.item() if whole else _written(value),
+        "shown": f"{value:,}" if whole else _written(value),
         "near": one.near,
         "open": open,
         "left": _id(finding, int(found.left[one.pair])),
@@ -223,6 +223,11 @@ def _pair(finding: Finding, found: Values, one: Chosen, open: bool) -> dict[str,
         "why_not": "The items are not at hand: lookalike report takes them with --items.",
         "listed": LISTED,
     }
+
+
+def _written(value: float) -> str:
+    """A number with four decimals, or four digits if it is very large or small."""
+    return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
 def _sample(found: Values, chosen: list[Chosen], dropped: int) -> str:

@@ -26,7 +26,6 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.plan import SAMPLE, Plan
 from lookalike.read import Source
-from lookalike.results import Explanation
 from lookalike.room import Kinds, Room
 from lookalike.run import Run, slices
 from lookalike.shingles import Shingles
@@ -209,12 +208,6 @@ class Maker(ABC):
     @abstractmethod
     def elements(self, item: Any) -> Iterable[Any]:
         """The elements of an item, as `look` gives it."""
-
-    def explain(self, left: int, right: int) -> Explanation:
-        """What two items share or not."""
-        rows = np.unique([left, right])
-        items = dict(zip(rows.tolist(), self.look(rows), strict=True))
-        return Explanation.of(*(self.elements(items[row]) for row in (left, right)))
 
     def rows(self, task: Any) -> np.ndarray:
         """The rows of a task."""

@@ -3,18 +3,17 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lookalike.report import SNIPPET, Beside, Finding, Values, beside, similar_inside
-from lookalike.shingles import Shingles
 from lookalike.wording import counted, rounded
 
 if TYPE_CHECKING:
     from lookalike.audit import Audit
     from lookalike.plan import Plan
-    from lookalike.results import Clusters, Dedup, Explanation, Pairs
+    from lookalike.results import Clusters, Dedup, Holder, Pairs
 
 MEASURE_WORDS = {
     "jaccard": "Jaccard similarity",
@@ -34,20 +33,6 @@ UNITS = {"char": "characters", "word": "words", "stop": "words that begin with a
 CLOSE = 0.05  # of the scale: pairs so close to the threshold are near it
 MANY_CLOSE = 0.25
 LOOSE = 0.3  # share of its pairs under which a cluster may be a chain
-
-
-class Holder(Protocol):
-    """Whatever holds the items of a result, so that they can be looked at."""
-
-    @property
-    def shingles(self) -> Shingles | None:
-        """Of texts, what they are compared by."""
-
-    def look(self, rows: np.ndarray) -> list[Any]:
-        """What the items at ascending positions are: texts, collections of elements, or vectors."""
-
-    def explain(self, left: int, right: int) -> "Explanation":
-        """What two items share, and what each has alone."""
 
 
 def of_pairs(found: "Pairs") -> Finding:
@@ -297,7 +282,7 @@ def chains(pairs: Values, label: np.ndarray | None) -> list[str]:
 # --- the items ---
 
 
-def side_by_side(holder: Holder | None, pairs: Values) -> Callable[[np.ndarray], list[Beside | None]] | None:
+def side_by_side(holder: "Holder | None", pairs: Values) -> Callable[[np.ndarray], list[Beside | None]] | None:
     """How pairs look side by side; all their items are looked up at once."""
     if holder is None:
         return None
@@ -312,7 +297,7 @@ def side_by_side(holder: Holder | None, pairs: Values) -> Callable[[np.ndarray],
     return show
 
 
-def in_brief(holder: Holder | None) -> Callable[[np.ndarray], list[str]] | None:
+def in_brief(holder: "Holder | None") -> Callable[[np.ndarray], list[str]] | None:
     """What items are, in few words."""
     return None if holder is None else lambda rows: [brief(item) for item in holder.look(rows)]
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.errors import DataError
 from lookalike.read import Source
-from lookalike.results import Explanation
+from lookalike.results import Holder
 from lookalike.set_files import SetSource
 from lookalike.shingles import Shingles
 
@@ -36,7 +36,7 @@ class Items:
 
 
 @dataclass(frozen=True)
-class HeldItems:
+class HeldItems(Holder):
     """Items at positions: those of all ids of the first collection, then those of the second."""
 
     ids: list[list[str]]
@@ -56,13 +56,6 @@ class HeldItems:
             found.extend(items.get(name) for name in names)
             start += len(ids)
         return found
-
-    def explain(self, left: int, right: int) -> Explanation:
-        """What two texts share, and what each has alone."""
-        rows = np.unique([left, right])
-        items = dict(zip(rows.tolist(), self.look(rows), strict=True))
-        shingles = self.shingles or Shingles()
-        return Explanation.of(*(shingles.of(items[row]) for row in (left, right)))
 
 
 def texts_by_id(source: Source) -> ById:

@@ -1,5 +1,6 @@
 """What comes out: pairs, clusters, and what to keep. Frozen, made of arrays, Arrow tables on demand."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,9 +14,10 @@ import pyarrow as pa
 from lookalike.display import table
 from lookalike.drawing import draw_sizes, draw_values, new_axes
 from lookalike.errors import DataError, UsageError
-from lookalike.findings import Holder, of_clusters, of_dedup, of_pairs
+from lookalike.findings import of_clusters, of_dedup, of_pairs
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.report import write_report
+from lookalike.shingles import Shingles
 from lookalike.wording import counted
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ class Pairs(Measured):
     plan: "Plan | None" = None
     audit: "Audit | None" = None
     stats: dict[str, Any] = field(default_factory=dict)
-    holder: Holder | None = None  # of the items, by their positions in all that was read
+    holder: "Holder | None" = None  # of the items, by their positions in all that was read
 
     def __len__(self) -> int:
         return len(self.left)
@@ -151,6 +153,26 @@ class Explanation:
         parts = (("both", self.both), ("left only", self.left_only), ("right only", self.right_only))
         met = [] if self.bands is None else [f"met in bands: {', '.join(map(str, self.bands)) or 'none'}"]
         return "\n".join([*(f"{name}: {len(some):,} such as {some[:5]}" for name, some in parts), *met])
+
+
+class Holder(ABC):
+    """Whatever holds the items of a result, so that they can be looked at."""
+
+    shingles: Shingles | None = None  # of texts, what they are compared by
+
+    @abstractmethod
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """What the items at ascending positions are: texts, collections of elements, or vectors."""
+
+    def elements(self, item: Any) -> Iterable[Any]:
+        """What an item is made of, as `look` gives it: the shingles of a text, or the elements themselves."""
+        return item if self.shingles is None else self.shingles.of(item)
+
+    def explain(self, left: int, right: int) -> Explanation:
+        """What two items share, and what each has alone."""
+        rows = np.unique([left, right])
+        items = dict(zip(rows.tolist(), self.look(rows), strict=True))
+        return Explanation.of(*(self.elements(items[row]) for row in (left, right)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,7 @@
 """What the pipeline asks of a collection, whatever its items are."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +11,8 @@ from lookalike.candidates.identical import Groups
 from lookalike.cluster import choose_apart
 from lookalike.errors import TooManyPairs
 from lookalike.plan import Plan
-from lookalike.results import Explanation
+from lookalike.results import Holder
 from lookalike.run import Run
-from lookalike.shingles import Shingles
 
 MAX_LISTED = 100_000_000  # pairs that may be listed only to group their items
 
@@ -22,7 +20,7 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # left, right, va
 IsFound = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of pairs of positions, left before right
 
 
-class Search(ABC):
+class Search(Holder):
     """One collection taken in, or two to be matched, one after the other."""
 
     run: Run
@@ -34,7 +32,6 @@ class Search(ABC):
     lengths: np.ndarray  # of each item, for the longest to be kept
     candidates = 0  # pairs that were compared
     crowded = 0  # items that were not compared with all they could be
-    shingles: Shingles | None = None  # of texts
 
     def __len__(self) -> int:
         return len(self.contents)
@@ -50,14 +47,6 @@ class Search(ABC):
     @abstractmethod
     def audit(self, size: int, found: IsFound) -> Audit:
         """Compare a sample of so many items with all, and ask which of the similar pairs have been found."""
-
-    @abstractmethod
-    def explain(self, left: int, right: int) -> Explanation:
-        """What two items share, and what each has alone."""
-
-    @abstractmethod
-    def look(self, rows: np.ndarray) -> list[Any]:
-        """What the items at ascending positions are."""
 
     @abstractmethod
     def counts(self) -> dict[str, int]:

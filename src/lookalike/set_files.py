@@ -145,15 +145,11 @@ class SetSource:
             schema = self._schema(part)
             for groups in self._groups(part, schema, self._columns(part, schema)):
                 own = groups.ids.cast(pa.string())
-                there = np.flatnonzero(pc.is_in(own, names))
-                values, starts = groups.values, np.cumsum(groups.sizes) - groups.sizes
-                if groups.copies is not None:  # a value a group
-                    starts = np.cumsum(groups.sizes > 0) - 1
-                for at in there[groups.sizes[there] > 0].tolist():
-                    size = 1 if groups.copies is not None else int(groups.sizes[at])
-                    times = 1 if groups.copies is None else int(groups.copies[starts[at]])
-                    for value in values.slice(int(starts[at]), size).to_pylist():
-                        wanted[own[at].as_py()][value] += times
+                values = groups.sizes if groups.copies is None else groups.sizes > 0  # of each group
+                owners = np.repeat(np.arange(len(own)), values)
+                times = np.ones(len(owners), np.int64) if groups.copies is None else groups.copies
+                for at in np.flatnonzero(np.asarray(pc.is_in(own, names))[owners]).tolist():
+                    wanted[own[int(owners[at])].as_py()][groups.values[at].as_py()] += int(times[at])
         found = [wanted[name] for name in ids.cast(pa.string()).to_pylist()]
         return found if self.bag else [Counter(dict.fromkeys(one, 1)) for one in found]
 

@@ -1,5 +1,6 @@
 """Similar sets and texts, by bands, exact joins or grams."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -150,7 +151,7 @@ class SetSearch(Search):
         return audit(self.collection, size, found, self.run)
 
     def explain(self, left: int, right: int) -> Explanation:
-        found = self.collection.maker.explain(left, right)
+        found = super().explain(left, right)
         if self.plan.bands is None:
             return found
         keys = enumerate(self.collection.keys)
@@ -158,6 +159,9 @@ class SetSearch(Search):
 
     def look(self, rows: np.ndarray) -> list[Any]:
         return self.collection.maker.look(rows)
+
+    def elements(self, item: Any) -> Iterable[Any]:
+        return self.collection.maker.elements(item)
 
     def counts(self) -> dict[str, int]:
         return {

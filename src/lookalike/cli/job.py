@@ -1,7 +1,5 @@
 """What the commands on documents share: options checked, sources, a run, results written and reported."""
 
-import shlex
-import sys
 from collections.abc import Container, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -13,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike import __version__
-from lookalike.cli.progress import TerminalRun, next_step, summary
+from lookalike.cli.progress import TerminalRun, command_line, next_step, summary
 from lookalike.csv_tables import looks_like_csv
 from lookalike.data import Bits, Sets, Vectors
 from lookalike.entities.resolution import Resolution
@@ -250,7 +248,7 @@ def write_page(result: Pairs | Clusters | Dedup | Resolution, path: str | None, 
     """Write the report of a result, if one was asked for."""
     if path is not None:
         with run.stage("report"):
-            result.stats["command"] = shlex.join(["lookalike", *sys.argv[1:]])
+            result.stats["command"] = command_line()
             result.report(path)
 
 

@@ -1,6 +1,7 @@
 """A run that shows itself on the terminal: the plan, a bar for each long stage, and a summary."""
 
 import resource
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,6 +53,11 @@ class TerminalRun(Run):
             late.cancel()
             late.join()
             bar.stop()
+
+
+def command_line() -> str:
+    """What was typed."""
+    return shlex.join(["lookalike", *sys.argv[1:]])
 
 
 def next_step(report: str | None) -> str:

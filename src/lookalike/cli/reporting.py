@@ -1,7 +1,5 @@
 """`lookalike report`: a page that shows a result, from its file and the files of its items."""
 
-import shlex
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +10,7 @@ import pyarrow as pa
 from lookalike.baskets.ratings import Ratings
 from lookalike.baskets.similar import named_sets
 from lookalike.cli.job import check_page
-from lookalike.cli.progress import TerminalRun
+from lookalike.cli.progress import TerminalRun, command_line
 from lookalike.entities.fields import Field
 from lookalike.entities.resolving import as_fields, ids_of
 from lookalike.errors import UsageError
@@ -37,7 +35,7 @@ def show_report(path: str, given: dict[str, Any]) -> None:
     result = ResultFile.read(path, run)
     items = Items(*items_of(result, given, run)) if given["items"] else None
     with run.stage("report"):
-        finding = replace(result.finding(items), made=shlex.join(["lookalike", *sys.argv[1:]]))
+        finding = replace(result.finding(items), made=command_line())
         write_report(finding, given["out"], given["title"])
     run.say(f"wrote {given['out']}, a page to be opened in a browser")
 

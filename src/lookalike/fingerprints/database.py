@@ -19,7 +19,7 @@ from lookalike.fingerprints.prints import COLUMNS, FORMAT, MARK, Prints
 from lookalike.fingerprints.squares import SquareIndex
 from lookalike.kernels.minutiae import lay_upon, lay_upon_each
 from lookalike.nearest import first_k
-from lookalike.results import Explanation, Pairs
+from lookalike.results import Explanation, Holder, Pairs
 from lookalike.run import Run
 from lookalike.write import check_output, write_tables
 
@@ -223,11 +223,10 @@ class Database:
 
 
 @dataclass(frozen=True)
-class HeldPrints:
+class HeldPrints(Holder):
     """The prints of one collection or of two, to be looked at."""
 
     sides: list[Prints]
-    shingles: None = None
 
     def look(self, rows: np.ndarray) -> list[np.ndarray]:
         """The minutiae of prints, counted through both collections."""

@@ -35,10 +35,10 @@ from scipy.sparse import csr_array, csr_matrix
 from shared import Table, machine, publish
 
 from lookalike.baskets import Ratings, Recommender, find_similar, recommending
-from lookalike.baskets.reading import Rows
-from lookalike.run import Run
-from lookalike.set_files import SetSource
-from lookalike.statistics import wilson
+from lookalike.core.run import Run
+from lookalike.core.statistics import wilson
+from lookalike.io.ratings import Rows
+from lookalike.io.sets import SetSource
 
 HERE = Path(__file__).resolve()
 PACKAGES = ("lookalike", "numpy", "scipy", "numba", "pyarrow", "implicit")

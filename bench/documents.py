@@ -115,7 +115,7 @@ def child_lookalike(path: str, shingle: str, threshold: str, recall: str) -> Res
     import pyarrow.parquet  # noqa: F401  the peers too have it before their time begins
 
     from lookalike.find import find_pairs
-    from lookalike.write import write_tables
+    from lookalike.io.write import write_tables
 
     def find(items: str | list[str]) -> Any:
         return find_pairs(items, threshold=threshold, shingles=shingle, recall=float(recall))
@@ -141,9 +141,9 @@ def child_limits(path: str, shingle: str, threshold: str) -> Result:
     import pyarrow.compute as pc
     import pyarrow.parquet  # noqa: F401
 
-    from lookalike.read import Source
-    from lookalike.run import Run
-    from lookalike.shingles import Shingles, as_array
+    from lookalike.core.run import Run
+    from lookalike.io.documents import Source
+    from lookalike.items.shingles import Shingles, as_array
 
     shingles = Shingles.parse(shingle)
     shingles.sets(WARM)

@@ -21,7 +21,7 @@ import numpy as np
 from shared import Table, machine, publish
 
 from lookalike import fingerprints as fp
-from lookalike.run import Run
+from lookalike.core.run import Run
 
 QUERIES = 2000  # prints that are looked up in the simulation
 ASKED = 200  # and in the database of made-up prints

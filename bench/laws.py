@@ -14,9 +14,9 @@ import numpy as np
 from shared import Table, machine, publish
 
 from lookalike import And, Or, Sets, choose_bands
+from lookalike.cli.plots import BLUE, GREEN, GREY, INK, ORANGE, draw_curve, picture
 from lookalike.families import BitSampling, Family, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
 from lookalike.families.draws import gaussians
-from lookalike.plots import BLUE, GREEN, GREY, INK, ORANGE, draw_curve, picture
 
 TRIALS = 40_000
 

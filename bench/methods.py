@@ -15,10 +15,10 @@ from pathlib import Path
 from shared import Table, machine, publish
 
 import lookalike as la
-from lookalike.plots import BLUE, GREEN, GREY, ORANGE, picture
+from lookalike.cli.plots import BLUE, GREEN, GREY, ORANGE, picture
+from lookalike.core.run import Run
+from lookalike.io.sets import SetSource
 from lookalike.results import Pairs
-from lookalike.run import Run
-from lookalike.set_files import SetSource
 
 FILTERS = ("length", "prefix", "position", "suffix")
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from shared import Table, machine, publish
 
 import lookalike as la
-from lookalike.news import article_text, decode_page, visible_text
+from lookalike.items.pages import article_text, decode_page, visible_text
 
 SWAPPED = "full_content_swap"
 MOVED = {"bbc_001_full_content_swap.html": "bbc_004"}  # what was swapped in is the article of another original

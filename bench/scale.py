@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from index import WORDS, vocabulary
 from shared import Table, machine, publish
 
-from lookalike.workdir import parse_memory
+from lookalike.core.workdir import parse_memory
 
 SEED = 1
 LENGTH = 30  # words of a document

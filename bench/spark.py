@@ -33,7 +33,7 @@ from shared import Table, machine, publish, take_head
 
 import lookalike as la
 import lookalike.spark
-from lookalike.shingles import split_words
+from lookalike.items.shingles import split_words
 from lookalike.spark import frames
 
 THRESHOLD, WORDS = 0.8, 3

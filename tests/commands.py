@@ -78,13 +78,13 @@ def left_in(folder: Path) -> set[str]:
 # Makes work slow: tiny batches, each of which takes a while.
 SLOW = """
 import functools, sys, time
-import lookalike.cli.progress, lookalike.collection, lookalike.find, lookalike.read
-lookalike.read.Source = functools.partial(lookalike.read.Source, batch_bytes=1000)
-quick = lookalike.collection.band_keys
+import lookalike.cli.progress, lookalike.search.collection, lookalike.find, lookalike.read
+lookalike.io.documents.Source = functools.partial(lookalike.io.documents.Source, batch_bytes=1000)
+quick = lookalike.search.collection.band_keys
 def slow(*args):
     time.sleep({pause})
     return quick(*args)
-lookalike.collection.band_keys = slow
+lookalike.search.collection.band_keys = slow
 lookalike.cli.progress.PATIENCE = 0.05
 from lookalike.cli import main
 main()

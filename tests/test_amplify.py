@@ -11,11 +11,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lookalike import And, Or, choose_bands
-from lookalike.amplify import Curve, bands_for
-from lookalike.candidates import banding
-from lookalike.errors import TooManyPairs, UsageError
+from lookalike.core.errors import TooManyPairs, UsageError
 from lookalike.families import BitSampling, Family, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
 from lookalike.kernels.hashing import EMPTY
+from lookalike.theory import banding
+from lookalike.theory.amplify import Curve, bands_for
 
 
 def exact(bands, rows, p):

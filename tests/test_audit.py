@@ -10,12 +10,12 @@ import pytest
 import reference as ref
 
 from lookalike import Sets
-from lookalike.audit import Audit, audit
-from lookalike.collection import take_in_sets
-from lookalike.errors import UsageError
-from lookalike.plan import fit, make_plan
-from lookalike.run import Run
-from lookalike.statistics import wilson
+from lookalike.core.errors import UsageError
+from lookalike.core.run import Run
+from lookalike.core.statistics import wilson
+from lookalike.search.audit import Audit, audit
+from lookalike.search.collection import take_in_sets
+from lookalike.search.plan import fit, make_plan
 
 
 @pytest.mark.parametrize(

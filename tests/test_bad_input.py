@@ -12,7 +12,7 @@ import pytest
 from commands import SLOW, Commands, Outcome, complaint, environment, left_in, spawn
 from samples import encode_csv, encode_jsonl, families, sentence, write
 
-import lookalike.write
+import lookalike.io.write
 
 ROWS = families(10)
 USAGE, DATA = 2, 1
@@ -354,7 +354,7 @@ def test_an_interrupt_while_writing(tmp_path: Path, out: Path, run: Commands, mo
         assert len(left_in(out)) == 2  # both files are under way
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(lookalike.write._WRITERS, ".csv", interrupted)
+    monkeypatch.setitem(lookalike.io.write._WRITERS, ".csv", interrupted)
     message = fails(run, 1, "dedup", path, "-o", out / "kept.csv", "--removed", out / "removed.jsonl", out=out)
     assert message == "interrupted; no file was written."
 

@@ -20,8 +20,8 @@ import lookalike as la
 from lookalike.baskets import ItemGroups, Ratings, Recommender, find_similar, group_items, recommend, recommend_all
 from lookalike.baskets.recommending import later
 from lookalike.baskets.similar import least_of_max
-from lookalike.errors import DataError, LookalikeError, UsageError
-from lookalike.run import Run
+from lookalike.core.errors import DataError, LookalikeError, UsageError
+from lookalike.core.run import Run
 
 # --- ways of making sets ---
 

@@ -20,12 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike import collection, workdir
-from lookalike.candidates.banding import in_buckets
-from lookalike.errors import DataError, UsageError
-from lookalike.room import Room
-from lookalike.run import Run
-from lookalike.workdir import Folder, parse_memory
+from lookalike.core import workdir
+from lookalike.core.errors import DataError, UsageError
+from lookalike.core.run import Run
+from lookalike.core.storage import Room
+from lookalike.core.workdir import Folder, parse_memory
+from lookalike.search import collection
+from lookalike.theory.banding import in_buckets
 
 WORDS = [f"w{number}" for number in range(2000)]
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.candidates.tables import distinct
+from lookalike.core.errors import TooManyPairs
+from lookalike.core.run import Run
 from lookalike.entities import blocks
 from lookalike.entities.blocks import (
     Candidates,
@@ -25,10 +26,9 @@ from lookalike.entities.blocks import (
     value_keys,
     weighted,
 )
-from lookalike.errors import TooManyPairs
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import EMPTY
-from lookalike.run import Run
+from lookalike.search.tables import distinct
 
 RUN = Run(2)
 VALUES = [None, "a", "b", "ann lee", "anne lee", "bob ray", "12 elm street"]

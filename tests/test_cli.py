@@ -21,9 +21,9 @@ from samples import Row, encode_jsonl, encode_parquet, families, write
 from typer.main import get_command
 
 import lookalike
-from lookalike.amplify import Curve
 from lookalike.cli.app import app
-from lookalike.read import Source
+from lookalike.io.documents import Source
+from lookalike.theory.amplify import Curve
 
 ROWS = families(20)
 KEPT_FIRST = [row["id"] for row in ROWS if row["id"].endswith("-0")]
@@ -639,7 +639,7 @@ def test_files_do_not_depend_on_threads_or_batches(
     results: set[tuple[bytes, ...]] = set()
     make: Callable[..., Source] = Source
     for threads, size in ((1, 2 << 20), (2, 2 << 20), (2, 2 << 20), (1, 20_000), (2, 9_000)):
-        monkeypatch.setattr("lookalike.read.Source", functools.partial(make, batch_bytes=size))
+        monkeypatch.setattr("lookalike.io.documents.Source", functools.partial(make, batch_bytes=size))
         paths = [out / f"main{suffix}", *([out / f"removed{suffix}"] if command == "dedup" else [])]
         extra = ("--removed", paths[1]) if command == "dedup" else ()
         assert run(command, corpus, "-o", paths[0], *extra, "--threads", threads).code == 0

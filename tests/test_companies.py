@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from rapidfuzz.distance import OSA
 
+from lookalike.core.errors import UsageError
 from lookalike.entities import companies
 from lookalike.entities.companies import A_DATE, B_DATE, Rates, two_companies
 from lookalike.entities.company_words import GIVEN, KINDS, NICKNAMES, STREETS, SURNAMES, TOWNS
-from lookalike.errors import UsageError
 
 PEOPLE = 5000
 EXACT = {

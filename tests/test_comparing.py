@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.core.run import Run
 from lookalike.entities import comparing, points, resolve
 from lookalike.entities.blocks import Column
 from lookalike.entities.comparing import compare, distances
 from lookalike.entities.fields import KINDS, canonical, normalise
 from lookalike.entities.resolution import NEUTRAL
-from lookalike.run import Run
 
 RUN = Run(2)
 SOFTENED = 96.0  # points after one soft edit

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike import display
-from lookalike.errors import UsageError
+from lookalike.core import display
+from lookalike.core.errors import UsageError
 
 matplotlib.use("Agg")
 WILD = '<script>alert(1)</script> "quoted" & \u202eright to left'

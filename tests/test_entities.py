@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.core.errors import DataError, UsageError
 from lookalike.entities import match_fraction, points
-from lookalike.errors import DataError, UsageError
 from lookalike.measures import edit
 
 words = st.text("abc", max_size=6)

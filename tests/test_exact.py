@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lookalike.errors import DataError, UsageError
-from lookalike.exact import as_string, longest, prefix, probes, shortest
+from lookalike.core.errors import DataError, UsageError
+from lookalike.theory.exact import as_string, longest, prefix, probes, shortest
 
 LETTERS = "abcdefghijk"
 # The same similarity, written in several ways.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from lookalike.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.families import BitSampling, Family, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
 from lookalike.families.base import as_keys
 from lookalike.families.draws import gaussians, samples, signs, uniforms, words

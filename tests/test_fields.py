@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.core.errors import DataError, UsageError
 from lookalike.entities import nicknames
 from lookalike.entities.fields import KINDS, Field, as_days, as_numbers, canonical, guess_kind, normalise
 from lookalike.entities.nicknames import FORMAL_NAMES, SHORT_FORMS, STREET_WORDS, fold, formal, formals
-from lookalike.errors import DataError, UsageError
 
 plain = st.text(max_size=20)
 pieces = ["1", "02", "2020", "31", "(", ")", "-", ".", ",", " ", "+", "/", "00", "44", "x", "ext", "$", "%", "'", "e5"]

@@ -14,10 +14,10 @@ import pytest
 import reference as ref
 
 import lookalike as la
-from lookalike import plan as plan_module
-from lookalike.candidates.identical import group_identical
-from lookalike.errors import DataError, TooManyPairs, UsageError
-from lookalike.run import Run
+from lookalike.core.errors import DataError, TooManyPairs, UsageError
+from lookalike.core.run import Run
+from lookalike.search import plan as plan_module
+from lookalike.search.identical import group_identical
 
 THRESHOLDS = [0.5, 2 / 3, 0.8, 0.85, 0.9, 1.0]
 MATES = ["the cat sat on the mat", "the cat sat on the mat.", "nothing like them", "the cat sat on a mat", ""]
@@ -903,7 +903,7 @@ def test_clusters_say_when_a_crowd_was_not_searched(monkeypatch):
     core = [f"core{i}" for i in range(60)]
     sets = [{*core, *(f"own{i}-{j}" for j in range(20))} for i in range(150)]
     sets += [{*list(one)[: rng.integers(77, 80)], f"new{i}"} for i, one in enumerate(map(sorted, sets[:40]))]
-    monkeypatch.setattr("lookalike.cluster.reach", lambda items: 2)
+    monkeypatch.setattr("lookalike.search.cluster.reach", lambda items: 2)
     assert la.find_clusters(sets, threshold=0.8, run=ONE).stats["crowded"] > 0
     monkeypatch.undo()
     assert la.find_clusters(sets, threshold=0.8, run=ONE).stats["crowded"] == 0
@@ -911,7 +911,7 @@ def test_clusters_say_when_a_crowd_was_not_searched(monkeypatch):
 
 def test_a_sample_of_long_texts_is_kept_short():
     """The plan looks at a few megabytes, however long the texts are."""
-    from lookalike.collection import SAMPLE_BYTES, sample_rows
+    from lookalike.search.collection import SAMPLE_BYTES, sample_rows
 
     texts = pa.array(["x" * 1_000_000] * 50, pa.large_string())
     assert len(sample_rows(texts)) <= SAMPLE_BYTES // 1_000_000 + 3

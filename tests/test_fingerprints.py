@@ -18,10 +18,10 @@ from commands import complaint, left_in
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lookalike.errors import SKIP_HINT, DataError, UsageError
+from lookalike.core.errors import SKIP_HINT, DataError, UsageError
+from lookalike.core.run import Run
 from lookalike.fingerprints import Database, Prints, compare, made_up_prints, read_prints
 from lookalike.fingerprints.print_files import iso_minutiae
-from lookalike.run import Run
 
 ANY = 1e-9  # a threshold that all reach that have a minutia in common
 METHODS = ("corners", "grid", "all")

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from writing import start_writer
 
 import lookalike as la
-from lookalike.data import Bits, Sets
-from lookalike.errors import AlreadyThere, DataError, StoreError, UsageError
+from lookalike.core.errors import AlreadyThere, DataError, StoreError, UsageError
 from lookalike.index import Index
+from lookalike.items.bits import Bits
+from lookalike.items.sets import Sets
 from lookalike.measures import jaccard
 
 WORDS = [f"w{number}" for number in range(300)]
@@ -205,7 +206,7 @@ def test_a_full_disk(place):
     Index.build(place, texts[:50], threshold=0.8).close()
     code = f"""
 import resource, signal, sys
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
 from lookalike.index import Index
 index = Index.open({str(place)!r})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -223,7 +224,7 @@ except DataError as error:
 
 READER = """
 import sys
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
 from lookalike.index import Index
 with Index.open(sys.argv[1], read_only=True) as index:
     print(len(index), flush=True)

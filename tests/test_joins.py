@@ -10,12 +10,12 @@ import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.candidates.exact import STAGES, exact_pairs
-from lookalike.data import Sets
-from lookalike.errors import TooManyPairs
+from lookalike.core.errors import TooManyPairs
+from lookalike.core.run import Run
+from lookalike.items.sets import Sets
 from lookalike.kernels import bounds
 from lookalike.kernels.buckets import ONE
-from lookalike.run import Run
+from lookalike.search.joins import STAGES, exact_pairs
 
 # Thresholds at which bounds in floating point fail, and some that are not decimals.
 RATIOS = [Fraction(t) for t in ("9/10", "4/5", "17/20", "2/3", "1/2", "1/3", "7/10", "19/20", "1/10", "1")]

@@ -17,16 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike import kernels
-from lookalike.candidates.banding import Buckets, all_pairs, low_bits, sort_keys
-from lookalike.data import Sets, text_bounds
 from lookalike.families import MinHash
+from lookalike.items.sets import Sets, text_bounds
+from lookalike.items.shingles import Shingles
 from lookalike.kernels import buckets as bucket_kernels
 from lookalike.kernels import joins, text
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import mix
 from lookalike.kernels.sets import hash_rows, overlaps, sort_rows, sorted_hashes
 from lookalike.kernels.sketch import count_agreements, fold_bands, sketch_rows
-from lookalike.shingles import Shingles
+from lookalike.theory.banding import Buckets, all_pairs, low_bits, sort_keys
 
 SIZES = (0, 1, 2, 7, 8, 9, 24, 25, 26, 63, 64, 65, 300, 700)
 EDGES = (0, 1, 2**32 - 1, 2**32, 2**63 - 1, 2**63, ref.ALL - 1, ref.ALL)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike import And, Or
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
 from lookalike.families import BitSampling, MinHash
 from lookalike.kernels import hashing
-from lookalike.mapreduce import (
+from lookalike.theory.mapreduce import (
     EMPTY,
     candidates,
     map_bands,

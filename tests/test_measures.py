@@ -16,9 +16,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays, from_dtype
 
-from lookalike import measures, pairwise
-from lookalike.data import Sets
-from lookalike.errors import DataError, UsageError
+from lookalike import measures
+from lookalike.core.errors import DataError, UsageError
+from lookalike.items.sets import Sets
 from lookalike.measures import (
     MEASURES,
     Counterexample,
@@ -37,7 +37,8 @@ from lookalike.measures import (
     manhattan,
     minkowski,
 )
-from lookalike.pairwise import MOVES
+from lookalike.measures import rows as pairwise
+from lookalike.measures.rows import MOVES
 
 INFINITE, NAN = math.inf, math.nan
 LARGEST, LEAST = 1.7976931348623157e308, 5e-324  # the ends of the positive double-precision numbers

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.candidates.identical import group_by_positions, group_identical
-from lookalike.data import Sets, text_bounds
-from lookalike.errors import DataError, TooManyPairs, UsageError
+from lookalike.core.errors import DataError, TooManyPairs, UsageError
+from lookalike.core.run import Run
+from lookalike.items.sets import Sets, text_bounds
 from lookalike.kernels.text import hash_contents
 from lookalike.measures import MEASURES
-from lookalike.run import Run
+from lookalike.search.identical import group_by_positions, group_identical
 
 ONE = Run(1)
 NAMES = {"jaccard": "jaccard", "containment": "containment", "cosine": "set_cosine", "overlap": "overlap"}
@@ -290,7 +290,7 @@ def test_a_crowd_is_not_listed_to_be_grouped():
 
 
 def test_a_crowd_that_an_exact_method_would_have_to_list(monkeypatch):
-    monkeypatch.setattr("lookalike.search.MAX_LISTED", 10)
+    monkeypatch.setattr("lookalike.search.base.MAX_LISTED", 10)
     sets = [{1, 2, 3, 4, 5, 6, 7, 8, 9, extra} for extra in range(20, 27)]
     with pytest.raises(TooManyPairs) as error:
         la.dedup(sets, threshold=0.8, recall=1.0, run=ONE)

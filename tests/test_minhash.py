@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike import And, Or, Sets, Shingles
-from lookalike.collection import band_keys
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
 from lookalike.families import MinHash
 from lookalike.families.minhash import PRIME
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import fold_bands, sketch_rows
-from lookalike.plan import Bands, Plan
+from lookalike.search.collection import band_keys
+from lookalike.search.plan import Bands, Plan
 
 NONE = int(EMPTY)
 

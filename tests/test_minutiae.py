@@ -11,7 +11,7 @@ import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.errors import LookalikeError
+from lookalike.core.errors import LookalikeError
 from lookalike.families.draws import uniforms
 from lookalike.fingerprints import (
     CornerTables,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike.core.errors import UsageError
 from lookalike.entities import mixture
 from lookalike.entities.mixture import MISSING, PRIOR, Mixture, fit
-from lookalike.errors import UsageError
 
 RECORDS = 20_000
 MATCHES = np.array([0.12, 0.08, 0.8])  # shares of the levels

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 from scipy import sparse
 
-from lookalike.candidates.tables import make_buckets
-from lookalike.data import read_only
+from lookalike.items.vectors import read_only
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.near import (
     LANES,
@@ -41,6 +40,7 @@ from lookalike.kernels.vectors import (
     project,
     project_sparse,
 )
+from lookalike.search.tables import make_buckets
 
 BORDERS = [ROWS, STEP, LANES, SMALL, 64, TILE]
 SIZES = sorted({1, 2, 3} | {border + step for border in BORDERS for step in (-1, 0, 1, 2, 3)} | {2 * TILE + 1})
@@ -305,8 +305,8 @@ def test_how_many_bits_codes_differ_in(width, data):
 @pytest.mark.parametrize(("side", "reach"), [(1, 1), (2, 3), (4, 4), (3, 10)])
 def test_blocks_of_a_bucket_cover_each_pair_once(side, reach, monkeypatch):
     """Of one collection each pair, of two each across the split; also where a bucket has items of one side alone."""
-    monkeypatch.setattr("lookalike.candidates.tables.SIDE", side)
-    monkeypatch.setattr("lookalike.candidates.tables.REACH", reach)
+    monkeypatch.setattr("lookalike.search.tables.SIDE", side)
+    monkeypatch.setattr("lookalike.search.tables.REACH", reach)
     rng = np.random.default_rng(side)
     for sizes in ([0], [1], [2], [13], [1, 2, 3, 4, 5, 6, 7], [9, 1, 12], [3, 3, 20]):
         indptr = np.concatenate(([0], np.cumsum(sizes)))

@@ -18,8 +18,8 @@ from samples import encode_csv, encode_jsonl
 
 import lookalike as la
 from lookalike import Shingles, Source
-from lookalike.errors import DataError, UsageError
-from lookalike.news import LABELS, TAKEN_FOR, USED, _heaviest, article_text, decode_page, visible_text
+from lookalike.core.errors import DataError, UsageError
+from lookalike.items.pages import LABELS, TAKEN_FOR, USED, _heaviest, article_text, decode_page, visible_text
 
 PAGES = Path(__file__).parents[1] / "examples" / "pages"
 NAMES = sorted(path.name for path in PAGES.glob("*.html"))
@@ -461,7 +461,7 @@ def test_a_folder_without_names_of_pages(tmp_path: Path) -> None:
 
 def test_pages_in_files_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / "a.html", b"caf\xe9")
-    monkeypatch.setattr("lookalike.read.decode_pages", None)
+    monkeypatch.setattr("lookalike.io.documents.decode_pages", None)
     assert documents(Source(tmp_path, html=True)) == [("a.html", "café")]
     assert whole(Source(tmp_path, html=True)) == [{"id": "a.html", "text": "café"}]
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike import Shingles
-from lookalike.errors import DataError
-from lookalike.passages import Passage, prepared, runs, shared_passages, unit_spans, windows
-from lookalike.shingles import split_words
+from lookalike.core.errors import DataError
+from lookalike.items.passages import Passage, prepared, runs, shared_passages, unit_spans, windows
+from lookalike.items.shingles import split_words
 
 # Pieces that no normal form joins to each other. A character of a SIMPLE piece's normal form stands for the piece.
 SIMPLE = ["a", "b", "B", " ", "\n", "\u3000", "\t", ".", "\u00e9", "e\u0301", "\u03a3", "\u03c3", "\ud55c",

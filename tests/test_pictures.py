@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lookalike import pictures
-from lookalike.data import Bits, Vectors
-from lookalike.errors import DataError, UsageError
-from lookalike.pictures import PICTURE_SUFFIXES, difference_hashes, picture_vectors
-from lookalike.run import Run
-from lookalike.vector_files import VectorSource
+from lookalike.core.errors import DataError, UsageError
+from lookalike.core.run import Run
+from lookalike.io import pictures
+from lookalike.io.pictures import PICTURE_SUFFIXES, difference_hashes, picture_vectors
+from lookalike.io.vectors import VectorSource
+from lookalike.items.bits import Bits
+from lookalike.items.vectors import Vectors
 
 SKIP = r"; on_error='skip' \(--on-error skip\) leaves such rows out\.$"
 

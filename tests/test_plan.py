@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from lookalike import And, Or, Sets, Shingles, find_pairs
-from lookalike.amplify import Bands, bands_for
-from lookalike.collection import band_keys
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
+from lookalike.core.run import Run
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.measures import MEASURES
-from lookalike.plan import (
+from lookalike.search.collection import band_keys
+from lookalike.search.plan import (
     BAND,
     CANDIDATE,
     DRAW,
@@ -28,7 +28,7 @@ from lookalike.plan import (
     fit,
     make_plan,
 )
-from lookalike.run import Run
+from lookalike.theory.amplify import Bands, bands_for
 
 
 def drawn_texts(n, vocabulary, words, seed=1):

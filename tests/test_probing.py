@@ -11,13 +11,13 @@ import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.candidates import probing
-from lookalike.candidates.exact import exact_pairs
-from lookalike.candidates.probing import PrefixIndex, query_ranks
-from lookalike.data import Sets
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
+from lookalike.core.run import Run
+from lookalike.items.sets import Sets
 from lookalike.kernels import bounds, probes
-from lookalike.run import Run
+from lookalike.search import probing
+from lookalike.search.joins import exact_pairs
+from lookalike.search.probing import PrefixIndex, query_ranks
 
 # Thresholds at which bounds in floating point fail, and some that are not decimals.
 RATIOS = [Fraction(t) for t in ("9/10", "4/5", "17/20", "2/3", "1/2", "1/3", "7/10", "19/20", "1/10", "1")]

@@ -10,7 +10,7 @@ from basket_samples import FILMS, RATINGS, TABLE, rows_of, write
 
 from lookalike.baskets import Ratings, find_similar, group_items, recommend_all
 from lookalike.baskets.names import Names
-from lookalike.errors import DataError, LookalikeError
+from lookalike.core.errors import DataError, LookalikeError
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.arrow", "a.jsonl", "a.csv.gz", "a.jsonl.zst"])

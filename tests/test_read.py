@@ -16,8 +16,8 @@ import pytest
 from samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, families, sentence, write, zstd
 
 import lookalike as la
-from lookalike.errors import DataError, UsageError
-from lookalike.read import Source
+from lookalike.core.errors import DataError, UsageError
+from lookalike.io.documents import Source
 
 SIZES = (1, 64, 1000, 1 << 30)  # bytes a batch
 TEXTS = [

@@ -11,10 +11,10 @@ import pytest
 from commands import Commands, complaint, left_in
 from samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, write, zstd
 
+from lookalike.core.errors import DataError, LookalikeError, UsageError
+from lookalike.core.run import Run
 from lookalike.entities import two_companies
-from lookalike.errors import DataError, LookalikeError, UsageError
-from lookalike.record_files import RecordSource
-from lookalike.run import Run
+from lookalike.io.records import RecordSource
 
 ROWS: list[Row] = [
     {"id": "a", "name": "Ann Lee", "phone": "212-555-0100"},

@@ -15,16 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.data import Bits
+from lookalike.core.errors import DataError, UsageError
 from lookalike.entities.finding import of_resolution
-from lookalike.errors import DataError, UsageError
-from lookalike.findings import brief, of_clusters, of_dedup, of_pairs
-from lookalike.report import Finding, Values
+from lookalike.items.bits import Bits
+from lookalike.items.shingles import Shingles
 from lookalike.report.beside import ENDS, MOST, beside, pieces, stretches
 from lookalike.report.choosing import NEAR, SPREAD, choose, histogram, largest_groups, round_steps, size_bars
+from lookalike.report.describe import brief, of_clusters, of_dedup, of_pairs
+from lookalike.report.finding import Finding, Values
 from lookalike.report.page import ROOM, render
 from lookalike.results import Clusters, Pairs
-from lookalike.shingles import Shingles
 
 WORDS = "the cat sat on the mat while a dog ate all of the rat near that old brown hat".split()  # noqa: SIM905
 

@@ -9,10 +9,10 @@ import pytest
 from pyarrow import csv
 
 import lookalike as la
+from lookalike.core.errors import DataError, LookalikeError, UsageError
 from lookalike.entities import Field, resolve, resolving, two_companies
 from lookalike.entities.resolution import one_to_one
 from lookalike.entities.resolving import least_probability
-from lookalike.errors import DataError, LookalikeError, UsageError
 
 FIELDS = ["name:customer=name", "address:street=address", "phone:telephone=phone"]
 PEOPLE = pa.table({

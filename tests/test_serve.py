@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from lookalike.errors import StoreError
+from lookalike.core.errors import StoreError
 from lookalike.index import Index
 from lookalike.serve import Limits, listening, make_app
 

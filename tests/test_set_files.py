@@ -17,11 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, write, zstd
 
-from lookalike import set_elements, set_files
-from lookalike.data import Sets, hash_integers, hash_texts, hash_values
-from lookalike.errors import DataError, UsageError
-from lookalike.run import Run
-from lookalike.set_files import SetSource
+from lookalike.core.errors import DataError, UsageError
+from lookalike.core.run import Run
+from lookalike.io import elements as set_elements
+from lookalike.io import sets as set_files
+from lookalike.io.sets import SetSource
+from lookalike.items.sets import Sets, hash_integers, hash_texts, hash_values
 
 SIZES = (1, 64, 1000, 1 << 30)  # bytes a batch
 BOM = b"\xef\xbb\xbf"

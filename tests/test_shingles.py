@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike import Shingles
-from lookalike.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError
+from lookalike.items.shingles import split_words
+from lookalike.items.stop_words import LANGUAGES, words_of
 from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES, SEPARATOR, SPACE, UNSTABLE
 from lookalike.measures import bag_jaccard, jaccard
-from lookalike.shingles import split_words
-from lookalike.stop_words import LANGUAGES, words_of
 
 SPACES = [*b"\t\n\v\f\r ", 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 KIND_COUNTS = [912861, 25, 39055, 159761, 2410]  # separators, white space, letters, lone letters, marks

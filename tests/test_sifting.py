@@ -24,10 +24,12 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike import measures
-from lookalike.data import Bits, Sets, Vectors
-from lookalike.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.index import Index
-from lookalike.read import Source
+from lookalike.io.documents import Source
+from lookalike.items.bits import Bits
+from lookalike.items.sets import Sets
+from lookalike.items.vectors import Vectors
 
 WORDS = [f"w{number}" for number in range(300)]
 

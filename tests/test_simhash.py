@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike import Sets, Shingles
-from lookalike.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.families import SimHash
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.simhash import NORMAL, sign_rows, sign_weighted_rows, unpack_signs

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 from scipy import sparse
 
-from lookalike.data import Bits, Vectors
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
-from lookalike.spaces import KINDS, BitSpace, VectorSpace, space_of
+from lookalike.items.bits import Bits
+from lookalike.items.vectors import Vectors
+from lookalike.search.spaces import KINDS, BitSpace, VectorSpace, space_of
 
 FLOATS = [np.float32, np.float64]
 FARTHEST = {"cosine": 180.0, "cosine_similarity": -1.0, "euclidean": 1e300}

@@ -18,12 +18,12 @@ from pyspark import cloudpickle
 from test_beyond_memory import texts_of
 
 import lookalike as la
+from lookalike.core.errors import DataError, TooManyPairs, UsageError
+from lookalike.core.run import Run
 from lookalike.entities.blocks import Column, find_candidates
 from lookalike.entities.fields import canonical, normalise
-from lookalike.errors import DataError, TooManyPairs, UsageError
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sketch import sketch_rows
-from lookalike.run import Run
 from lookalike.spark import buckets, frames, graphs, tasks
 from lookalike.spark.jobs import Dedup
 from lookalike.spark.making import OfTexts

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.amplify import Bands
-from lookalike.data import Sets
+from lookalike.core.errors import DataError, TooManyPairs
 from lookalike.entities.blocks import Column, record_sets
 from lookalike.entities.fields import Field
-from lookalike.errors import DataError, TooManyPairs
 from lookalike.families import MinHash
+from lookalike.items.sets import Sets
+from lookalike.items.shingles import Shingles
 from lookalike.kernels.sketch import fold_bands
-from lookalike.mapreduce import map_rows, reduce_minima, run
-from lookalike.plan import Plan, make_plan
-from lookalike.shingles import Shingles
+from lookalike.search.plan import Plan, make_plan
 from lookalike.spark import buckets, tasks
 from lookalike.spark.buckets import dealt_rows, split, units
 from lookalike.spark.making import OfLists, OfTexts
 from lookalike.spark.parcels import Parcels, in_order
 from lookalike.spark.record_tasks import OfRecords, written_out
+from lookalike.theory.amplify import Bands
+from lookalike.theory.mapreduce import map_rows, reduce_minima, run
 
 PLAN = Plan("lsh", "jaccard", make_plan(threshold=0.6).threshold, 1, "sets", bands=Bands(5, 3, 0.9))
 

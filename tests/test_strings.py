@@ -9,12 +9,12 @@ import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.candidates import strings
-from lookalike.candidates.strings import edit_pairs
-from lookalike.errors import DataError, TooManyPairs
+from lookalike.core.errors import DataError, TooManyPairs
+from lookalike.core.run import Run
 from lookalike.kernels.buckets import ONE
-from lookalike.pairwise import MOVES, edit
-from lookalike.run import Run
+from lookalike.measures.rows import MOVES, edit
+from lookalike.search import qgrams as strings
+from lookalike.search.qgrams import edit_pairs
 
 ALPHABETS = ("ab", "abc", "aé\U0001f600", "ab cdefgh", "\U00010000\U00010001\U0010ffff\0")
 

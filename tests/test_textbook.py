@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import lookalike as la
-from lookalike import mapreduce
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
 from lookalike.families import BitSampling, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures import MEASURES
+from lookalike.theory import mapreduce
 
 FIGURE_3_2 = [{"a", "d"}, {"c"}, {"b", "d", "e"}, {"a", "c", "d"}]
 FIGURE_3_4 = [{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.core.errors import DataError
 from lookalike.entities import match_fraction, resolve, two_companies
 from lookalike.entities.validation import GROUP, LEAST, Validation, falling, validate
-from lookalike.errors import DataError
 
 FIELDS = ["name:customer=name", "address:street=address", "phone:telephone=phone"]
 

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 from samples import encode_arrow, encode_csv, encode_jsonl, encode_parquet, zstd
 from scipy import sparse
 
-from lookalike.data import Bits, Vectors
-from lookalike.errors import DataError, LookalikeError, UsageError
-from lookalike.parts import Part
-from lookalike.run import Run
-from lookalike.vector_files import VectorSource
+from lookalike.core.errors import DataError, LookalikeError, UsageError
+from lookalike.core.run import Run
+from lookalike.io.parts import Part
+from lookalike.io.vectors import VectorSource
+from lookalike.items.bits import Bits
+from lookalike.items.vectors import Vectors
 
 SIZES = (1, 100, 1 << 30)  # bytes a batch
 BOM = b"\xef\xbb\xbf"

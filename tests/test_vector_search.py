@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import lookalike as la
-from lookalike.data import Bits, Vectors
-from lookalike.errors import DataError, TooManyPairs, UsageError
+from lookalike.core.errors import DataError, TooManyPairs, UsageError
+from lookalike.core.run import Run
+from lookalike.items.bits import Bits
+from lookalike.items.vectors import Vectors
 from lookalike.measures import MEASURES
-from lookalike.run import Run
 
 ONE = Run(1)
 THRESHOLDS = {"cosine": 25.0, "cosine_similarity": 0.9, "euclidean": 1.2, "hamming": 3}
@@ -326,7 +327,7 @@ def test_probes_find_no_pair_that_is_not_near(measure, threshold):
 @pytest.mark.parametrize("probes", [2, 8, 20])
 def test_a_crowd_of_probes_in_a_bucket_that_is_nobodys(probes, monkeypatch):
     """More of the first collection probe a bucket than one block holds, and nothing of the second is in it."""
-    monkeypatch.setattr("lookalike.candidates.tables.SIDE", 8)
+    monkeypatch.setattr("lookalike.search.tables.SIDE", 8)
     rng = np.random.default_rng(0)
     crowd = np.eye(1, 16) + 0.002 * rng.normal(size=(300, 16))
     others = rng.normal(size=(100, 16))
@@ -348,7 +349,7 @@ def parts(monkeypatch):
         def plan(given, space, rows, *_):
             return replace(given, method="pigeonhole", parts=number, items=len(rows))
 
-        monkeypatch.setattr("lookalike.vector_search.fit_vectors", plan)
+        monkeypatch.setattr("lookalike.search.vectors.fit_vectors", plan)
 
     return set_parts
 
@@ -415,7 +416,7 @@ def test_results_do_not_depend_on_threads_and_blocks(measure, method, monkeypatc
     expected = results(1)
     assert results(4) == expected
     for name, size in {"SIDE": 7, "REACH": 19, "AREA": 100, "SLICE": 33, "FRESH": 10, "FUNCTIONS": 3}.items():
-        monkeypatch.setattr(f"lookalike.candidates.tables.{name}", size)
+        monkeypatch.setattr(f"lookalike.search.tables.{name}", size)
     for name, size in {"ROWS": 13, "FEW": 20, "SHARE": 4}.items():
         monkeypatch.setattr(f"lookalike.nearest.{name}", size)
     assert results(1) == expected
@@ -718,8 +719,8 @@ def test_more_pairs_than_may_be_listed(measure, method):
 
 def test_more_pairs_than_wait_to_be_merged(monkeypatch):
     """They are checked before they are counted."""
-    monkeypatch.setattr("lookalike.candidates.tables.FRESH", 10)
-    monkeypatch.setattr("lookalike.candidates.tables.AREA", 50)
+    monkeypatch.setattr("lookalike.search.tables.FRESH", 10)
+    monkeypatch.setattr("lookalike.search.tables.AREA", 50)
     rows = np.linspace(0, 1, 60)[:, None] * [1.0, 1.0]
     options = {"measure": "euclidean", "threshold": 0.5, "method": "brute", "run": ONE}
     expected = oracle("euclidean", rows, 0.5)

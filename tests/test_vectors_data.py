@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 from scipy import sparse
 
-from lookalike.data import BLOCK, Bits, Vectors, not_finite
-from lookalike.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError
+from lookalike.items.bits import Bits
+from lookalike.items.vectors import BLOCK, Vectors, not_finite
 
 HINT = r"; on_error='skip' \(--on-error skip\) leaves such rows out\.$"
 NAN = float("nan")

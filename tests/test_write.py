@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
-from lookalike.errors import DataError, UsageError
-from lookalike.write import GROUP, check_output, regroup, replacing, write_lines, write_tables, writing
+from lookalike.core.errors import DataError, UsageError
+from lookalike.io.write import GROUP, check_output, regroup, replacing, write_lines, write_tables, writing
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv", ".jsonl.gz", ".ndjson.gz", ".csv.gz", ".tsv.gz")
 TABLE = pa.table(

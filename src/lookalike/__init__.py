@@ -11,16 +11,16 @@ __version__ = "0.1.0"
 
 # In the order of the pipeline. Names load on first use, so that `lookalike --help` need not wait for kernels.
 _HOMES = {
-    "Source": "lookalike.read",
-    "Shingles": "lookalike.shingles",
-    "Sets": "lookalike.data",
-    "Bits": "lookalike.data",
+    "Source": "lookalike.io.documents",
+    "Shingles": "lookalike.items.shingles",
+    "Sets": "lookalike.items.sets",
+    "Bits": "lookalike.items.bits",
     "measures": "lookalike",
     "families": "lookalike",
-    "exact": "lookalike",
-    "And": "lookalike.amplify",
-    "Or": "lookalike.amplify",
-    "choose_bands": "lookalike.amplify",
+    "exact": "lookalike.theory",
+    "And": "lookalike.theory.amplify",
+    "Or": "lookalike.theory.amplify",
+    "choose_bands": "lookalike.theory.amplify",
     "find_pairs": "lookalike.find",
     "find_matches": "lookalike.find",
     "find_clusters": "lookalike.find",
@@ -30,20 +30,23 @@ _HOMES = {
     "baskets": "lookalike",
     "news": "lookalike",
     "fingerprints": "lookalike",
-    "LookalikeError": "lookalike.errors",
+    "LookalikeError": "lookalike.core.errors",
 }
 __all__ = list(_HOMES)
+_MODULES = ("measures", "families", "exact", "entities", "baskets", "news", "fingerprints")
 _MORE = ("spark",)  # modules that need an extra
 
 if TYPE_CHECKING:
-    from lookalike import baskets, entities, exact, families, fingerprints, measures, news, spark
-    from lookalike.amplify import And, Or, choose_bands
-    from lookalike.data import Bits, Sets
-    from lookalike.errors import LookalikeError
+    from lookalike import baskets, entities, families, fingerprints, measures, news, spark
+    from lookalike.core.errors import LookalikeError
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs
     from lookalike.index import Index
-    from lookalike.read import Source
-    from lookalike.shingles import Shingles
+    from lookalike.io.documents import Source
+    from lookalike.items.bits import Bits
+    from lookalike.items.sets import Sets
+    from lookalike.items.shingles import Shingles
+    from lookalike.theory import exact
+    from lookalike.theory.amplify import And, Or, choose_bands
 
 
 def __getattr__(name: str) -> Any:
@@ -51,8 +54,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"lookalike.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
-    if _HOMES[name] == "lookalike":
-        return import_module(f"lookalike.{name}")
+    if name in _MODULES:
+        return import_module(f"{_HOMES[name]}.{name}")
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -17,22 +17,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike import __version__
-from lookalike.audit import Audit
-from lookalike.candidates.identical import Groups, group_identical
-from lookalike.data import Bits, Vectors
-from lookalike.errors import LARGEST_SEED, DataError, LookalikeError, StoreError, UsageError, choice, whole
-from lookalike.items import take_sides
-from lookalike.nearest import first_k
-from lookalike.plan import BANDED, NAMES, parse_threshold
-from lookalike.read import Source
+from lookalike.core.errors import LARGEST_SEED, DataError, LookalikeError, StoreError, UsageError, choice, whole
+from lookalike.core.run import Run
+from lookalike.core.storage import Room
+from lookalike.core.workdir import Folder, parse_memory, stamps
+from lookalike.io.documents import Source
+from lookalike.items.bits import Bits
+from lookalike.items.shingles import Shingles
+from lookalike.items.vectors import Vectors
 from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.room import Room
-from lookalike.run import Run
-from lookalike.search import Search
-from lookalike.set_search import SetSearch
-from lookalike.shingles import Shingles
-from lookalike.vector_search import VectorSearch
-from lookalike.workdir import Folder, parse_memory, stamps
+from lookalike.search.audit import Audit
+from lookalike.search.base import Search
+from lookalike.search.identical import Groups, group_identical
+from lookalike.search.inputs import take_sides
+from lookalike.search.nearest import first_k
+from lookalike.search.plan import BANDED, NAMES, parse_threshold
+from lookalike.search.sets import SetSearch
+from lookalike.search.vectors import VectorSearch
 
 MAX_PAIRS = 100_000_000
 

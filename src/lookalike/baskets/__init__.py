@@ -1,4 +1,8 @@
-"""Baskets: users and what they bought or rated. Similar users, similar items, groups of items, recommendations."""
+"""Baskets: users and what they bought or rated. Similar users, similar items, groups of items, recommendations.
+
+Lives here: `ratings` (what was rated, as sets), `similar`, `recommending`, and `names` (of items, for people to read).
+May import: `find`, `search` and what is below them. Files of ratings are read by `io.ratings`.
+"""
 
 from lookalike.baskets.ratings import Ratings
 from lookalike.baskets.recommending import Recommender, recommend, recommend_all

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import DataError
-from lookalike.parts import COLONS, UNIT, format_of, open_path
-from lookalike.record_files import RecordSource
-from lookalike.run import Run
+from lookalike.core.errors import DataError
+from lookalike.core.run import Run
+from lookalike.io.parts import COLONS, UNIT, format_of, open_path
+from lookalike.io.records import RecordSource
 
 SEPARATORS = f"{UNIT}\t|;,"  # the first of these that is in the first line
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.baskets.reading import HEADLESS, RatingSource, Rows
-from lookalike.data import Sets, hash_integers, hash_texts
-from lookalike.errors import DataError, UsageError, choice
-from lookalike.run import Run
-from lookalike.set_elements import MOST_COPIES, assemble
-from lookalike.table_rows import is_text
-from lookalike.wording import counted
+from lookalike.core.errors import DataError, UsageError, choice
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
+from lookalike.io.elements import MOST_COPIES, assemble
+from lookalike.io.ratings import HEADLESS, RatingSource, Rows
+from lookalike.io.tables import is_text
+from lookalike.items.sets import Sets, hash_integers, hash_texts
 
 SIDES = ("user", "item")
 WAYS = ("all", "high", "liked-hated", "stars")  # of making a set of ratings

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from rapidfuzz import process
 
 from lookalike.baskets.ratings import Ratings
-from lookalike.errors import UsageError, whole, within
+from lookalike.core.errors import UsageError, whole, within
+from lookalike.core.run import Run, slices
+from lookalike.core.wording import counted
 from lookalike.kernels.neighbours import best_offers, nearest_rows
-from lookalike.run import Run, slices
-from lookalike.wording import counted
 
 NEIGHBOURS = 200  # similar users that are asked
 HALF_LIFE = 4.0  # ratings

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.baskets.ratings import Elements, Ratings
-from lookalike.data import Sets
-from lookalike.errors import UsageError, choice
+from lookalike.core.errors import UsageError, choice
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
 from lookalike.find import MAX_PAIRS, dedup, find_pairs
+from lookalike.items.sets import Sets
 from lookalike.measures import exact_fraction
 from lookalike.results import Dedup, Pairs
-from lookalike.run import Run
-from lookalike.wording import counted
 
 UNIONS = ("max", "sum")
 

@@ -1,4 +1,9 @@
-"""The command line: parse, call, print. Results go to files or standard output, all else to standard error."""
+"""The command line: parse, call, print. Results go to files or standard output, all else to standard error.
+
+Lives here: one file for each command, with its options, its call and its messages; `options` has the options that
+several commands share, `job` what commands on documents, sets and vectors have in common, `progress` the terminal.
+May import: everything. To add a command, write its file and name it in `COMMANDS`.
+"""
 
 import os
 import signal
@@ -31,7 +36,7 @@ def main() -> None:
 def _run() -> int:
     from lookalike.cli import documents, domains, indexing, serving, tools  # noqa: F401  which register their commands
     from lookalike.cli.app import app
-    from lookalike.errors import LookalikeError
+    from lookalike.core.errors import LookalikeError
 
     command = get_command(app)
     if COMPLETING in os.environ:  # a shell asks what a line could go on with

@@ -12,17 +12,17 @@ from rich.table import Table
 from lookalike import __version__
 from lookalike.baskets.names import Names
 from lookalike.baskets.ratings import SIDES, WAYS, Ratings
-from lookalike.baskets.reading import HEADLESS
 from lookalike.baskets.recommending import Neighbour, Recommendations, Recommender
 from lookalike.baskets.similar import UNIONS, ItemGroups, find_similar, group_items, least_of_max
 from lookalike.cli.job import check_page, write_page
 from lookalike.cli.progress import TerminalRun, next_step, summary
-from lookalike.errors import UsageError, choice, whole
+from lookalike.core.errors import UsageError, choice, whole
+from lookalike.core.wording import counted
+from lookalike.io.parts import check_apart
+from lookalike.io.ratings import HEADLESS
+from lookalike.io.write import check_output, kind_of, write_tables, writing
 from lookalike.measures import exact_fraction
-from lookalike.parts import check_apart
 from lookalike.results import Pairs
-from lookalike.wording import counted
-from lookalike.write import check_output, kind_of, write_tables, writing
 
 READING = ("user", "item", "rating", "time", "separator", "format", "encoding", "on_error")
 SEARCH = ("recall", "method", "seed", "audit")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from lookalike.amplify import And, Bands, Curve, Or, choose_bands, fitting_bands
-from lookalike.drawing import draw_curve
-from lookalike.errors import UsageError, did_you_mean, whole
-from lookalike.plots import picture
-from lookalike.wording import counted
+from lookalike.cli.plots import picture
+from lookalike.core.drawing import draw_curve
+from lookalike.core.errors import UsageError, did_you_mean, whole
+from lookalike.core.wording import counted
+from lookalike.theory.amplify import And, Bands, Curve, Or, choose_bands, fitting_bands
 
 if TYPE_CHECKING:
     from lookalike.families import Family

@@ -7,7 +7,7 @@ from rich.table import Table
 
 import lookalike
 from lookalike.cli.progress import TerminalRun, summary
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
 from lookalike.find import find_pairs
 
 THRESHOLD = 0.7

@@ -20,7 +20,7 @@ from lookalike.cli.options import (
     Top,
     Update,
 )
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
 
 if TYPE_CHECKING:
     from lookalike.cli.job import Job

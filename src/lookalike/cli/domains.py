@@ -63,7 +63,7 @@ def resolve(
 ) -> None:
     """Find the records of two tables, or of one, that are of the same person or thing, and how sure that is."""
     from lookalike.cli.records import show_matches
-    from lookalike.errors import UsageError
+    from lookalike.core.errors import UsageError
 
     given = dict(locals())
     if not field:

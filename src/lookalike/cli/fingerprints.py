@@ -6,14 +6,14 @@ from typing import Any
 from lookalike import __version__
 from lookalike.cli.job import check_page, write_page
 from lookalike.cli.progress import TerminalRun, next_step, time_line
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
+from lookalike.core.wording import counted
 from lookalike.fingerprints.database import Database, alone, check_place
 from lookalike.fingerprints.print_files import is_enrolled, read_prints
 from lookalike.fingerprints.prints import Prints
-from lookalike.parts import check_apart
+from lookalike.io.parts import check_apart
+from lookalike.io.write import check_output, write_tables
 from lookalike.results import Pairs
-from lookalike.wording import counted
-from lookalike.write import check_output, write_tables
 
 
 def enroll(database: str, inputs: list[str], given: dict[str, Any]) -> None:

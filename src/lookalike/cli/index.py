@@ -6,11 +6,11 @@ from typing import Any
 from lookalike import __version__
 from lookalike.cli.job import Job
 from lookalike.cli.progress import TerminalRun, time_line
-from lookalike.errors import UsageError, choice
+from lookalike.core.errors import UsageError, choice
+from lookalike.core.wording import counted
 from lookalike.index import Index
-from lookalike.spaces import MEASURES_OF_VECTORS
-from lookalike.wording import counted
-from lookalike.write import write_tables
+from lookalike.io.write import write_tables
+from lookalike.search.spaces import MEASURES_OF_VECTORS
 
 KINDS = ("documents", "sets", "vectors")
 

@@ -12,24 +12,26 @@ import pyarrow.compute as pc
 
 from lookalike import __version__
 from lookalike.cli.progress import TerminalRun, command_line, next_step, summary
-from lookalike.csv_tables import looks_like_csv
-from lookalike.data import Bits, Sets, Vectors
+from lookalike.core.errors import DataError, UsageError, choice, one_column
+from lookalike.core.run import Tick
+from lookalike.core.wording import counted
+from lookalike.core.workdir import RUN, has_begun, hold, remove
 from lookalike.entities.resolution import Resolution
-from lookalike.errors import DataError, UsageError, choice, one_column
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
-from lookalike.parts import PAGE_SUFFIXES, check_apart, format_of
-from lookalike.read import Source
+from lookalike.io.csv import looks_like_csv
+from lookalike.io.documents import Source
+from lookalike.io.parts import PAGE_SUFFIXES, check_apart, format_of
+from lookalike.io.sets import SetSource
+from lookalike.io.tables import reading
+from lookalike.io.vectors import VectorSource
+from lookalike.io.write import check_output, kind_of, write_lines, write_tables, writing
+from lookalike.items.bits import Bits
+from lookalike.items.sets import Sets
+from lookalike.items.shingles import Shingles, split_words
+from lookalike.items.vectors import Vectors
 from lookalike.report import check_report
 from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.run import Tick
-from lookalike.set_files import SetSource
-from lookalike.shingles import Shingles, split_words
-from lookalike.spaces import MEASURES_OF_VECTORS
-from lookalike.table_rows import reading
-from lookalike.vector_files import VectorSource
-from lookalike.wording import counted
-from lookalike.workdir import RUN, has_begun, hold, remove
-from lookalike.write import check_output, kind_of, write_lines, write_tables, writing
+from lookalike.search.spaces import MEASURES_OF_VECTORS
 
 
 class Job:

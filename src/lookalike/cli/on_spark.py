@@ -17,11 +17,11 @@ from typing import Any
 from lookalike import spark  # first, since it says what is missing
 from lookalike.cli.job import Job
 from lookalike.cli.progress import time_line
-from lookalike.errors import DataError, LookalikeError, UsageError, choice
-from lookalike.parts import format_of
+from lookalike.core.errors import DataError, LookalikeError, UsageError, choice
+from lookalike.core.wording import counted
+from lookalike.io.parts import format_of
 from lookalike.spark.frames import staged
 from lookalike.spark.items import columns_of
-from lookalike.wording import counted
 
 from py4j.protocol import Py4JError, Py4JJavaError  # isort: skip
 from pyspark.errors import PySparkException  # isort: skip

@@ -10,10 +10,10 @@ from threading import Timer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+from lookalike.core.run import Run, Tick
+from lookalike.core.wording import counted
 from lookalike.kernels import when_compiling
 from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.run import Run, Tick
-from lookalike.wording import counted
 
 PATIENCE = 0.7  # seconds a stage may take before it gets a bar
 

@@ -8,17 +8,17 @@ from rich.table import Table
 
 from lookalike import __version__
 from lookalike.cli.job import check_page, write_page
+from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun, next_step, time_line
-from lookalike.drawing import draw_shares
+from lookalike.core.drawing import draw_shares
+from lookalike.core.errors import UsageError, choice
 from lookalike.entities.fields import KINDS
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.resolving import as_fields, resolve
 from lookalike.entities.validation import Validation
-from lookalike.errors import UsageError, choice
-from lookalike.parts import check_apart
-from lookalike.plots import check_picture, picture
-from lookalike.record_files import RecordSource
-from lookalike.write import check_output, write_tables
+from lookalike.io.parts import check_apart
+from lookalike.io.records import RecordSource
+from lookalike.io.write import check_output, write_tables
 
 MOST_ROWS = 20  # of the table of scores that are shown
 

@@ -11,18 +11,18 @@ from lookalike.baskets.ratings import Ratings
 from lookalike.baskets.similar import named_sets
 from lookalike.cli.job import check_page
 from lookalike.cli.progress import TerminalRun, command_line
+from lookalike.core.errors import UsageError
 from lookalike.entities.fields import Field
 from lookalike.entities.resolving import as_fields, ids_of
-from lookalike.errors import UsageError
-from lookalike.item_files import ById, Items, named_by_id, records_by_id, sets_by_id, texts_by_id, vectors_by_id
-from lookalike.parts import check_apart
-from lookalike.read import Source
-from lookalike.record_files import RecordSource
+from lookalike.io.documents import Source
+from lookalike.io.parts import check_apart
+from lookalike.io.records import RecordSource
+from lookalike.io.sets import SetSource
+from lookalike.io.vectors import VectorSource
+from lookalike.items.shingles import Shingles
 from lookalike.report import write_report
-from lookalike.result_files import ResultFile
-from lookalike.set_files import SetSource
-from lookalike.shingles import Shingles
-from lookalike.vector_files import VectorSource
+from lookalike.report.items import ById, Items, named_by_id, records_by_id, sets_by_id, texts_by_id, vectors_by_id
+from lookalike.report.load import ResultFile
 
 
 def show_report(path: str, given: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ def serve(
 ) -> None:
     """Serve an index over HTTP, with a page for browsers."""
     from lookalike.cli.progress import TerminalRun
-    from lookalike.errors import whole
+    from lookalike.core.errors import whole
     from lookalike.serve import Limits, serve
 
     limits = Limits(whole("max-bytes", max_bytes), whole("max-items", max_items), whole("max-requests", max_requests))

@@ -13,17 +13,17 @@ from lookalike import __version__
 from lookalike.cli.index import crowded_note, inputs_like
 from lookalike.cli.job import Job, none_there
 from lookalike.cli.progress import time_line
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
+from lookalike.core.run import Run, Tick
+from lookalike.core.wording import counted
 from lookalike.index import NAMES, Index
 from lookalike.index.batches import named
 from lookalike.index.codings import shingle_settings
 from lookalike.index.sifting import Sieve, Sifted
 from lookalike.index.store import building
+from lookalike.io.documents import Source
+from lookalike.io.write import kind_of, write_tables, writing, writing_lines
 from lookalike.measures import exact_fraction
-from lookalike.read import Source
-from lookalike.run import Run, Tick
-from lookalike.wording import counted
-from lookalike.write import kind_of, write_tables, writing, writing_lines
 
 WANTED = ("measure", "recall", "seed")
 NOT_HERE = ("method", "sketch", "audit", "keep", "memory", "workdir", "report")

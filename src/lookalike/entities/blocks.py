@@ -13,16 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.candidates.banding import sort_keys
-from lookalike.candidates.tables import distinct, merge
-from lookalike.data import Sets, Vectors, hash_texts
-from lookalike.errors import TooManyPairs
+from lookalike.core.errors import TooManyPairs
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
 from lookalike.find import Options, find_matches, find_pairs
+from lookalike.items.sets import Sets, hash_texts
+from lookalike.items.shingles import Shingles
+from lookalike.items.vectors import Vectors
 from lookalike.kernels.buckets import ONE, members
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
-from lookalike.run import Run
-from lookalike.shingles import Shingles
-from lookalike.wording import counted
+from lookalike.search.tables import distinct, merge
+from lookalike.theory.banding import sort_keys
 
 MOST = 30  # pairs a record may have on average for a value in common; beyond it the value alone tells too little
 MOST_PAIRS = 200_000_000

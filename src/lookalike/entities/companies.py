@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.core.errors import LARGEST_SEED, UsageError, positive, whole, within
 from lookalike.entities.company_words import GIVEN, KINDS, NICKNAMES, STREETS, SURNAMES, TOWNS
-from lookalike.errors import LARGEST_SEED, UsageError, positive, whole, within
 
 FIRST_DAY = date(2015, 1, 1)
 A_DATE, B_DATE = "%Y-%m-%d", "%d.%m.%Y"

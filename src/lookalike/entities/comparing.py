@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
+from lookalike.core.run import Run, slices
 from lookalike.entities.blocks import Column, weighted
 from lookalike.entities.fields import as_numbers
 from lookalike.entities.scores import FULL
-from lookalike.run import Run, slices
 
 PENALTY = 4.0  # points for the square of one edit
 LONG = 20  # letters of a text whose edits are counted in full

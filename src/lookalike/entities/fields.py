@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.core.errors import DataError, UsageError, choice, positive
 from lookalike.entities.nicknames import fold, formal_name, full_address, plain_name
 from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, numbers, phone
-from lookalike.errors import DataError, UsageError, choice, positive
-from lookalike.table_rows import plain_type
+from lookalike.io.tables import plain_type
 
 KINDS = ("text", "name", "address", "phone", "date", "number", "category")
 WORDED = ("text", "name", "address", "category")  # of these every value can be understood

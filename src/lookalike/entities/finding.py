@@ -1,16 +1,15 @@
 """Matches of records as reports tell them: field by field, those that were taken and those that were not."""
 
-from typing import TYPE_CHECKING
-
-from lookalike.report import SNIPPET, FieldRow, Fields, Finding, Values
-from lookalike.report.beside import visible
-from lookalike.wording import counted
-
-if TYPE_CHECKING:
-    from lookalike.entities.resolution import Resolution
+from lookalike.core.wording import counted
+from lookalike.entities.resolution import Resolution
+from lookalike.report.beside import FieldRow, Fields, visible
+from lookalike.report.describe import finding_of
+from lookalike.report.finding import Finding, Values
+from lookalike.report.page import SNIPPET
 
 
-def of_resolution(found: "Resolution") -> Finding:
+@finding_of.register
+def of_resolution(found: Resolution) -> Finding:
     """Matches of records, and the pairs that were scored and are none."""
     every = found.every or found
     split = 0 if found.right_ids is None else len(found.ids)
@@ -52,7 +51,7 @@ def of_resolution(found: "Resolution") -> Finding:
     )
 
 
-def record_fields(found: "Resolution", pair: int) -> Fields:
+def record_fields(found: Resolution, pair: int) -> Fields:
     """One pair of records, field by field."""
     rows = [
         FieldRow(
@@ -68,7 +67,7 @@ def record_fields(found: "Resolution", pair: int) -> Fields:
     return Fields(rows, f"score {found.score[pair]:.4g}, probability of a match {found.probability[pair]:.4f}")
 
 
-def record_line(found: "Resolution", row: int) -> str:
+def record_line(found: Resolution, row: int) -> str:
     """A record in a line."""
     values = (column.values[row].as_py() for column in found.columns)
     return " | ".join(value for value in values if value is not None)[:SNIPPET]

@@ -32,7 +32,7 @@ from math import inf
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import UsageError, positive, whole
+from lookalike.core.errors import UsageError, positive, whole
 
 MISSING = 255
 PRIOR = 1.0  # pairs put in beforehand, spread evenly over the levels, so that none has probability 0

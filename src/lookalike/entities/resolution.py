@@ -3,30 +3,27 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from lookalike.core.errors import DataError
+from lookalike.core.wording import counted
 from lookalike.entities.blocks import Candidates, Column
 from lookalike.entities.comparing import PENALTY, WAYS, distances
 from lookalike.entities.fields import Field
-from lookalike.entities.finding import of_resolution
 from lookalike.entities.mixture import Mixture
 from lookalike.entities.scores import FULL
 from lookalike.entities.validation import Validation
-from lookalike.errors import DataError
 from lookalike.kernels.buckets import join_pairs, roots
-from lookalike.report import write_report
-from lookalike.results import Clusters
-from lookalike.wording import counted
+from lookalike.results import Clusters, Result
 
 NEUTRAL = 50.0  # points for a field that one of the records does not have
 
 
 @dataclass(frozen=True, eq=False)
-class Resolution:
+class Resolution(Result):
     """Pairs of records, best first, that are matches as far as can be told; `every` holds all that were scored."""
 
     left: np.ndarray  # positions in the first table
@@ -79,10 +76,6 @@ class Resolution:
         parent = np.arange(len(self.ids))
         join_pairs(self.left, self.right, parent)
         return Clusters(roots(parent), self.ids, stats=self.stats)
-
-    def report(self, path: str | Path, title: str | None = None) -> None:
-        """Write a page of HTML that shows matches and near misses field by field, and how sure they are."""
-        write_report(of_resolution(self), path, title)
 
     def explain(self, pair: int) -> list[dict[str, Any]]:
         """How the score of a pair came about, field by field."""

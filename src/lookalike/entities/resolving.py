@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.collection import unique_ids
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, fraction, one_column, positive, whole
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
 from lookalike.entities.blocks import Column, find_candidates
 from lookalike.entities.comparing import compare
 from lookalike.entities.fields import Field, as_days, as_numbers, canonical, guess_kind, normalise
@@ -16,12 +18,10 @@ from lookalike.entities.mixture import MISSING, Mixture, fit
 from lookalike.entities.resolution import NEUTRAL, Resolution, one_to_one
 from lookalike.entities.scores import FULL
 from lookalike.entities.validation import validate as tell
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, fraction, one_column, positive, whole
+from lookalike.io.records import RecordSource
+from lookalike.io.tables import plain
 from lookalike.kernels.buckets import ONE
-from lookalike.record_files import RecordSource
-from lookalike.run import Run
-from lookalike.table_rows import plain
-from lookalike.wording import counted
+from lookalike.search.collection import unique_ids
 
 LEVELS = (40.0, 75.0, 99.0)  # points from which on a field agrees somewhat, nearly, wholly
 RANDOM = 200_000  # pairs of random records

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from numbers import Real
 
-from lookalike.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.measures import edit
 
 FULL = 100.0  # points for a field that is the same

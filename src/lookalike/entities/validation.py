@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from lookalike.core.errors import DataError
 from lookalike.entities.scores import match_fraction
-from lookalike.errors import DataError
 
 LEAST = 30  # pairs with a perfect score, or at random, that a mean is taken of
 GROUP = 200  # pairs of neighbouring scores that are taken together at least

@@ -1,4 +1,9 @@
-"""Locality-sensitive families: hash functions under which near items collide with a known probability."""
+"""Locality-sensitive families: hash functions under which near items collide with a known probability.
+
+Lives here: one file for each family; `draws` has their random numbers.
+May import: `core`, `kernels`, `items`, `measures`. To add a family, derive it from `base.Family` in a file of its own,
+state its collision probability, and export it here.
+"""
 
 from lookalike.families.base import Family
 from lookalike.families.bits import BitSampling

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lookalike.errors import DataError, UsageError, within
+from lookalike.core.errors import DataError, UsageError, within
+from lookalike.core.statistics import Sensitivity
+from lookalike.core.wording import counted
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures import MEASURES
-from lookalike.statistics import Sensitivity
-from lookalike.wording import counted
 
 
 class Family(ABC):

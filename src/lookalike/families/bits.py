@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import Bits
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, whole
 from lookalike.families.base import Family
 from lookalike.families.draws import samples, words
-from lookalike.pairwise import as_symbols
+from lookalike.items.bits import Bits
+from lookalike.measures.rows import as_symbols
 
 
 class BitSampling(Family):

@@ -6,7 +6,7 @@ numbers may differ in their last bit between processors, as logarithms and cosin
 
 import numpy as np
 
-from lookalike.errors import LARGEST_SEED, whole
+from lookalike.core.errors import LARGEST_SEED, whole
 from lookalike.kernels.hashing import GOLDEN, mix
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import hash_values
-from lookalike.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.families.base import Family
+from lookalike.items.sets import hash_values
 from lookalike.kernels.hashing import EMPTY
 
 MISSING = ("", "nan", "NaN", "NaT", "<NA>")  # what missing values of several libraries print as

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, choice, whole
 from lookalike.families.base import Family
 from lookalike.families.draws import gaussians, signs
 from lookalike.families.projections import along, as_directions, of_size_one
-from lookalike.pairwise import as_matrix, finite
+from lookalike.measures.rows import as_matrix, finite
 
 VECTORS: dict[str, Any] = {"gaussian": gaussians, "signs": signs}
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, positive, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, choice, positive, whole
+from lookalike.core.statistics import Sensitivity
 from lookalike.families.base import Family
 from lookalike.families.draws import gaussians, uniforms
 from lookalike.families.projections import along, as_rows
-from lookalike.pairwise import as_matrix, finite
-from lookalike.statistics import Sensitivity
+from lookalike.measures.rows import as_matrix, finite
 
 FARTHEST_BUCKET = 2.0**53  # beyond it neighbouring buckets can no longer be told apart
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import Sets
-from lookalike.errors import LARGEST_SEED, DataError, whole, within
+from lookalike.core.errors import LARGEST_SEED, DataError, whole, within
 from lookalike.families.base import Family
+from lookalike.items.sets import Sets
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import sketch_rows
 

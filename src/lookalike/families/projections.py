@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import Vectors
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
+from lookalike.items.vectors import Vectors
 from lookalike.kernels.vectors import project, project_sparse
-from lookalike.pairwise import as_matrix, finite
+from lookalike.measures.rows import as_matrix, finite
 
 
 def is_sparse(items: Any) -> bool:

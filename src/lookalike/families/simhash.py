@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.data import Bits, Sets
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, whole, within
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, whole, within
 from lookalike.families.base import Family
+from lookalike.items.bits import Bits
+from lookalike.items.sets import Sets
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.simhash import sign_rows, sign_weighted_rows, unpack_signs
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, fraction, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, fraction, whole
 from lookalike.families.base import Family
 from lookalike.families.draws import samples
 from lookalike.kernels.hashing import EMPTY

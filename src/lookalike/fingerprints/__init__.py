@@ -1,4 +1,9 @@
-"""Fingerprints: enrol them, identify others among them, and find two of the same finger."""
+"""Fingerprints: enrol them, identify others among them, and find two of the same finger.
+
+Lives here: `prints` (minutiae in arrays), `print_files` (templates and tables), `grids`, `squares` and `corners` (which
+prints are compared), `database`, and `made_up` (synthetic prints).
+May import: `search` and what is below it. To add a way to choose candidates, give `Database` one more method.
+"""
 
 from lookalike.fingerprints.corners import CornerTables
 from lookalike.fingerprints.database import Comparison, Database, compare

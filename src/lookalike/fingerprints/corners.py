@@ -9,12 +9,12 @@ may be of one finger.
 
 import numpy as np
 
-from lookalike.errors import LARGEST_SEED, DataError, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, whole
+from lookalike.core.run import Run, slices
 from lookalike.families.draws import uniforms
 from lookalike.fingerprints.prints import Prints
 from lookalike.kernels.minutiae import LOW, consensus, corner_codes, corners, meetings
 from lookalike.kernels.sets import sorted_hashes
-from lookalike.run import Run, slices
 
 NEIGHBOURS = 6  # of a minutia that corners are made with: the nearest
 NEAREST, FARTHEST = 12.0, 120.0  # pixels that these may be away

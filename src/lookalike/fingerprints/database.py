@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, fraction, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, choice, fraction, whole
+from lookalike.core.run import Run
 from lookalike.fingerprints.corners import CornerTables
 from lookalike.fingerprints.grids import grid_sets
 from lookalike.fingerprints.prints import COLUMNS, FORMAT, MARK, Prints
 from lookalike.fingerprints.squares import SquareIndex
+from lookalike.io.write import check_output, write_tables
 from lookalike.kernels.minutiae import lay_upon, lay_upon_each
-from lookalike.nearest import first_k
 from lookalike.results import Explanation, Holder, Pairs
-from lookalike.run import Run
-from lookalike.write import check_output, write_tables
+from lookalike.search.nearest import first_k
 
 METHODS = ("corners", "grid", "all")
 THRESHOLD = 0.35  # the least similarity of a match

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from lookalike.errors import positive, whole
+from lookalike.core.errors import positive, whole
 from lookalike.fingerprints.prints import Prints
 
 FAR = 2.0**40  # squares away, where no grid reaches

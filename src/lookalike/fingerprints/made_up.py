@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lookalike.errors import whole
+from lookalike.core.errors import whole
 from lookalike.fingerprints.prints import Prints
 
 WIDTH, HEIGHT = 300.0, 400.0  # of the sensor, in pixels

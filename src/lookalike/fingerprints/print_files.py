@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import ENCODING_HINT, SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
+from lookalike.core.errors import ENCODING_HINT, SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
+from lookalike.core.run import Run
 from lookalike.fingerprints.prints import MARK, Prints
-from lookalike.parts import CODECS, find_parts, format_of, open_path
-from lookalike.parts import SUFFIXES as TABLE_SUFFIXES
-from lookalike.record_files import RecordSource
-from lookalike.run import Run
-from lookalike.table_rows import as_text, is_text
+from lookalike.io.parts import CODECS, find_parts, format_of, open_path
+from lookalike.io.parts import SUFFIXES as TABLE_SUFFIXES
+from lookalike.io.records import RecordSource
+from lookalike.io.tables import as_text, is_text
 
 SUFFIXES = {".iso": "iso", ".fmr": "iso", ".fmd": "iso", ".xyt": "xyt"} | {
     suffix: kind for suffix, kind in TABLE_SUFFIXES.items() if kind != "text"

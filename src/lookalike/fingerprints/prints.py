@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
 
 COLUMNS = ("x", "y", "angle")
 FORMAT, MARK = "1", b"lookalike.prints"  # of a file of enrolled prints, and where it says so

@@ -7,12 +7,12 @@ with several groups of functions the prints that are in the union of every group
 
 import numpy as np
 
-from lookalike.amplify import And, Or
-from lookalike.data import BLOCK
-from lookalike.errors import DataError, UsageError, fraction, whole
+from lookalike.core.errors import DataError, UsageError, fraction, whole
+from lookalike.core.run import slices
 from lookalike.families.draws import uniforms
 from lookalike.families.squares import GridSquares
-from lookalike.run import slices
+from lookalike.items.vectors import BLOCK
+from lookalike.theory.amplify import And, Or
 
 
 class SquareIndex:

@@ -2,6 +2,10 @@
 
 An `Index` is a folder. Every answer is verified on the items themselves, and the index tells how surely an item right
 at the threshold is found.
+
+Lives here: `store` and `tables` (what is in the files), `codings` (how items of each kind are kept and compared),
+`asking` (queries), `sifting` (deduplication against an index), `batches` and `records`.
+May import: `find`, `search` and what is below them. To keep another kind of item, derive a `codings.Coding`.
 """
 
 import dataclasses
@@ -14,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from lookalike import __version__
-from lookalike.data import Bits, Sets, Vectors
-from lookalike.errors import (
+from lookalike.core.errors import (
     LARGEST_SEED,
     AlreadyThere,
     DataError,
@@ -25,6 +28,7 @@ from lookalike.errors import (
     fraction,
     whole,
 )
+from lookalike.core.run import Run
 from lookalike.index.asking import Asking
 from lookalike.index.batches import (
     BATCH,
@@ -41,11 +45,13 @@ from lookalike.index.records import Id
 from lookalike.index.sifting import Sieve, Sifted, all_sifted, drop, sieve_of
 from lookalike.index.store import FORMAT, Store, building, check_new
 from lookalike.index.tables import Writer
-from lookalike.plan import parse_threshold
-from lookalike.run import Run
-from lookalike.shingles import Shingles
-from lookalike.spaces import MEASURES_OF_VECTORS
-from lookalike.vector_plan import parse_distance
+from lookalike.items.bits import Bits
+from lookalike.items.sets import Sets
+from lookalike.items.shingles import Shingles
+from lookalike.items.vectors import Vectors
+from lookalike.search.plan import parse_threshold
+from lookalike.search.spaces import MEASURES_OF_VECTORS
+from lookalike.search.vector_plan import parse_distance
 
 BULK = 1_000_000  # items that are written at a time when an index is built
 BATCH_BYTES = 300_000_000  # or of so many bytes

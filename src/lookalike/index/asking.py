@@ -10,7 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from lookalike.errors import AlreadyThere, NotThere, whole, within
+from lookalike.core.errors import AlreadyThere, NotThere, whole, within
+from lookalike.core.run import Run
 from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
@@ -19,7 +20,6 @@ from lookalike.index.records import Id, is_id
 from lookalike.index.store import FORMAT, Store
 from lookalike.measures import MEASURES
 from lookalike.results import Pairs
-from lookalike.run import Run
 
 SPELLED = re.compile(r"0|-?[1-9][0-9]{0,18}")  # numbers
 

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.data import Bits, Sets, Vectors
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
+from lookalike.core.run import Run
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.records import Id, is_id
-from lookalike.items import as_items
-from lookalike.read import Source
-from lookalike.run import Run
-from lookalike.shingles import as_array
-from lookalike.spaces import MEASURES_OF_VECTORS
+from lookalike.io.documents import Source
+from lookalike.items.bits import Bits
+from lookalike.items.sets import Sets
+from lookalike.items.shingles import as_array
+from lookalike.items.vectors import Vectors
+from lookalike.search.inputs import as_items
+from lookalike.search.spaces import MEASURES_OF_VECTORS
 
 BATCH = 10_000  # items that are taken at a time
 

@@ -4,11 +4,11 @@ from collections import Counter
 
 import numpy as np
 
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
+from lookalike.core.run import Tick
 from lookalike.index.codings import Coding
 from lookalike.index.records import bucket_keys, pack_id
 from lookalike.index.tables import Reader
-from lookalike.run import Tick
 
 SUM = 1 << 64
 

@@ -13,22 +13,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.amplify import Bands
-from lookalike.candidates.tables import part_tables
-from lookalike.collection import band_keys
-from lookalike.data import Bits, Sets, Vectors
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
 from lookalike.families.base import as_keys
 from lookalike.families.simhash import SimHash
+from lookalike.items.bits import Bits
+from lookalike.items.sets import Sets
+from lookalike.items.shingles import Shingles
+from lookalike.items.vectors import Vectors
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
 from lookalike.kernels.sets import hash_rows, overlaps
 from lookalike.kernels.sketch import fold_bands
-from lookalike.pairwise import of_shared
-from lookalike.plan import Plan, fit, make_plan
-from lookalike.shingles import Shingles
-from lookalike.spaces import BitSpace, Space, VectorSpace, space_of
-from lookalike.vector_plan import VectorPlan, fit_tables, make_vector_plan
-from lookalike.vector_search import fit_for
+from lookalike.measures import MEASURES
+from lookalike.search.collection import band_keys
+from lookalike.search.plan import Plan, fit, make_plan
+from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
+from lookalike.search.tables import part_tables
+from lookalike.search.vector_plan import VectorPlan, fit_tables, make_vector_plan
+from lookalike.search.vectors import fit_for
+from lookalike.theory.amplify import Bands
 
 Settings = dict[str, Any]  # what JSON can hold
 Content = bytes | memoryview
@@ -147,7 +149,7 @@ class SetCoding(Coding):
         left, right = np.zeros(len(others), np.int64), np.arange(1, len(rows))
         shared = np.maximum(0, overlaps(indptr, np.concatenate(rows), left, right, 0, 1))
         sizes = np.diff(indptr)
-        return of_shared(self.plan.measure, shared, sizes[left], sizes[right])
+        return MEASURES[self.plan.measure].of_overlaps(shared, sizes[left], sizes[right])
 
     def recall(self, threshold: float) -> float:
         functions = self.plan.functions(1)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
 from lookalike.kernels.hashing import EMPTY
 
 LONGEST_ID = 480  # bytes

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from lookalike.errors import DataError, NotThere
+from lookalike.core.errors import DataError, NotThere
+from lookalike.core.run import Run
 from lookalike.index.batches import Batch, Encoder
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.looking import Looked, look_up
@@ -18,7 +19,6 @@ from lookalike.index.records import Id
 from lookalike.index.store import Store
 from lookalike.index.tables import Reader, Writer
 from lookalike.kernels.hashing import EMPTY
-from lookalike.run import Run
 
 Extra = TypeVar("Extra")
 

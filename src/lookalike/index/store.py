@@ -17,9 +17,9 @@ from typing import Any
 
 import lmdb
 
-from lookalike.errors import DataError, StoreError
+from lookalike.core.errors import DataError, StoreError
+from lookalike.core.workdir import sync
 from lookalike.index.tables import TABLES, Reader, Writer
-from lookalike.workdir import sync
 
 FORMAT = 1
 ROOM = 1 << 40  # bytes of addresses, not of disk

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.errors import StoreError
+from lookalike.core.errors import StoreError
 from lookalike.index.codings import Encoded
 from lookalike.index.records import Id, Item, bucket_keys, pack, pack_id, unpack, with_numbers
 from lookalike.kernels.hashing import EMPTY

@@ -5,6 +5,9 @@ executors of a cluster, it goes to a folder of our own among the temporary files
 
 Numba notices when a kernel's own file changes, not when a kernel that it calls does, so the cached
 machine code is dropped here as soon as any source file of this folder is newer than it.
+
+Lives here: compiled loops, one file for each structure they work on. No files, no random numbers, no Python objects.
+May import: nothing of lookalike but other kernels. Each kernel has a plain twin in the tests, which run both.
 """
 
 import os

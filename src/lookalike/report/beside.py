@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.passages import shared_passages
-from lookalike.shingles import Shingles
-from lookalike.wording import counted
+from lookalike.core.wording import counted
+from lookalike.items.passages import shared_passages
+from lookalike.items.shingles import Shingles
 
 ENDS = 240  # characters that are left at each end of a long piece
 LOOKED_AT = 20_000  # characters of a text that are compared

@@ -13,7 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lookalike import __version__
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
+from lookalike.core.wording import counted
+from lookalike.io.write import check_place, replacing
 from lookalike.report.beside import LISTED, visible
 from lookalike.report.choosing import (
     Bar,
@@ -27,8 +29,6 @@ from lookalike.report.choosing import (
     sizes_of,
 )
 from lookalike.report.finding import Finding, Values
-from lookalike.wording import counted
-from lookalike.write import check_place, replacing
 
 SUFFIXES = (".html", ".htm")
 OPEN = 3  # pairs that are open from the start

@@ -1,6 +1,10 @@
 """An index over HTTP: an interface for programs, and a page for people.
 
 Needs the extra `serve`: pip install 'lookalike[serve]'.
+
+Lives here: `app` (the operations), `guard` (who may ask and how much), `messages` (what goes in and out), `metrics`,
+and `page` (the web page, without a build step). May import: `index` and what is below it. To add an operation, give it
+a function in `app` and its messages in `messages`.
 """
 
 import os
@@ -11,9 +15,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from lookalike.errors import DataError, UsageError, whole
+from lookalike.core.errors import DataError, UsageError, whole
 from lookalike.index import Index
-from lookalike.news import need_selectolax
+from lookalike.items.pages import need_selectolax
 
 try:
     import uvicorn

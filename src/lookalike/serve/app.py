@@ -15,11 +15,12 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
 from lookalike import __version__
-from lookalike.errors import AlreadyThere, LookalikeError, NotThere, StoreError
+from lookalike.core.errors import AlreadyThere, LookalikeError, NotThere, StoreError
+from lookalike.core.run import Run
 from lookalike.index import Index
-from lookalike.news import article_text, nesting, visible_text
-from lookalike.passages import shared_passages
-from lookalike.run import Run
+from lookalike.items.pages import article_text, nesting, visible_text
+from lookalike.items.passages import shared_passages
+from lookalike.items.shingles import Shingles
 from lookalike.serve.describing import described, some_items
 from lookalike.serve.guard import Guard, Limits, Refused, log
 from lookalike.serve.messages import (
@@ -37,7 +38,6 @@ from lookalike.serve.messages import (
     reason,
 )
 from lookalike.serve.metrics import Metrics
-from lookalike.shingles import Shingles
 
 ABOUT = "Look items up among those of an index, add items and remove them. Every match is verified."
 TAG = re.compile(r"<[a-zA-Z!/?]")

@@ -7,9 +7,13 @@
 Tasks run the kernels that one machine runs, and the plan is made in the same way; with the same plan the pairs are the
 same. A data frame has no order: items are in order of their ids, which must be unique. Needs the extra `spark`:
 pip install 'lookalike[spark]', and Java 17 or later.
+
+Lives here: `jobs` (the public functions), `tasks` (what runs on executors), `frames`, `buckets` and `graphs` (stages on
+data frames), `records`. May import: `entities`, `search` and what is below them. No mathematics of its own: a stage
+calls the function that one machine calls.
 """
 
-from lookalike.errors import UsageError
+from lookalike.core.errors import UsageError
 
 try:
     import pyspark  # noqa: F401

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.candidates.banding import in_buckets
-from lookalike.errors import TooManyPairs
-from lookalike.run import slices
+from lookalike.core.errors import TooManyPairs
+from lookalike.core.run import slices
 from lookalike.spark.parcels import Batches, Parcels, gathered, in_order
 from lookalike.spark.tasks import BAND_BITS, lists_of
+from lookalike.theory.banding import in_buckets
 
 MOST = 1000  # items of a bucket that are all compared with each other
 BLOCK = 500  # items of a block that a larger bucket is cut into, where all pairs are wanted

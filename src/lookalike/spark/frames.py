@@ -20,9 +20,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from lookalike import errors
-from lookalike.errors import LookalikeError, TooManyPairs
-from lookalike.run import Run
+from lookalike.core import errors
+from lookalike.core.errors import LookalikeError, TooManyPairs
+from lookalike.core.run import Run
 from lookalike.spark import tasks
 from lookalike.spark.buckets import dealt_keys, dealt_rows, units
 from lookalike.spark.graphs import written_down

@@ -19,16 +19,16 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lookalike.collection import HEAD, sample_rows
-from lookalike.data import Sets
-from lookalike.errors import LARGEST_SEED, DataError, UsageError, choice, one_column, whole
-from lookalike.plan import BANDED, NAMES, Plan, fit, make_plan
-from lookalike.read import TEXT_NAMES
-from lookalike.run import Run
-from lookalike.shingles import Shingles
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, choice, one_column, whole
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
+from lookalike.io.documents import TEXT_NAMES
+from lookalike.items.sets import Sets
+from lookalike.items.shingles import Shingles
+from lookalike.search.collection import HEAD, sample_rows
+from lookalike.search.plan import BANDED, NAMES, Plan, fit, make_plan
 from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
-from lookalike.wording import counted
 
 
 class Options(TypedDict, total=False):

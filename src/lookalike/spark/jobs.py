@@ -5,8 +5,8 @@ from typing import NamedTuple, Unpack
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lookalike.errors import TooManyPairs, whole
-from lookalike.plan import Plan
+from lookalike.core.errors import TooManyPairs, whole
+from lookalike.search.plan import Plan
 from lookalike.spark.frames import BROADCAST, Frames
 from lookalike.spark.graphs import components, to_drop, written_down
 from lookalike.spark.items import Items, Options, backticked

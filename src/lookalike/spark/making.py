@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.collection import Columns, band_keys, pieces, sketch_texts
-from lookalike.data import Sets, hash_integers, hash_texts
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
+from lookalike.items.sets import Sets, hash_integers, hash_texts
+from lookalike.items.shingles import Shingles
 from lookalike.kernels.sets import hash_rows
-from lookalike.plan import Plan
-from lookalike.shingles import Shingles
+from lookalike.search.collection import Columns, band_keys, pieces, sketch_texts
+from lookalike.search.plan import Plan
 
 
 @dataclass(frozen=True)

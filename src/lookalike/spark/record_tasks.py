@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.data import Sets
 from lookalike.entities.blocks import Column, record_sets
 from lookalike.entities.fields import Field, canonical, normalise
+from lookalike.items.sets import Sets
 from lookalike.spark.making import Making, flat
 from lookalike.spark.parcels import Batches
 from lookalike.spark.tasks import lists_of

@@ -12,21 +12,21 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lookalike.collection import HEAD, SAMPLE_SETS
-from lookalike.data import Sets
+from lookalike.core.errors import LARGEST_SEED, fraction, whole
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
 from lookalike.entities.blocks import MOST, SHARE
 from lookalike.entities.fields import Field, guess_kind
 from lookalike.entities.resolving import as_fields
 from lookalike.entities.values import day_comes_first
-from lookalike.errors import LARGEST_SEED, fraction, whole
-from lookalike.plan import fit, make_plan
-from lookalike.run import Run
+from lookalike.items.sets import Sets
+from lookalike.search.collection import HEAD, SAMPLE_SETS
+from lookalike.search.plan import fit, make_plan
 from lookalike.spark.frames import pairs_of_rows, similar, staged
 from lookalike.spark.graphs import written_down
 from lookalike.spark.items import check_id, count_ids, quoted, type_of
 from lookalike.spark.record_tasks import OfRecords, written_out
 from lookalike.spark.tasks import keyed
-from lookalike.wording import counted
 
 RECALL = 0.95  # of records that are alike as a whole
 

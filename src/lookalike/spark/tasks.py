@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.candidates.identical import group_identical
-from lookalike.data import Sets
-from lookalike.errors import DataError
+from lookalike.core.errors import DataError
+from lookalike.core.run import slices
+from lookalike.io.elements import assemble
+from lookalike.items.sets import Sets
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
 from lookalike.kernels.sets import overlaps
 from lookalike.kernels.sketch import fold_bands
-from lookalike.pairwise import of_shared
-from lookalike.run import slices
-from lookalike.set_elements import assemble
+from lookalike.measures import MEASURES
+from lookalike.search.identical import group_identical
 from lookalike.spark.making import Making, hash_elements
 from lookalike.spark.parcels import Batches, Parcels, gathered, in_order, pack
 
@@ -208,7 +208,7 @@ def verified(batches: Batches, making: Making) -> Batches:
         rows, others = np.cumsum(fresh) - 1, len(left) + np.arange(len(right))
         shared = overlaps(sets.indptr, sets.elements, rows, others, p, q)
         good = np.flatnonzero(shared >= 0)
-        values = of_shared("jaccard", shared[good], sets.sizes[rows[good]], sets.sizes[others[good]])
+        values = MEASURES["jaccard"].of_overlaps(shared[good], sets.sizes[rows[good]], sets.sizes[others[good]])
         columns = [column.take(pa.array(good)) for column in (a, b, band)]
         yield pa.record_batch([*columns, pa.array(values)], names=["a", "b", "band", "similarity"])
 

@@ -1,1 +1,0 @@
-"""Where candidate pairs come from: identical items, shared bands, shared prefixes."""

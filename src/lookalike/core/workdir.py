@@ -1,0 +1,310 @@
+"""A folder for the large arrays of a run, which are mapped into memory.
+
+What a run has put there is there for good, piece by piece: the same run, begun again after it was killed, goes on from
+what is there.
+"""
+
+import fcntl
+import json
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.errors import DataError, StoreError, UsageError
+from lookalike.core.storage import Arrays, Growing, Kinds, Part, Room
+
+FORMAT = 1
+RUN = "lookalike-run"
+ABOUT, MANIFEST = "about.json", "manifest.json"
+COMMIT_BYTES, COMMIT_SECONDS = 64 << 20, 5.0  # what may have to be done again after a run was killed
+UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
+LEAST_MEMORY = 10**8
+
+
+class Folder(Room):
+    """Arrays in files, all in one folder within the one that is named. One run at a time has it."""
+
+    held = False
+    memory: int
+
+    def __init__(self, workdir: Path, about: dict[str, Any], memory: int) -> None:
+        self.workdir, self.path, self.memory = workdir, workdir / RUN, memory
+        self._open: list[GrowingFiles] = []
+        self._lock = Lock()
+        self._held = hold(self.path / "in-use")
+        try:
+            self._noted = self._read(json.loads(json.dumps(about)))
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, about: dict[str, Any]) -> dict[str, Any]:
+        """What is noted, if it is of the same run."""
+        try:
+            told, noted = (json.loads((self.path / name).read_text()) for name in (ABOUT, MANIFEST))
+            if told["format"] != FORMAT:
+                raise DataError(f"{self.workdir}: is of another version of lookalike; remove its folder {RUN}.")
+            if noted["grown"] or noted["made"]:
+                self._compare(told["about"], about)
+                return {"grown": dict(noted["grown"]), "made": dict(noted["made"])}
+        except FileNotFoundError:
+            pass  # a run that has hardly begun
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise self.damaged() from error
+        self._save(ABOUT, {"format": FORMAT, "about": about})
+        new: dict[str, Any] = {"grown": {}, "made": {}}
+        self._save(MANIFEST, new)
+        return new
+
+    def _compare(self, was: dict[str, Any], now: dict[str, Any]) -> None:
+        for name in {**was, **now}:
+            one: Any = was.get(name)
+            other: Any = now.get(name)
+            if one == other:
+                continue
+            if name == "files":
+                changed = [file for file in other if file not in one] or [file for file in one if file not in other]
+                others = f", nor are {len(changed) - 1:,} others" if len(changed) > 1 else ""
+                what = f"{changed[0][0]} is not the file it was{others}"
+            else:
+                what = f"{name} was {one} and is {other}"
+            raise DataError(
+                f"{self.workdir}: holds a run that is not this one: {what}; "
+                "name another --workdir, or remove the folder."
+            )
+
+    def damaged(self) -> DataError:
+        """The error for files that are not as they were left."""
+        return DataError(f"{self.workdir}: what is there of the run is damaged; remove the folder.")
+
+    def note(self, kind: str, name: str, what: Any) -> None:
+        """Write down, for good, what is there."""
+        with self._lock:
+            self._noted[kind][name] = what
+            self._save(MANIFEST, self._noted)
+
+    def _save(self, name: str, content: dict[str, Any]) -> None:
+        with self.written():
+            part = self.path / f".{name}"
+            with part.open("w") as file:
+                json.dump(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self.path / name)
+            sync(self.path)
+
+    @contextmanager
+    def written(self) -> Iterator[None]:
+        """Errors of the disk in a line that says what to do."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(
+                f"{self.workdir}: cannot be written: {error.strerror or error}; "
+                "the same command goes on from what is there."
+            ) from error
+
+    def noted(self, kind: str, name: str) -> Any:
+        """What was written down, if anything was."""
+        return self._noted[kind].get(name)
+
+    def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> Growing:
+        self._open.append(GrowingFiles(self, name, kinds))
+        return self._open[-1]
+
+    def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
+        there = self.noted("made", name)
+        if there is None:
+            there = []
+            for number, array in enumerate(make()):
+                with self.written(), (self.path / f"{name}.{number}").open("wb") as file:
+                    write_array(file, array)
+                    file.flush()
+                    os.fsync(file.fileno())
+                there.append([array.dtype.str, list(array.shape)])
+            self.note("made", name, there)
+        files = (self.path / f"{name}.{number}" for number in range(len(there)))
+        return tuple(self._mapped(file, kind, shape) for file, (kind, shape) in zip(files, there, strict=True))
+
+    def _mapped(self, file: Path, kind: str, shape: list[int]) -> np.ndarray:
+        if not file.is_file() or file.stat().st_size != np.dtype(kind).itemsize * math.prod(shape):
+            raise self.damaged()
+        return mapped(file, kind, shape)
+
+    def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:
+        length = size * np.dtype(dtype).itemsize
+        with self.written(), (self.path / name).open("wb") as file:
+            if length and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, length)  # or a full disk would be found out too late
+            file.truncate(length)
+        return mapped(self.path / name, dtype, [size], "r+")
+
+    def close(self) -> None:
+        for grown in self._open:
+            grown.close()
+        self._held.close()
+
+    def remove(self) -> None:
+        self.close()
+        remove(self.workdir)
+
+
+class GrowingFiles(Growing):
+    """A file for each column. What is written is noted from time to time; what is not noted is cut off again."""
+
+    def __init__(self, folder: Folder, name: str, kinds: Kinds) -> None:
+        self.folder, self.name, self.kinds = folder, name, kinds
+        there = folder.noted("grown", name) or {"done": 0, "sizes": dict.fromkeys(kinds, 0), "complete": False}
+        self.done, self.complete = there["done"], there["complete"]
+        self.files: dict[str, IO[bytes]] = {}
+        for column in kinds:
+            size = there["sizes"][column]
+            if size and (not self._path(column).is_file() or self._path(column).stat().st_size < size):
+                self.close()
+                raise folder.damaged()
+            if not self.complete:
+                self.files[column] = self._path(column).open("ab")
+                self.files[column].truncate(size)
+        self.waiting, self.since = 0, time.monotonic()
+
+    def _path(self, column: str) -> Path:
+        return self.folder.path / f"{self.name}.{column}"
+
+    def append(self, done: int, parts: Iterable[Part]) -> None:
+        for file, part in zip(self.files.values(), parts, strict=True):
+            with self.folder.written():
+                if isinstance(part, pa.Table):
+                    with pa.ipc.new_stream(file, part.schema) as stream:
+                        stream.write_table(part)
+                else:
+                    write_array(file, part)
+            self.waiting += part.nbytes
+        self.done = done
+        if self.waiting > COMMIT_BYTES or time.monotonic() - self.since > COMMIT_SECONDS:
+            self._commit(complete=False)
+
+    def _commit(self, complete: bool) -> None:
+        sizes = {}
+        for column, file in self.files.items():
+            with self.folder.written():
+                file.flush()
+                os.fsync(file.fileno())
+            sizes[column] = os.fstat(file.fileno()).st_size
+        self.folder.note("grown", self.name, {"done": self.done, "sizes": sizes, "complete": complete})
+        self.waiting, self.since = 0, time.monotonic()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for file in self.files.values():
+            with suppress(OSError):  # of a full disk, which has been told
+                file.close()
+
+    def finish(self) -> list[Any]:
+        if not self.complete:
+            self._commit(complete=True)
+        self.close()
+        return [
+            tables_in(self._path(column)) if kind is None else mapped(self._path(column), kind)
+            for column, kind in self.kinds.items()
+        ]
+
+
+def hold(file: Path) -> IO[bytes]:
+    """A file that this process alone has, in a folder that is made if need be; until it is closed."""
+    try:
+        file.parent.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(exist_ok=True)
+        held = file.open("ab")
+    except OSError as error:
+        raise DataError(f"{file.parent}: cannot be the folder of a run: {error.strerror or error}.") from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        raise DataError(f"{file.parent}: another run works there; name another --workdir.") from None
+    return held
+
+
+def has_begun(workdir: Path) -> bool:
+    """Whether there is something in a folder that a run could go on from."""
+    try:
+        noted = json.loads((workdir / RUN / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(noted["grown"] or noted["made"])
+
+
+def remove(workdir: Path) -> None:
+    """Remove what runs have left in a folder, and the folder if there is nothing else in it."""
+    shutil.rmtree(workdir / RUN, ignore_errors=True)
+    with suppress(OSError):
+        workdir.rmdir()
+
+
+def sync(path: Path) -> None:
+    """See to it that a file, or the names in a folder, are on disk."""
+    place = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)
+
+
+def write_array(file: IO[bytes], array: np.ndarray) -> None:
+    """Write the numbers of an array."""
+    if array.size:
+        file.write(np.ascontiguousarray(array).data.cast("B"))
+
+
+def mapped(path: Path, dtype: Any, shape: list[int] | None = None, mode: Any = "c") -> np.ndarray:
+    """A file as an array; what is written to it stays in memory, or with mode "r+" goes to the file.
+
+    An empty file cannot be mapped. One that can be written to has the type that kernels are compiled for.
+    """
+    kind = np.dtype(dtype)
+    shape = [path.stat().st_size // kind.itemsize] if shape is None else shape
+    if 0 in shape:
+        return np.zeros(shape, kind)
+    return np.asarray(np.memmap(path, kind, mode, shape=tuple(shape)))
+
+
+def tables_in(path: Path) -> list[pa.Table]:
+    """The tables of a file of Arrow streams, one after another."""
+    tables = []
+    with pa.memory_map(str(path)) as file:
+        while file.tell() < file.size():
+            tables.append(pa.ipc.open_stream(file).read_all())
+    return tables
+
+
+def stamps(paths: Iterable[Path]) -> list[list[Any]]:
+    """The names of files, how large they are and when they were last changed, to tell whether they are the same."""
+    files = ((str(path.resolve()), path.stat()) for path in paths)
+    return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in files]
+
+
+def parse_memory(given: str | int) -> int:
+    """Bytes, of a number or of something like 2GB or 500 MB."""
+    size: float | None = None
+    if isinstance(given, str):
+        text = given.strip().upper()
+        unit = next((unit for unit in UNITS if text.endswith(unit)), "")
+        with suppress(ValueError):
+            size = float(text[: len(text) - len(unit)]) * UNITS.get(unit, 1)
+    elif not isinstance(given, bool):
+        with suppress(TypeError, ValueError):
+            size = float(given)
+    if size is None or not LEAST_MEMORY <= size < float("inf"):
+        raise UsageError(f"memory must be a size of at least 100MB, such as 2GB; got {given!r}.")
+    return int(size)

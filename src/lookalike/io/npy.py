@@ -1,0 +1,167 @@
+"""Files of arrays to matrices: .npy and .npz of NumPy and SciPy, and .fvecs, .bvecs and .ivecs of benchmarks.
+
+What need not be copied stays in its file, memory-mapped. Nothing is ever unpickled.
+"""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.errors import DataError, LookalikeError, did_you_mean
+from lookalike.io.parts import CODECS, Part
+from lookalike.io.tables import reading
+from lookalike.items.vectors import as_floats
+
+VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u1"), "ivecs": np.dtype("<i4")}
+ARRAYS = ("npy", "npz", *VECS)
+BROKEN = (ValueError, TypeError, LookupError, SyntaxError, RuntimeError, TokenError, zipfile.BadZipFile, zlib.error)
+
+
+def read_arrays(part: Part, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:
+    """The array or sparse matrix of a part, and its ids if it has some; only in .npz are there names."""
+    with loading(part):
+        if part.format == "npz":
+            return read_npz(part, vector, identity)
+        unnamed(part, vector, identity)
+        return (read_npy if part.format == "npy" else read_vecs)(part), None
+
+
+def unnamed(part: Part, vector: str | None, identity: str | None) -> None:
+    """An error if something is to be found by name where there are no names."""
+    for option, name in (("vector", vector), ("id", identity)):
+        if name is not None and (option, name) != ("id", "-"):
+            raise DataError(f"{part.name}: {option} is {name!r}, but {part.format} has no names to look for.")
+
+
+def as_vectors(part: Part, matrix: Any) -> Any:
+    """The matrix in float32 or float64, its rows one after another; not a copy if it is that already."""
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise DataError(f"{part.name}: vectors must be a matrix, one a row; got an array of shape {matrix.shape}.")
+    try:
+        return as_floats(matrix)
+    except DataError as error:
+        raise DataError(f"{part.name}: {error}") from None
+
+
+@contextmanager
+def loading(part: Part) -> Iterator[None]:
+    """What NumPy, SciPy and zip files complain of, in one line with the name of the part."""
+    try:
+        with reading(part):
+            yield
+    except LookalikeError:
+        raise
+    except BROKEN as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if "allow_pickle" in reason or "Python objects" in reason:
+            reason = "it holds Python objects, which are never loaded; save it as numbers"
+        raise DataError(f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}.") from error
+
+
+def read_npy(part: Part) -> np.ndarray:
+    """One array, memory-mapped."""
+    path = plain_path(part)
+    if path is not None:
+        return np.lib.format.open_memmap(path, "r")
+    return np.asarray(np.lib.format.read_array(io.BytesIO(content(part)), allow_pickle=False))
+
+
+def read_npz(part: Part, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:
+    """The only array, or that with the name; or a sparse matrix. An array `id` holds ids."""
+    path = plain_path(part)
+    with io.BytesIO(content(part)) if path is None else path.open("rb") as source:
+        return read_zip(part, source, vector, identity)
+
+
+def read_zip(part: Part, source: Any, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:
+    """The same of an open file."""
+    if not zipfile.is_zipfile(source):
+        raise ValueError("it is no zip file")
+    source.seek(0)
+    with np.load(source, allow_pickle=False) as file:
+        names = list(file.files)
+        if {"format", "shape", "data"} <= set(names):
+            unnamed(part, vector, identity)
+            return read_sparse(source), None
+        identity = identity or ("id" if "id" in names else None)
+        identity = None if identity == "-" else identity
+        if vector is None:
+            others = [name for name in names if name != identity]
+            if len(others) != 1:
+                raise DataError(f"{part.name}: which array holds the vectors? Name it with --vector; {has(names)}.")
+            vector = others[0]
+        for name in (vector, identity):
+            if name is not None and name not in names:
+                raise DataError(f"{part.name}: no array {name!r}; {has(names)}.{did_you_mean(name, names)}")
+        array = np.asarray(file[vector])
+        return array, None if identity is None else array_ids(part, identity, file[identity], len(np.atleast_1d(array)))
+
+
+def array_ids(part: Part, name: str, values: np.ndarray, rows: int) -> pa.Array:
+    """An array of ids, one a row."""
+    if values.shape != (rows,) or values.dtype.kind not in "biufUSM":
+        what = f"{values.dtype} of shape {values.shape}"
+        raise DataError(f"{part.name}: array {name!r} must hold an id for each of the {rows:,} rows; got {what}.")
+    return pa.array(values)
+
+
+def read_sparse(source: Any) -> Any:
+    """A matrix that scipy.sparse.save_npz has written."""
+    from scipy import sparse  # slow to import
+
+    source.seek(0)
+    matrix = sparse.load_npz(source)
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # else a wrong place in it would be one in memory
+    return sparse.csr_array(matrix)
+
+
+def read_vecs(part: Part) -> np.ndarray:
+    """Rows of a dimension, a little-endian int32, and that many components."""
+    path, kind = plain_path(part), VECS[part.format]
+    if path is None or not path.stat().st_size:
+        data: np.ndarray = np.frombuffer(content(part), np.uint8)
+    else:
+        data = np.memmap(path, np.uint8, "r")
+    if not len(data):
+        raise DataError(f"{part.name}: the file is empty.")
+    width = int(data[:4].view("<i4")[0]) if len(data) >= 4 else 0
+    if width < 1:
+        raise DataError(f"{part.name}, row 1: its dimension must be at least 1; got {width}.")
+    length = 4 + width * kind.itemsize
+    full = len(data) // length * length
+    rows, rest = data[:full].reshape(-1, length), data[full:]
+    widths = np.ascontiguousarray(rows[:, :4]).view("<i4").ravel()
+    if len(rest) >= 4:
+        widths = np.append(widths, rest[:4].view("<i4"))
+    wrong = np.flatnonzero(widths != width)
+    if len(wrong):
+        what = f"{widths[wrong[0]]} dimensions, where the first has {width}"
+        raise DataError(f"{part.name}, row {wrong[0] + 1}: {what}.")
+    if len(rest):
+        raise DataError(f"{part.name}, row {len(rows) + 1}: the file ends within it.")
+    return rows[:, 4:].view(kind)
+
+
+def plain_path(part: Part) -> Path | None:
+    """The file, if its bytes can be used as they are."""
+    return part.paths[0] if part.paths and part.paths[0].suffix.lower() not in CODECS else None
+
+
+def content(part: Part) -> bytes:
+    """All bytes of the part, decompressed."""
+    with part.open() as stream:
+        return bytes(stream.read())
+
+
+def has(names: list[str]) -> str:
+    """What names there are, in words."""
+    return f"it has {', '.join(names) or 'none'}"

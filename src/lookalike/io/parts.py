@@ -1,0 +1,300 @@
+"""What the inputs name: files, folders, globs, standard input and tables, each as parts of one format.
+
+A part is read by the reader of its format, in `formats`. What is no text is told by how it begins, and what other
+programs leave beside their tables is passed over.
+"""
+
+import codecs
+import glob
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from lookalike.core.errors import DataError, UsageError
+
+SUFFIXES = {
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "text",
+}  # fmt: skip
+PAGE_SUFFIXES = {".html": "files", ".htm": "files", ".xhtml": "files"}
+VECTOR_SUFFIXES = {".npy": "npy", ".npz": "npz", ".fvecs": "fvecs", ".bvecs": "bvecs", ".ivecs": "ivecs"}
+MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl"}
+CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+COLONS, UNIT = "::", "\x1f"  # a separator of two signs, as MovieLens has it, and what is read in its place
+UTF8 = "utf-8"
+TEXTS = ("jsonl", "csv", "tsv", "text", "files")  # formats that have an encoding
+BOM = b"\xef\xbb\xbf"
+FOREIGN = {  # how files begin that are no text
+    b"PK\x03\x04": "is a workbook or another archive; save its table as CSV in UTF-8",
+    b"BZh": "is compressed by bzip2, which is not read; bzcat can write it to lookalike, which reads - then",
+    b"\xfd7zXZ": "is compressed by xz, which is not read; xzcat can write it to lookalike, which reads - then",
+    b"\xff\xfe": "is in UTF-16; encoding='utf-16' (--encoding utf-16) reads it",
+    b"\xfe\xff": "is in UTF-16; encoding='utf-16' (--encoding utf-16) reads it",
+    b"%PDF": "is a PDF; pdftotext makes a text of it",
+}
+NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # that other programs leave beside their tables,
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # in place of null
+INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)  # that is written as Python writes it
+ARROW_NOTES = ("dataset_info.json", "state.json", "dataset_dict.json")  # or beside tables of Arrow,
+PAPERS = ("README", "LICENSE")  # and what people put there
+
+
+@dataclass(frozen=True)
+class Part:
+    """One input: its name for messages, its format, and its files, bytes or table."""
+
+    name: str
+    format: str
+    paths: tuple[Path, ...] = ()
+    content: Any = None  # bytes of standard input, or an Arrow table
+    base: Path | None = None  # ids of documents that are files are relative to it
+    names: tuple[str, ...] = ()  # of the columns of CSV that has no header line
+    separator: str = ""  # of its cells, if not the usual one
+    html: bool = False  # its files are web pages, in whatever encoding
+    passed_over: int = 0  # files of its folder that are not named like pages
+    encoding: str = UTF8  # of a text that is none of tables with types
+    partition: tuple[tuple[str, int | str | None], ...] = ()  # columns of one value, which its folders tell
+
+    def open(self) -> pa.NativeFile:
+        """A stream of the part's bytes, decompressed, in UTF-8 whatever encoding it has.
+
+        A separator of two signs, which readers of CSV do not know, is one sign there.
+        """
+        if self.content is None:
+            stream = open_path(self.paths[0], self.encoding)
+        else:
+            codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
+            stream = _as_utf8(pa.input_stream(pa.py_buffer(self.content), compression=codec), self.encoding)
+        return stream if self.separator != COLONS else pa.TransformInputStream(stream, _OneSign())
+
+    def raw(self) -> Any:
+        """The path, or the bytes as a file."""
+        return self.paths[0] if self.paths else pa.BufferReader(self.content)
+
+    def byte_size(self) -> int:
+        """About how many bytes the part has, decompressed; text is taken to shrink to a quarter."""
+        if isinstance(self.content, bytes):
+            return len(self.content) * (4 if self.content.startswith(tuple(CODEC_MAGIC)) else 1)
+        return sum(path.stat().st_size * (4 if path.suffix.lower() in CODECS else 1) for path in self.paths)
+
+    def is_named_text(self) -> bool:
+        """Whether the name of its only file tells that it is lines of text."""
+        return bool(self.paths) and format_of(self.paths[0]) == "text"
+
+    def row_count(self) -> int | None:
+        """How many rows the part has, where that can be told without reading it."""
+        if self.format == "files":
+            return len(self.paths) if self.content is None else 1
+        if self.format == "table":
+            return len(self.content)
+        if self.format == "parquet":
+            import pyarrow.parquet as pq
+
+            return int(pq.read_metadata(self.raw()).num_rows)
+        return None
+
+
+class Block(NamedTuple):
+    """Some rows of a part: those of the table, and the faulty ones between them by their number in the block."""
+
+    table: pa.Table
+    faults: Mapping[int, str] = MappingProxyType({})
+    lines: Sequence[bytes] = ()  # of JSON: the rows of the table as they stand in the file
+
+
+def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:
+    """A stream of a file's bytes, decompressed, in UTF-8 whatever encoding it has."""
+    return _as_utf8(pa.input_stream(path, compression=CODECS.get(path.suffix.lower())), encoding)
+
+
+def _as_utf8(stream: pa.NativeFile, encoding: str) -> pa.NativeFile:
+    return stream if encoding == UTF8 else pa.transcoding_input_stream(stream, encoding, UTF8)
+
+
+class _OneSign:
+    """Puts one sign in place of two colons, in blocks of bytes that may cut them apart."""
+
+    def __init__(self) -> None:
+        self.rest = b""
+
+    def __call__(self, block: pa.Buffer) -> bytes:
+        whole: bytes = (self.rest + block.to_pybytes()).replace(COLONS.encode(), UNIT.encode())
+        self.rest = whole[len(whole.rstrip(b":")) :]
+        return whole[: len(whole) - len(self.rest)]
+
+
+def check_encoding(name: str) -> str:
+    """The usual name of an encoding of text; an error if there is none."""
+    try:
+        "".encode(name)  # which not all that `lookup` finds can do
+        return codecs.lookup(name).name
+    except (LookupError, ValueError, TypeError):
+        known = "such as utf-8, windows-1252, latin-1 or utf-16"
+        raise UsageError(f"encoding must be the name of one, {known}; got {name!r}.") from None
+
+
+def format_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
+    """The format a file's name tells, if any: `a.jsonl.zst` is JSON lines."""
+    endings = [s.lower() for s in path.suffixes]
+    if endings and endings[-1] in CODECS:
+        endings.pop()
+    return suffixes.get(endings[-1]) if endings else None
+
+
+def find_parts(
+    inputs: list[Any],
+    format: str | None,
+    suffixes: Mapping[str, str] = SUFFIXES,
+    html: bool = False,
+    encoding: str = UTF8,
+) -> list[Part]:
+    """What the inputs name. One text file is a document a line; several, a folder or a glob a document a file.
+
+    Of web pages a single one is a document too, and those of a folder are the files that are named like pages.
+    """
+    encoding = check_encoding(encoding)
+    parts: list[Part] = []
+    loose: list[Path] = []  # files named one by one that are not tables
+    for given in inputs:
+        if isinstance(given, pa.Table):
+            parts.append(Part("the table", "table", content=given))
+        elif not str(given):
+            raise UsageError("an input must name a file or folder; got ''.")
+        elif str(given) == "-":
+            parts.append(_standard_input(format, html))
+        elif Path(given).is_dir() or _is_glob(Path(given)):
+            parts.extend(_expand(Path(given), format, suffixes, html))
+        elif not Path(given).exists():
+            raise DataError(f"{given}: no such file or folder.")
+        else:
+            kind = format or format_of(Path(given), suffixes)
+            if kind is None and format_of(Path(given), VECTOR_SUFFIXES):
+                raise DataError(f"{given}: holds vectors, not texts or sets; `lookalike vectors` reads it.")
+            if not html and kind in (None, "text", "csv", "tsv", "jsonl"):
+                check_text(Path(given), encoding)
+            if kind in (None, "text", "files"):
+                loose.append(Path(given))
+            else:
+                parts.append(Part(str(given), kind, (Path(given),)))
+    page = html and len(loose) == 1 and format_of(loose[0], suffixes) is None
+    among = any(part.format == "files" for part in parts)  # documents that are files, as this is one then
+    if format == "text" or (len(loose) == 1 and format != "files" and not page and not among):
+        parts.extend(Part(str(path), "text", (path,)) for path in loose)
+    elif loose:
+        parts.append(Part("the files", "files", tuple(loose), html=html))
+    return parts if encoding == UTF8 else _encoded(parts, encoding)
+
+
+def _encoded(parts: list[Part], encoding: str) -> list[Part]:
+    """The parts with the encoding of their text."""
+    if any(part.html for part in parts):
+        raise UsageError(f"encoding is not for web pages, which tell theirs; got {encoding!r}.")
+    if not any(part.format in TEXTS for part in parts):
+        raise UsageError(f"encoding is for CSV, JSON lines and text; {parts[0].name} is {parts[0].format}.")
+    return [replace(part, encoding=encoding) if part.format in TEXTS else part for part in parts]
+
+
+def check_text(path: Path, encoding: str = UTF8) -> None:
+    """An error for a file that is no text, which says what it is and what to do."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    for magic, what in FOREIGN.items():
+        if start.startswith(magic) and not (encoding != UTF8 and "UTF-16" in what):
+            raise DataError(f"{path}: {what}.")
+
+
+def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: bool) -> list[Part]:
+    """The files of a folder or glob: tables if all of them are, else a document each."""
+    base, found = _listed(given)
+    files = [p for p in found if p.is_file() and not any(s.startswith(".") for s in p.relative_to(base).parts)]
+    files = without_notes(files)
+    if not files:
+        raise DataError(f"{given}: no files there.")
+    there = len(files)
+    if html and format is None and given.is_dir():
+        files = [path for path in files if format_of(path, PAGE_SUFFIXES)] or files
+    kinds = {format or format_of(path, suffixes) or "files" for path in files}
+    if kinds == {"parquet"}:
+        columns = partition_columns([path.relative_to(base) for path in files])
+        return [Part(str(path), "parquet", (path,), partition=told) for path, told in zip(files, columns, strict=True)]
+    if not kinds & {"files", "text"} or format == "text":
+        return [Part(str(path), format or format_of(path, suffixes) or "", (path,)) for path in files]
+    return [Part(str(given), "files", tuple(files), base=base, html=html, passed_over=there - len(files))]
+
+
+def partition_columns(paths: list[Path]) -> list[tuple[tuple[str, int | str | None], ...]]:
+    """The columns that folders with names such as lang=en tell of each file, as Hive and Spark write them.
+
+    >>> partition_columns([Path("lang=en/year=2024/1.parquet"), Path("lang=de/year=2025/1.parquet")])
+    [(('lang', 'en'), ('year', 2024)), (('lang', 'de'), ('year', 2025))]
+    """
+    told = []
+    for path in paths:
+        cut = (folder.partition("=") for folder in path.parts[:-1])
+        told.append({unquote(name): unquote(value) for name, sign, value in cut if name and sign})
+    values: dict[str, set[str]] = {}
+    for columns in told:
+        for name, value in columns.items():
+            values.setdefault(name, set()).add(value)
+    numbers = {name for name, some in values.items() if all(INTEGER.fullmatch(value) for value in some - {NO_VALUE})}
+    return [
+        tuple((name, None if value == NO_VALUE else int(value) if name in numbers else value) for name, value in one)
+        for one in (columns.items() for columns in told)
+    ]
+
+
+def _listed(given: Path) -> tuple[Path, list[Path]]:
+    """What is in a folder or fits a glob, and the folder that it is named from."""
+    if given.is_dir():
+        return given, sorted(given.rglob("*"))
+    whole = str(given)
+    fixed = whole[: min(whole.index(mark) for mark in "*?[" if mark in whole)]
+    base = Path(fixed) if fixed.endswith("/") else Path(fixed).parent
+    return base, sorted(Path(path) for path in glob.glob(whole, recursive=True))
+
+
+def without_notes(files: list[Path]) -> list[Path]:
+    """The files without those that are about the others, if these are tables."""
+    files = [path for path in files if path.name not in NOTES]
+    if any(format_of(path) == "arrow" for path in files):
+        files = [path for path in files if path.name not in ARROW_NOTES]
+    rest = [path for path in files if path.name.partition(".")[0].upper() not in PAPERS]
+    return rest if rest and all(format_of(path) not in (None, "text") for path in rest) else files
+
+
+def check_apart(outputs: Iterable[str | None], inputs: Iterable[Any]) -> None:
+    """An error for an output that is one of the inputs too, or would be one of the files of a folder."""
+    names = [Path(given) for given in inputs if isinstance(given, str | Path) and str(given) not in ("", "-")]
+    for output in (one for one in outputs if one is not None and one != "-"):
+        place = Path(os.path.realpath(output))
+        for given in names:
+            if given.is_dir() and place.is_relative_to(os.path.realpath(given)):
+                why = f"lies in the input {given}, and would be read with it next time"
+                raise UsageError(f"{output}: {why}; name a place outside of it.")
+            found = _listed(given)[1] if place.exists() and _is_glob(given) else [given]
+            if any(Path(os.path.realpath(path)) == place for path in found):
+                raise UsageError(f"{output}: is an input, which it would overwrite; name another file for the output.")
+
+
+def _is_glob(given: Path) -> bool:
+    return glob.has_magic(str(given)) and not given.exists()
+
+
+def _standard_input(format: str | None, html: bool) -> Part:
+    content = sys.stdin.buffer.read()
+    try:
+        with Part("-", "", content=content).open() as stream:
+            head = stream.read(64).removeprefix(BOM).lstrip()
+    except (OSError, EOFError) as error:
+        raise DataError(f"standard input: cannot be decompressed: {error}") from error
+    kind = next((name for magic, name in MAGIC.items() if head.startswith(magic)), "files" if html else "text")
+    return Part("standard input", format or kind, content=content, html=html)

@@ -1,0 +1,167 @@
+"""Tables to vectors or codes of bits: a column of lists, a column of codes, or a row of numbers.
+
+Which column it is, is told by its name or found by its type. CSV has no types, and may have no header line: there
+every column but the id holds numbers. Lines of JSON have the types of what is found first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.io.codes import StringCodes, integer_codes, matrix_codes
+from lookalike.io.formats import READERS, schema_of
+from lookalike.io.json_lists import good_numbers
+from lookalike.io.parts import Block, Part
+from lookalike.io.tables import find_faults, is_text, plain, plain_schema, plain_type
+from lookalike.io.vector_columns import choose_columns, json_schema, read_json_rows, to_number, with_names
+
+
+class Batch(NamedTuple):
+    """Rows of a part: the good ones, and what is wrong with the others, by their number in the batch."""
+
+    values: Any  # a matrix of floats, or the words of codes
+    width: int  # components or bits of each; 0 as long as it is not known
+    ids: pa.Array | None  # none: the rows are counted
+    faults: dict[int, str]
+
+    def numbers(self) -> np.ndarray:
+        """The number of each good row."""
+        return np.delete(np.arange(self.values.shape[0] + len(self.faults)), list(self.faults))
+
+
+class TableReader:
+    """The rows of a table as vectors, or as codes of bits."""
+
+    def __init__(self, part: Part, vector: str | None, identity: str | None, bits: bool, size: int):
+        self.part = replace(with_names(part), partition=())  # a number that a folder tells is no component
+        self.bits = bits
+        self.size = size
+        self.untyped = part.format in ("csv", "tsv")
+        schema = plain_schema(json_schema(part, size) if part.format == "jsonl" else schema_of(self.part))
+        if not schema.names and part.format in ("jsonl", "csv", "tsv"):  # an empty file has the columns asked for
+            schema = pa.schema([(vector or "vector", pa.list_(pa.float64()))])
+            identity = "-"
+        self.columns = choose_columns(self.part, schema, vector, identity, bits)
+        self.schema = pa.schema([self._field(schema.field(name)) for name in self.columns.every])
+        self.strings = StringCodes(self.columns.names[0], self.untyped)
+        self.width = self._known_width()
+
+    def _field(self, field: pa.Field) -> pa.Field:
+        """The type to read a column as; in JSON a component may be an integer, and an id is one or a string."""
+        if self.part.format != "jsonl":
+            return field
+        if field.name == self.columns.identity:
+            return field.with_type(pa.int64() if pa.types.is_integer(field.type) else pa.string())
+        return field.with_type(pa.float64()) if self.columns.kind == "numbers" else field
+
+    def _known_width(self) -> int:
+        """How many components there are, if the columns tell; else the first good row will."""
+        if self.columns.kind == "numbers":
+            return len(self.columns.names)
+        kind = self.schema.field(self.columns.names[0]).type
+        return int(kind.list_size) if pa.types.is_fixed_size_list(kind) else 0
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows, some at a time."""
+        if self.part.format == "jsonl":
+            found = read_json_rows(self.part, self.schema, self.size)
+        else:
+            found = READERS[self.part.format](self.part, self.columns.every, self.size)
+        read = {"list": self._lists, "numbers": self._numbers, "integers": self._codes, "strings": self._codes}
+        for block in chain(found, [Block(self.schema.empty_table())]):  # also without rows the width may be known
+            table, numbers, faults = plain(block.table), good_numbers(block), dict(block.faults)
+            table, numbers = left(table, numbers, self._cell_faults(table), faults)
+            values, wrong = read[self.columns.kind](table)
+            table, _ = left(table, numbers, wrong, faults)
+            identity = self.columns.identity
+            yield Batch(values, self.width, None if identity is None else table[identity].combine_chunks(), faults)
+
+    def _cell_faults(self, table: pa.Table) -> dict[int, str]:
+        """Rows where a cell is null, or in CSV empty."""
+        faults: dict[int, str] = {}
+        for name in self.columns.every:
+            if is_text(table[name].type):
+                found = find_faults(table, name, None) if name == self.columns.identity else {}
+                if self.untyped:
+                    empty = np.flatnonzero(np.asarray(pc.equal(pc.binary_length(table[name]), 0)))
+                    found |= {int(at): f"{name} is empty" for at in empty}
+                faults = found | faults
+            if table[name].null_count:
+                faults = {int(at): f"{name} is null" for at in np.flatnonzero(table[name].is_null())} | faults
+        return faults
+
+    def _lists(self, table: pa.Table) -> tuple[np.ndarray, dict[int, str]]:
+        name = self.columns.names[0]
+        kind = table.schema.field(name).type.value_type
+        lists = table[name].cast(pa.large_list(plain_type(kind))).combine_chunks()
+        sizes = pc.list_value_length(lists).to_numpy()
+        faults = {int(at): f"{name} has no components" for at in np.flatnonzero(sizes == 0)}
+        parents = np.asarray(pc.list_parent_indices(lists))
+        faults |= {int(row): f"{name} holds null" for row in parents[np.asarray(lists.flatten().is_null())]}
+        if not self.width:
+            self.width = int(next((size for at, size in enumerate(sizes) if at not in faults), 0))
+        for at in np.flatnonzero(sizes != self.width).tolist():
+            faults.setdefault(at, f"{sizes[at]} components, where the first row has {self.width}")
+        good = lists.take(pa.array(np.delete(np.arange(len(lists)), list(faults)), pa.int64()))
+        return self._finished(floats(good.flatten()).reshape(len(good), self.width), faults)
+
+    def _numbers(self, table: pa.Table) -> tuple[np.ndarray, dict[int, str]]:
+        columns = [table[name] for name in self.columns.names]
+        if not self.untyped:
+            return self._finished(np.column_stack([floats(column.combine_chunks()) for column in columns]), {})
+        faults: dict[int, str] = {}
+        parsed = [parse_numbers(name, table[name], faults) for name in self.columns.names]
+        good = np.delete(np.arange(len(table)), list(faults))
+        return self._finished(np.column_stack(parsed)[good], faults)
+
+    def _finished(self, matrix: np.ndarray, faults: dict[int, str]) -> tuple[np.ndarray, dict[int, str]]:
+        """Vectors as they are, bits as words."""
+        if not self.bits or not self.width:
+            return matrix, faults
+        numbers = np.delete(np.arange(len(matrix) + len(faults)), list(faults))
+        words, _, wrong = matrix_codes(matrix)
+        return words, faults | {int(numbers[at]): why for at, why in wrong.items()}
+
+    def _codes(self, table: pa.Table) -> tuple[np.ndarray, dict[int, str]]:
+        column = table[self.columns.names[0]].combine_chunks()
+        if self.columns.kind == "integers":
+            words, self.width, faults = integer_codes(column)
+        else:
+            cells = column.cast(pa.large_binary()).to_pylist()
+            words, self.width, faults = self.strings.read([cell.decode("utf-8", "replace") for cell in cells])
+        return words, faults
+
+
+def left(
+    table: pa.Table, numbers: np.ndarray, wrong: dict[int, str], faults: dict[int, str]
+) -> tuple[pa.Table, np.ndarray]:
+    """The rows that are not wrong, and their numbers; the others are added to the faults."""
+    if not wrong:
+        return table, numbers
+    faults.update({int(numbers[at]): why for at, why in wrong.items()})
+    good = np.delete(np.arange(len(table)), list(wrong))
+    return table.take(pa.array(good, pa.int64())), numbers[good]
+
+
+def floats(values: pa.Array) -> np.ndarray:
+    """Numbers without nulls in float32 if that holds their type, else in float64."""
+    small = {pa.float16(), pa.float32(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.bool_()}
+    return np.asarray(values.cast(pa.float32() if values.type in small else pa.float64(), safe=False))
+
+
+def parse_numbers(name: str, column: pa.ChunkedArray, faults: dict[int, str]) -> np.ndarray:
+    """Cells of CSV as numbers. Arrow takes all at once; only if it does not like them Python takes one by one."""
+    try:
+        return np.asarray(column.cast(pa.float64()))
+    except pa.ArrowInvalid:
+        cells = column.cast(pa.large_binary()).to_pylist()
+    numbers = [to_number(cell) for cell in cells]
+    for at, number in enumerate(numbers):
+        if number is None:
+            faults.setdefault(at, f"{name} is {cells[at].decode('utf-8', 'replace')!r}, no number")
+    return np.array([np.nan if number is None else number for number in numbers])

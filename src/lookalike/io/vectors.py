@@ -1,0 +1,243 @@
+"""Files to vectors or codes of bits: arrays, tables with a column of lists, rows of numbers, pictures.
+
+A `VectorSource` reads its inputs one after another. An array of floats stays in its file, memory-mapped. Bad rows
+(nan, null, a row of another length, a zero vector where only directions count) are an error with file and row, or
+are left out and counted.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.errors import DataError, UsageError, choice
+from lookalike.core.run import Run
+from lookalike.io.codes import array_codes
+from lookalike.io.documents import BATCH_BYTES
+from lookalike.io.elements import common_type
+from lookalike.io.npy import ARRAYS, as_vectors, read_arrays, unnamed
+from lookalike.io.parts import SUFFIXES, UTF8, VECTOR_SUFFIXES, Part, find_parts, format_of
+from lookalike.io.pictures import HASH_SIZE, PICTURE_SUFFIXES, VECTOR_SIZE, hash_greys, need_pillow, read_greys
+from lookalike.io.tables import bad_row, reading
+from lookalike.io.vector_columns import counts_columns
+from lookalike.io.vector_tables import Batch, TableReader
+from lookalike.items.bits import Bits
+from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finite, zero_rows
+
+VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "pictures")
+TABLES = {suffix: kind for suffix, kind in SUFFIXES.items() if kind != "text"} | VECTOR_SUFFIXES
+MAGIC = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}  # how standard input may begin
+
+
+class VectorSource:
+    """Vectors, or with `bits` codes, of files, folders, globs, `-` (standard input) or Arrow tables.
+
+    In a table `vector` names the column of lists (or of codes); by default it is the only column of lists of numbers,
+    and if there is none each row of numbers is a vector. In .npz it names the array. The id is the column `id` names,
+    or `id`, and else the row's number from 0 in all inputs (also with id="-"); that of a picture is its path in the
+    folder. With `directions` a zero vector is a bad row. `on_error` is "fail" or "skip".
+    """
+
+    def __init__(
+        self,
+        inputs: Any,  # one of them or several
+        *,
+        vector: str | None = None,
+        id: str | None = None,
+        bits: bool = False,
+        directions: bool = False,
+        format: str | None = None,
+        on_error: str = "fail",
+        encoding: str = UTF8,
+        batch_bytes: int = BATCH_BYTES,
+    ):
+        choice("on_error", on_error, ("fail", "skip"))
+        if format is not None:
+            choice("format", format, VECTOR_FORMATS)
+        self.vector = vector
+        self.id = id
+        self.bits = bits
+        self.directions = directions and not bits
+        self.on_error = on_error
+        self.batch_bytes = batch_bytes
+        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
+        self.parts = [part for one in given for part in parts_of(one, format, encoding)]
+        if not self.parts:
+            raise UsageError("nothing to read: the input names no file.")
+        if any(part.format == "pictures" for part in self.parts):
+            need_pillow()
+        self.skipped = 0  # bad rows left out
+
+    def read(self, run: Run) -> Vectors | Bits:
+        """All vectors or codes, in the order of the inputs."""
+        self.skipped = 0
+        rows = Gathered(self.bits)
+        sizes = [part.content.nbytes if part.format == "table" else part.byte_size() for part in self.parts]
+        with run.stage("read", sum(sizes)) as tick:
+            for part, size in zip(self.parts, sizes, strict=True):
+                progress = Progress(tick, size)
+                with reading(part):
+                    self._read_part(part, run, rows, progress)
+                progress(size)
+            if not rows.width:
+                left_out = f"; all {self.skipped:,} rows were left out" if self.skipped else ""
+                raise DataError(f"{self.parts[0].name}: no {rows.what} there{left_out}.")
+            if self.skipped and self.skipped == rows.count:
+                raise DataError(
+                    f"{self.parts[0].name}: all {self.skipped:,} rows were left out, so no {rows.what} are."
+                )
+            ids = rows.ids(self.skipped > 0)
+            if self.bits:
+                return Bits(rows.values(), rows.width, ids, self.skipped)
+            return Vectors(rows.values(), ids, self.on_error, self.skipped)
+
+    def _read_part(self, part: Part, run: Run, rows: "Gathered", progress: "Progress") -> None:
+        """Add the good rows of a part."""
+        start = rows.count
+        for batch in self._batches(part, run):
+            faults = batch.faults
+            progress(getattr(batch.values, "data", batch.values).nbytes)
+            if not self.bits:
+                found = float_faults(batch.values, self.directions)
+                if found:
+                    numbers = batch.numbers()
+                    faults = faults | {int(numbers[at]): why for at, why in found.items()}
+                    good = np.delete(np.arange(len(numbers)), list(found))
+                    ids = None if batch.ids is None else batch.ids.take(pa.array(good))
+                    batch = Batch(batch.values[good], batch.width, ids, faults)
+            if faults and self.on_error == "fail":
+                row = rows.count - start + min(faults)
+                where = part.paths[row] if part.format == "pictures" else f"{part.name}, row {row + 1}"
+                raise bad_row(part, str(where), faults[min(faults)])
+            self.skipped += len(faults)
+            rows.add(part, batch)
+
+    def _batches(self, part: Part, run: Run) -> Iterator[Batch]:
+        """The rows of a part, before those that are not finite or have no direction are told apart."""
+        if part.format == "pictures":
+            yield from self._pictures(part, run)
+        elif part.format in ARRAYS:
+            array, ids = read_arrays(part, self.vector, self.id)
+            if self.bits:
+                words, length, faults = array_codes(part, array)
+                batch = Batch(words, length, ids, faults)
+                good = pa.array(batch.numbers())
+                yield batch if ids is None else batch._replace(ids=ids.take(good))
+            else:
+                values = as_vectors(part, array)
+                yield Batch(values, values.shape[1], ids, {})
+        else:
+            if part.format in ("csv", "tsv") and counts_columns(part):
+                run.say(f"note: the first line of {part.name} counts the columns, so it is no row")
+            yield from TableReader(part, self.vector, self.id, self.bits, self.batch_bytes).batches()
+
+    def _pictures(self, part: Part, run: Run) -> Iterator[Batch]:
+        """Pictures as grey levels, or as difference hashes."""
+        unnamed(part, self.vector, self.id)
+        names = [(path.relative_to(part.base) if part.base else path).as_posix() for path in part.paths]
+        columns, rows = (HASH_SIZE + 1, HASH_SIZE) if self.bits else (VECTOR_SIZE, VECTOR_SIZE)
+        start = 0
+        for some in read_greys(part.paths, columns, rows, run):
+            good = [at for at, grey in enumerate(some) if not isinstance(grey, str)]
+            faults = {at: grey for at, grey in enumerate(some) if isinstance(grey, str)}
+            greys = np.array([some[at] for at in good], np.float32).reshape(len(good), rows, columns)
+            ids = None if self.id == "-" else pa.array([names[start + at] for at in good], pa.string())
+            values = hash_greys(greys).words if self.bits else greys.reshape(len(good), VECTOR_SIZE**2)
+            yield Batch(values, HASH_SIZE**2 if self.bits else VECTOR_SIZE**2, ids, faults)
+            start += len(some)
+
+
+class Progress:
+    """Passes on what is done, up to a total."""
+
+    def __init__(self, tick: Callable[[float], None], total: int):
+        self.tick = tick
+        self.left = total
+
+    def __call__(self, amount: int) -> None:
+        """So much more is done."""
+        done = min(self.left, amount)
+        self.left -= done
+        self.tick(done)
+
+
+class Gathered:
+    """The good rows of all parts so far."""
+
+    def __init__(self, bits: bool):
+        self.what = "codes" if bits else "vectors"
+        self.unit = "bits" if bits else "dimensions"
+        self.width = 0  # not known yet
+        self.first = ""  # the part that told the width
+        self.count = 0  # rows, bad ones included
+        self.chunks: list[Any] = []
+        self.names: list[pa.Array | None] = []
+        self.numbers: list[np.ndarray] = []
+
+    def add(self, part: Part, batch: Batch) -> None:
+        """Some more; all must have one width."""
+        if batch.width and not self.width:
+            self.width, self.first = batch.width, part.name
+        if batch.width not in (0, self.width):
+            has = f"{self.what} of {batch.width} {self.unit}, where {self.first} has {self.width}"
+            raise DataError(f"{part.name}: {has}; all inputs must have as many.")
+        numbers = batch.numbers()
+        if len(numbers) and self.numbers and not len(self.numbers[0]):  # so far there is only a batch without rows
+            self.chunks, self.names, self.numbers = [], [], []
+        if len(numbers) or (batch.width and not self.chunks):
+            self.chunks.append(batch.values)
+            self.names.append(batch.ids)
+            self.numbers.append(self.count + numbers)
+        self.count += len(numbers) + len(batch.faults)
+
+    def values(self) -> Any:
+        """One matrix of all rows; a single one is not copied."""
+        if len(self.chunks) == 1:
+            return self.chunks.pop()
+        if not all(isinstance(chunk, np.ndarray) for chunk in self.chunks):
+            from scipy import sparse  # slow to import
+
+            return sparse.vstack([sparse.csr_array(chunk) for chunk in self.chunks], format="csr")
+        rows = sum(len(chunk) for chunk in self.chunks)
+        whole = np.empty((rows, self.chunks[0].shape[1]), np.result_type(*{chunk.dtype for chunk in self.chunks}))
+        while self.chunks:  # from the last, so that each can be freed
+            chunk = self.chunks.pop()
+            rows -= len(chunk)
+            whole[rows : rows + len(chunk)] = chunk
+        return whole
+
+    def ids(self, skipped: bool) -> pa.Array | None:
+        """The ids of all rows; none if they are just counted."""
+        if not skipped and all(names is None for names in self.names):
+            return None
+        pairs = zip(self.names, self.numbers, strict=True)
+        every = [pa.array(numbers) if names is None else names for names, numbers in pairs]
+        kind = common_type([ids.type for ids in every])
+        return pa.chunked_array([ids.cast(kind) for ids in every]).combine_chunks()
+
+
+def float_faults(values: Any, directions: bool) -> dict[int, str]:
+    """The rows that are not finite, or have no direction where they need one."""
+    faults = dict.fromkeys(not_finite(values).tolist(), NOT_FINITE)
+    return faults | (dict.fromkeys(zero_rows(values).tolist(), NO_DIRECTION) if directions else {})
+
+
+def parts_of(given: Any, format: str | None, encoding: str) -> list[Part]:
+    """What an input names; files that are no tables are pictures if one of them has the name of one."""
+    parts = []
+    for part in find_parts([given], "files" if format == "pictures" else format, TABLES, encoding=encoding):
+        if part.format not in ("text", "files"):
+            parts.append(part)
+        elif format == "pictures" or any(path.suffix.lower() in PICTURE_SUFFIXES for path in part.paths):
+            parts.append(replace(part, format="pictures"))
+        elif part.paths:
+            strange = next(path for path in part.paths if format_of(path, TABLES) is None)
+            known = ", ".join(VECTOR_FORMATS)
+            raise DataError(f"{strange}: its name does not tell what it is; --format does, one of {known}.")
+        else:
+            kinds = [kind for magic, kind in MAGIC.items() if part.content.startswith(magic)]
+            parts.append(replace(part, format=(kinds or ["csv"])[0]))
+    return parts

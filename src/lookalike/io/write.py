@@ -1,0 +1,267 @@
+"""Tables to files: Parquet, Arrow, JSON lines, CSV or TSV by suffix, or JSON lines on standard output.
+
+A file appears whole or not at all: it is written beside its place under another name, and moved there when it is
+complete. Rows are regrouped by rules of their own, so that the bytes do not depend on how the rows came.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from glob import escape
+from gzip import GzipFile
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.core.errors import DataError, UsageError
+from lookalike.core.run import slices
+
+SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
+TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # which may be compressed
+LINES = 256  # rows that are made lines of JSON at a time
+GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # of a Parquet row group or Arrow batch: rows, and about how many bytes
+BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
+STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+
+
+def check_output(path: str) -> None:
+    """Raise now for an output that could not be written in the end."""
+    if path == "-":
+        return
+    if kind_of(path) is None:
+        ends = f"{', '.join(SUFFIXES)}, or a text of these in .gz, or be - for standard output"
+        hint = " A file of JSON lines ends in .jsonl." if path.endswith((".json", ".json.gz")) else ""
+        raise UsageError(f"output must end in {ends}; got {path!r}.{hint}")
+    check_place(path)
+
+
+def check_place(path: str) -> None:
+    """Raise now for a file that could not be written in the end, whatever is in it."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise DataError(f"{path}: cannot be written, there is no folder {folder}.")
+    if Path(path).is_dir():
+        raise DataError(f"{path}: cannot be written, it is a folder.")
+    if not os.access(folder, os.W_OK):
+        raise DataError(f"{path}: cannot be written, permission denied.")
+
+
+def kind_of(path: str) -> str | None:
+    """How a file is written, as the suffix that is usual for it; None if its name does not tell.
+
+    >>> kind_of("pairs.ndjson.gz"), kind_of("-"), kind_of("pairs.parquet"), kind_of("pairs.xlsx")
+    ('.jsonl', '.jsonl', '.parquet', None)
+    """
+    if path == "-":
+        return ".jsonl"
+    suffix = Path(path.removesuffix(".gz")).suffix
+    return TEXTS.get(suffix) if suffix in TEXTS or path.endswith(".gz") else suffix if suffix in SUFFIXES else None
+
+
+def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> None:
+    """Write tables of one schema as one file; Parquet and Arrow files carry the settings in their metadata."""
+    with writing(tables, path, settings):
+        pass
+
+
+@contextmanager
+def writing(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> Iterator[None]:
+    """The same, but the file takes its place only if what is done meanwhile goes well, too."""
+    check_output(path)
+    with replacing(path) as place, _compressed(path, place) as file:
+        try:
+            _WRITERS[kind_of(path) or ""](regroup(tables), file, settings)
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: cannot be written: {BYTES_HINT}") from error
+        except (pa.ArrowException, UnicodeError) as error:  # a column that such a file cannot hold
+            reason = " ".join(str(error).split())
+            raise DataError(f"{path}: cannot be written: {BYTES_HINT if 'UTF8' in reason else reason}") from error
+        yield
+
+
+def write_lines(lines: Iterable[bytes], path: str) -> None:
+    """Write lines of JSON as they are."""
+    with writing_lines(lines, path):
+        pass
+
+
+@contextmanager
+def writing_lines(lines: Iterable[bytes], path: str) -> Iterator[None]:
+    """The same, but the file takes its place only if what is done meanwhile goes well, too."""
+    check_output(path)
+    with replacing(path) as place, _compressed(path, place) as file:
+        for line in lines:
+            file.write(line + b"\n")
+        yield
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """A file that takes the place of `path` when all went well, and leaves nothing when not."""
+    if path == "-":
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise DataError(f"standard output: cannot be written: {error.strerror or error}") from error
+        return
+    place = Path(os.path.realpath(path))  # a link stays one
+    _remove_stale(place)
+    part = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(place)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+@contextmanager
+def _compressed(path: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
+    """The file, or one that compresses what is written to it; the bytes do not depend on its name and the time."""
+    if not path.endswith(".gz"):
+        yield file
+        return
+    with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as small:
+        yield small  # type: ignore[misc]
+
+
+def _remove_stale(place: Path) -> None:
+    """Remove what runs have left that were killed."""
+    for part in place.parent.glob(f".{escape(place.name)}.*.part"):
+        process = part.name.split(".")[-2]
+        try:
+            os.kill(int(process), 0)
+        except (ProcessLookupError, ValueError):
+            with suppress(OSError):
+                part.unlink()
+        except OSError:
+            continue  # it is there, and another user's
+
+
+def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYTES) -> Iterator[pa.Table]:
+    """The same rows in tables that end after `rows` rows or `size` bytes of text; one table if there are no rows."""
+    waiting: list[pa.Table] = []
+    count = filled = given = 0
+    for table in tables:
+        weights = _text_bytes(table)
+        waiting.append(table[:0])
+        start = 0
+        while start < len(table):
+            total = filled + np.cumsum(weights[start : start + rows - count])
+            stop = min(start + len(total), start + int(np.searchsorted(total, size)) + 1)
+            waiting.append(table.slice(start, stop - start))
+            count, filled, start = count + stop - start, int(total[stop - start - 1]), stop
+            if count == rows or filled >= size:
+                yield _copy(waiting)
+                waiting, count, filled, given = [], 0, 0, given + 1
+    if count or (waiting and not given):
+        yield _copy(waiting)
+
+
+def _text_bytes(table: pa.Table) -> np.ndarray:
+    """How many bytes the strings of each row have."""
+    total = np.zeros(len(table), np.int64)
+    for column in table.columns:
+        if any(test(column.type) for test in STRINGS):
+            total += pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    return total
+
+
+def _copy(tables: list[pa.Table]) -> pa.Table:
+    """The rows in memory of their own: how slices lie in memory can show in the bytes of an Arrow file."""
+    table = pa.concat_tables(tables, promote_options="default")
+    columns = [pa.concat_arrays([*column.chunks, pa.array([], column.type)]) for column in table.columns]
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _write_parquet(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
+    import pyarrow.parquet as pq
+
+    first = next(tables, pa.table({}))
+    schema = _with_settings(first.schema, settings)
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for table in _chain(first, tables):
+            writer.write_table(table.cast(schema), row_group_size=GROUP)
+
+
+def _write_arrow(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
+    first = next(tables, pa.table({}))
+    schema = _with_settings(first.schema, settings)
+    with pa.ipc.new_file(file, schema) as writer:
+        for table in _chain(first, tables):
+            writer.write_table(table.cast(schema))
+
+
+def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str], separator: str = ",") -> None:
+    from pyarrow import csv
+
+    tables = map(_flat, tables)
+    first = next(tables, pa.table({}))
+    with csv.CSVWriter(file, first.schema, write_options=csv.WriteOptions(delimiter=separator)) as writer:
+        for table in _chain(first, tables):
+            writer.write_table(table)
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """The table with JSON in place of lists and the like, which a cell of CSV cannot hold."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            cells = [None if value is None else _json(value) for value in table.column(at).to_pylist()]
+            table = table.set_column(at, field.name, pa.array(cells, pa.string()))
+    return table
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_as_string)
+
+
+def _write_jsonl(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
+    for table in map(_finite, tables):
+        for part in slices(len(table), LINES):  # as Python's objects take a multiple of the room
+            for row in table[part].to_pylist():
+                file.write(_json(row).encode() + b"\n")
+
+
+_WRITERS: dict[str, Callable[[Iterator[pa.Table], IO[bytes], dict[str, str]], None]] = {
+    ".parquet": _write_parquet,
+    ".arrow": _write_arrow,
+    ".jsonl": _write_jsonl,
+    ".csv": _write_csv,
+    ".tsv": partial(_write_csv, separator="\t"),
+}
+
+
+def _with_settings(schema: pa.Schema, settings: dict[str, str]) -> pa.Schema:
+    ours = {f"lookalike.{name}".encode(): value.encode() for name, value in settings.items()}
+    return schema.with_metadata({**(schema.metadata or {}), **ours})
+
+
+def _finite(table: pa.Table) -> pa.Table:
+    """The table with nulls for what is no number, which JSON has no word for."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            table = table.set_column(at, field, pc.if_else(pc.is_finite(table.column(at)), table.column(at), None))
+    return table
+
+
+def _as_string(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _chain(first: Any, rest: Iterable[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest

@@ -1,0 +1,90 @@
+"""Codes of bits."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.errors import DataError, whole
+from lookalike.items.vectors import as_array_of_numbers, as_ids
+
+
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """Codes of `length` bits, 64 to a word: bit i of an item is bit i % 64 of words[item, i // 64].
+
+    >>> codes = Bits.of(["10101", "11110"])
+    >>> len(codes), codes.length, codes.words.tolist()
+    (2, 5, [[21], [15]])
+    """
+
+    words: np.ndarray  # items x words, of uint64; bits from `length` on are 0
+    length: int
+    ids: pa.Array | None = None
+    skipped: int = 0
+
+    @classmethod
+    def of(cls, rows: Any, ids: Any = None) -> "Bits":
+        """From integers, a code each; from a matrix of 0 and 1; or from strings of them, all of one length.
+
+        Integers of an array have the bits of its type, those of a list have 64.
+        """
+        if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str):
+            rows = _digits(rows)
+        elif isinstance(rows, list | tuple) and (not rows or type(rows[0]) is int):
+            if not all(isinstance(row, int | np.integer) and 0 <= row < 1 << 64 for row in rows):
+                raise DataError("codes must be integers from 0 to 2**64 - 1.")
+            rows = np.array(rows, np.uint64)
+        if hasattr(rows, "tocsr"):
+            raise DataError("bits are not taken from a sparse matrix; give it as an array.")
+        matrix = as_array_of_numbers(rows, "bits must be integers, or rows of 0 and 1, all of one length.")
+        if matrix.ndim == 1 and matrix.dtype.kind in "iu":
+            matrix = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
+            words = matrix.view(f"u{matrix.dtype.itemsize}").astype(np.uint64)[:, None]
+            return cls(words, 8 * matrix.dtype.itemsize, None if ids is None else as_ids(ids, len(words)))
+        if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+            raise DataError(
+                f"bits must be integers, or a matrix of 0 and 1; got {matrix.dtype} of shape {matrix.shape}."
+            )
+        if matrix.dtype.kind != "b":
+            wrong = np.flatnonzero(((matrix != 0) & (matrix != 1)).any(axis=1))
+            if len(wrong):
+                raise DataError(f"row {wrong[0]}: bits must be 0 or 1. Packed bytes are taken by Bits.packed.")
+        return cls.packed(np.packbits(matrix.astype(bool), axis=1, bitorder="little"), matrix.shape[1], ids)
+
+    @classmethod
+    def packed(cls, rows: Any, length: int | None = None, ids: Any = None) -> "Bits":
+        """From bytes, items x ceil(length / 8), the first bit of each the lowest; by default all bits count."""
+        matrix = np.ascontiguousarray(rows)
+        if matrix.ndim != 2 or matrix.dtype != np.uint8:
+            raise DataError(f"packed bits must be a matrix of bytes; got {matrix.dtype} of shape {matrix.shape}.")
+        items, width = matrix.shape
+        length = 8 * width if length is None else whole("length", length, most=8 * width)
+        padded = np.zeros((items, 8 * max(1, -(-width // 8))), np.uint8)
+        padded[:, :width] = matrix
+        unused = np.unpackbits(padded, axis=1, bitorder="little")[:, length:] if length < 8 * width else padded[:0]
+        if unused.any():
+            raise DataError(f"row {np.argmax(unused.any(axis=1))}: a bit beyond the {length} of a code is set.")
+        words = padded.view("<u8").astype(np.uint64, copy=False)
+        return cls(words, length, None if ids is None else as_ids(ids, items))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, rows: np.ndarray) -> "Bits":
+        """The given rows, in that order."""
+        return Bits(self.words[rows], self.length)
+
+    def matrix(self) -> np.ndarray:
+        """The bits as booleans, a code a row."""
+        octets = np.ascontiguousarray(self.words.astype("<u8")).view(np.uint8)
+        return np.unpackbits(octets, axis=1, bitorder="little", count=self.length).astype(bool)
+
+
+def _digits(rows: Any) -> np.ndarray:
+    """Strings of 0 and 1 as a matrix."""
+    for at, row in enumerate(rows):
+        if not isinstance(row, str) or len(row) != len(rows[0]) or set(row) - {"0", "1"}:
+            raise DataError(f"row {at}: codes must be strings of 0 and 1 of one length; got {row!r}.")
+    return np.array([[digit == "1" for digit in row] for row in rows])

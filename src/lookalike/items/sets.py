@@ -1,0 +1,136 @@
+"""Sets and bags of 64-bit hashes, and the hashes of elements and texts."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.errors import DataError
+from lookalike.kernels.hashing import GOLDEN, mix
+from lookalike.kernels.sets import sort_rows
+from lookalike.kernels.text import hash_contents
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Sets of 64-bit hashes: row i is elements[indptr[i]:indptr[i + 1]], sorted and distinct.
+
+    A bag is held as the set of its (element, copy number), so that overlaps of bags are overlaps of sets.
+
+    >>> sets = Sets.of([{"a", "d"}, {"c"}, {"b", "d", "e"}])
+    >>> len(sets), sets.sizes.tolist()
+    (3, [2, 1, 3])
+    """
+
+    indptr: np.ndarray
+    elements: np.ndarray
+    bag: bool = False
+    ids: pa.Array | None = None  # what results are to call them; their positions if none
+    named: Callable[[np.ndarray], list[Any]] | None = None  # the elements of rows as they were given, if at hand
+
+    @classmethod
+    def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
+        """From Python sets or lists, or Counters (bags); the elements all strings or all integers."""
+        rows: list[Any] = list(items)
+        for item in rows:
+            if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
+                kind = type(item).__name__
+                raise DataError(f"sets must be collections of elements; got {kind}. For texts: Shingles().sets(texts).")
+        bag = any(isinstance(item, Counter) for item in rows)
+        if bag or not all(hasattr(item, "__len__") for item in rows):
+            rows = [list(item.elements()) if isinstance(item, Counter) else list(item) for item in rows]
+        indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
+        return cls.sorted(indptr, hash_values(list(chain.from_iterable(rows))), bag)
+
+    @classmethod
+    def sorted(cls, indptr: np.ndarray, hashes: np.ndarray, bag: bool = False) -> "Sets":
+        """From rows of hashes in any order; repeats are dropped, or in a bag counted."""
+        indptr, elements = sort_rows(indptr, hashes, bag)
+        return cls(indptr, elements, bag)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        row = range(len(self))[row]
+        return self.elements[self.indptr[row] : self.indptr[row + 1]]
+
+    def hashes(self, rows: np.ndarray) -> list[list[int]]:
+        """The elements of some rows."""
+        return [self[row].tolist() for row in rows.tolist()]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many elements each set has."""
+        return np.diff(self.indptr)
+
+    def take(self, rows: np.ndarray) -> "Sets":
+        """The given rows, in that order."""
+        sizes = self.sizes[rows]
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        where = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
+        return Sets(indptr, self.elements[where], self.bag)
+
+    @staticmethod
+    def concatenate(parts: "list[Sets]") -> "Sets":
+        """The rows of all parts, one after another."""
+        if not parts:
+            return Sets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
+        sizes = np.concatenate([part.sizes for part in parts])
+        elements = np.concatenate([part.elements for part in parts])
+        return Sets(np.concatenate(([0], np.cumsum(sizes))), elements, parts[0].bag)
+
+    def to_arrow(self) -> pa.LargeListArray:
+        """A list of hashes a set."""
+        return pa.LargeListArray.from_arrays(self.indptr, self.elements)
+
+
+def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    """The bytes of an Arrow array of texts, and where each text (or each of `rows`) starts and stops.
+
+    All three are read-only, as Arrow's own buffers are, so that kernels are compiled for one type alone.
+    """
+    _, offsets, data = texts.buffers()
+    content = np.frombuffer(data if data is not None and data.size else b"\0", np.uint8)
+    bounds = np.frombuffer(offsets if offsets is not None and offsets.size else bytes(8), np.int64)
+    bounds = bounds[texts.offset : texts.offset + len(texts) + 1]
+    starts, stops = (bounds[:-1], bounds[1:]) if rows is None else (bounds[rows], bounds[rows + 1])
+    for array in (starts, stops):
+        array.flags.writeable = False
+    return content, starts, stops
+
+
+def hash_values(values: list[Any]) -> np.ndarray:
+    """One 64-bit hash a value, all of them strings or all integers; the same on every machine."""
+    kinds = set(map(type, values))
+    if all(issubclass(kind, str) for kind in kinds):
+        try:
+            return hash_texts(pa.array(values, pa.large_string()))
+        except UnicodeError as error:
+            raise DataError(f"elements must be valid Unicode: {error}") from error
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        try:
+            signed = max(values) < 1 << 63
+            return hash_integers(np.array(values, dtype=np.int64 if signed else np.uint64))
+        except OverflowError:
+            raise DataError("integer elements must fit in 64 bits, with a sign or without.") from None
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise DataError(f"the elements of sets must be all strings or all integers; got {names}.")
+
+
+def hash_texts(texts: pa.LargeStringArray) -> np.ndarray:
+    """One hash a text."""
+    return np.ascontiguousarray(hash_contents(*text_bounds(texts))[:, 0])
+
+
+def hash_integers(numbers: np.ndarray) -> np.ndarray:
+    """One hash an integer of 64 bits, with a sign or without; those of 2**63 or more differ from negative ones."""
+    with np.errstate(over="ignore"):
+        hashes: np.ndarray = mix.py_func(numbers.view(np.uint64) + GOLDEN)
+        if numbers.dtype == np.uint64:
+            hashes = np.where(numbers >> np.uint64(63) == 1, mix.py_func(hashes + GOLDEN), hashes)
+    return hashes

@@ -1,0 +1,55 @@
+"""The axioms of distance measures, tested on points."""
+
+import math
+from collections.abc import Callable, Collection
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Counterexample(NamedTuple):
+    """An axiom of distance measures, and points for which it fails."""
+
+    axiom: str
+    points: tuple[Any, ...]
+
+
+def counterexample(
+    d: Callable[[Any, Any], float], points: Collection[Any], tolerance: float = 1e-9
+) -> Counterexample | None:
+    """The first axiom of a distance measure that `d` breaks on these points, with the points; None if it holds.
+
+    All pairs and triples are tried, O(n**3). Sums that differ by `tolerance`, in all or of their size, count as
+    equal, which is rounding; only a distance of just 0 between two points counts as none. No counter-example is no
+    proof for other points.
+
+    >>> counterexample(max, range(3))
+    Counterexample(axiom='d(x, x) = 0', points=(1,))
+    >>> counterexample(lambda x, y: abs(x - y), range(10)) is None
+    True
+    """
+    every = list(points)
+    table = {(i, j): d(every[i], every[j]) for i, j in product(range(len(every)), repeat=2)}
+    for (i, j), value in table.items():
+        if not value >= 0:
+            return Counterexample("d(x, y) >= 0", (every[i], every[j]))
+    for (i, j), value in table.items():
+        if i == j and value > tolerance:
+            return Counterexample("d(x, x) = 0", (every[i],))
+        if value <= 0 and not _same(every[i], every[j]):
+            return Counterexample("d(x, y) > 0 unless x = y", (every[i], every[j]))
+    for (i, j), value in table.items():
+        if not math.isclose(value, table[j, i], rel_tol=tolerance, abs_tol=tolerance):
+            return Counterexample("d(x, y) = d(y, x)", (every[i], every[j]))
+    for i, j, k in product(range(len(every)), repeat=3):
+        if table[i, k] > (table[i, j] + table[j, k]) * (1 + tolerance) + tolerance:
+            return Counterexample("d(x, z) <= d(x, y) + d(y, z)", (every[i], every[j], every[k]))
+    return None
+
+
+def _same(x: Any, y: Any) -> bool:
+    try:
+        return bool(x == y)
+    except ValueError:  # arrays, which are compared number by number
+        return np.array_equal(x, y)

@@ -1,0 +1,35 @@
+"""Thresholds as the exact fractions that were typed."""
+
+from fractions import Fraction
+
+from lookalike.core.errors import fraction
+
+LARGEST = 1 << 30  # no set has more elements than this
+
+
+def exact_fraction(threshold: float | str | Fraction, name: str = "threshold") -> tuple[int, int]:
+    """(p, q) such that for all sets similarity >= threshold just when similarity >= p/q, neither over 2**30.
+
+    The threshold is the decimal the user typed: 0.8 is 4/5, not the binary number nearest to it. p/q is the
+    least fraction at or above it with a denominator that a similarity can have; comparing with it in
+    integers is exact, where `(1 - 0.9) * 10` in floating point is not 1.
+
+    >>> exact_fraction(0.8), exact_fraction("2/3")
+    ((4, 5), (2, 3))
+    """
+    try:
+        wanted = Fraction(str(threshold))
+    except (ValueError, ZeroDivisionError):
+        fraction(name, threshold)  # which says what is wrong
+        raise
+    if not 0 < wanted <= 1:
+        within = min(max(wanted, Fraction(-1)), Fraction(1000))  # beyond that a float may not reach
+        fraction(name, float(within), given=threshold)
+    near = wanted.limit_denominator(LARGEST)
+    if near < wanted:  # then the next fraction of the Farey sequence is at or above `wanted`
+        p, q = near.numerator, near.denominator
+        inverse = pow(p, -1, q) if q > 1 else 0  # the neighbour r/s has r q - p s = 1
+        s = -inverse % q if q > 1 else 1
+        s += (LARGEST - s) // q * q
+        near = Fraction(p * s + 1, q * s)
+    return near.numerator, near.denominator

@@ -1,0 +1,84 @@
+"""Measured recall: what a sample of the items should have found, and what was found."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lookalike.core.errors import whole
+from lookalike.core.run import Run
+from lookalike.core.statistics import wilson
+from lookalike.kernels.buckets import ONE
+from lookalike.kernels.joins import index_elements, probe
+from lookalike.search.collection import Collection
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Of `true` pairs with one of the `sampled` items `found` were found."""
+
+    sampled: int
+    true: int
+    found: int
+    nearest: int = 0  # the pairs are those of the so many nearest of each
+
+    @property
+    def recall(self) -> float:
+        """The measured recall; 1 where there was nothing to find."""
+        return self.found / self.true if self.true else 1.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95% interval of the recall, taking the sampled pairs as independent."""
+        return wilson(self.found, self.true)
+
+    def line(self) -> str:
+        """The result in one line."""
+        if not self.true:
+            return f"audit: none of {self.sampled:,} sampled items has a similar one; no recall to measure"
+        low, high = self.interval
+        what = f"of the {self.nearest:,} nearest" if self.nearest else "true pairs"
+        return (
+            f"audit: {self.found:,} of {self.true:,} {what} of {self.sampled:,} sampled items found: "
+            f"recall {self.recall:.4f} (95% interval {low:.4f} to {high:.4f})"
+        )
+
+
+def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.ndarray], np.ndarray], run: Run) -> Audit:
+    """Compare a random sample of items with the whole collection, exactly, in one pass over it.
+
+    `found` tells of pairs of positions, left before right, whether the run under audit has found them. The
+    sample is held as an index from element to item, so the pass costs one look-up an element.
+    """
+    live = np.flatnonzero(collection.counts)
+    rng = np.random.default_rng(collection.plan.seed)
+    sample = np.sort(rng.choice(live, min(whole("audit", size), len(live)), replace=False))
+    if not len(sample):
+        return Audit(0, 0, 0)
+    p, q = collection.plan.threshold.as_integer_ratio()
+    sets = collection.sets(sample, run)
+    order = np.argsort(sets.elements, kind="stable")
+    ordered = sets.elements[order]
+    owners = np.repeat(np.arange(len(sets)), sets.sizes)[order]
+    shift = np.uint64(64 - max(1, (2 * len(ordered)).bit_length()))
+    slots = index_elements(ordered, shift)
+
+    def work(task: Any) -> tuple[int, np.ndarray, np.ndarray]:
+        part, rows = collection.maker.make(task), collection.maker.rows(task)
+        row, owner, _ = probe(part.indptr, part.elements, slots, shift, ordered, owners, sets.sizes, p, q)
+        return len(rows), rows[row], sample[owner]
+
+    n = len(collection)
+    pairs = [np.zeros(0, np.int64)]  # each as left * n + right
+    with run.stage("audit", len(live)) as tick:
+        for done, one, other in run.map(work, collection.maker.tasks(live)):
+            tick(done)
+            apart = one != other
+            one, other = one[apart], other[apart]
+            pairs.append(np.minimum(one, other) * n + np.maximum(one, other))
+        left, right = np.divmod(np.unique(np.concatenate(pairs)), n)
+    if collection.split != ONE:
+        across = (left < collection.split) & (right >= collection.split)
+        left, right = left[across], right[across]
+    return Audit(len(sample), len(left), int(np.count_nonzero(found(left, right))))

@@ -1,0 +1,361 @@
+"""A collection taken in: ids, contents, band keys, and the sets of any of its items when they are asked for.
+
+Texts stream through once: each batch is prepared, shingled and sketched while the next is being read. What stays
+in memory is the text, 16 bytes of content hash and eight bytes a band for each item; the shingle sets of the few
+items that become candidates are made again from the text. Beyond memory all of this is in files, and the texts of
+candidates are read again.
+"""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.errors import DataError
+from lookalike.core.run import Run, slices
+from lookalike.core.storage import Kinds, Room
+from lookalike.core.wording import counted
+from lookalike.io.documents import Source
+from lookalike.items.sets import Sets, text_bounds
+from lookalike.items.shingles import Shingles
+from lookalike.kernels.buckets import ONE
+from lookalike.kernels.sets import hash_rows, sort_rows
+from lookalike.kernels.sketch import fold_bands
+from lookalike.kernels.text import hash_contents
+from lookalike.search.joins import element_ranks
+from lookalike.search.plan import SAMPLE, Plan
+
+Fit = Callable[..., Plan]  # of a sample, the number of items, and the ranks of elements if known
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # counts, lengths, contents, keys of a Collection
+SAMPLE_BYTES = 8 << 20
+SAMPLE_SETS = 4000
+PIECE = 1 << 20  # bytes of text that are shingled and sketched at a time
+HEAD = 1000  # documents that the plan's sample is drawn from: a number, since results may not depend on batches
+SLICE = 1 << 14  # items of a collection of sets handled by one task
+PER_ITEM = 130  # bytes of memory, where the arrays are in files
+AGAIN = 1 << 12  # texts that are read again handled by one task
+
+
+@dataclass
+class Collection:
+    """Items with what the later stages ask of them. An item without elements is similar to nothing."""
+
+    ids: list[pa.Array]  # of the one collection, or of each of two that are matched
+    plan: Plan
+    counts: np.ndarray  # elements of each item, repeats included
+    lengths: np.ndarray  # bytes of each text, or elements of each set
+    contents: np.ndarray  # items x 2: equal just for equal items
+    keys: list[np.ndarray]  # of each band those of all items
+    maker: "Maker"
+    room: Room
+
+    @property
+    def split(self) -> int:
+        """Of two collections: where the second begins."""
+        return len(self.ids[0]) if len(self.ids) > 1 else ONE
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def sets(self, rows: np.ndarray, run: Run, name: str | None = None) -> Sets:
+        """The sets of items at ascending positions; those that have a name are kept where there is room."""
+        room = self.room if name is not None else Room()
+        kinds: Kinds = {"elements": np.dtype(np.uint64), "sizes": np.dtype(np.int64)}
+        grown = room.growing(name or "", kinds, {"elements": int(self.counts[rows].sum())})
+        done = grown.done
+        with run.stage("sets of candidates", len(rows)) as tick:
+            tick(done)
+            for part in run.map(self.maker.make, self.maker.tasks(rows[done:])):
+                done += len(part)
+                grown.append(done, [part.elements, part.sizes])
+                tick(len(part))
+        elements, sizes = grown.finish()
+        return Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
+
+
+def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, room: Room) -> Collection:
+    """Read, prepare, shingle and sketch the texts of one source or two; `fit` plans from a sample of the start."""
+    stream = ((side, table) for side, source in enumerate(sources) for table in source.batches())
+    head: list[tuple[int, pa.Table]] = []
+    while sum(len(table) for _, table in head) < HEAD and (batch := next(stream, None)) is not None:
+        head.append(batch)
+    start = [chunk for _, table in head for chunk in table["text"].chunks]
+    texts = pa.chunked_array(start, pa.large_string()).slice(0, HEAD).combine_chunks()
+    items = sum(source.expected(texts) for source in sources)
+    with run.stage("plan"):
+        plan = fit(shingles.sets(texts.take(pa.array(sample_rows(texts)))), items)
+    for line in plan.lines():
+        run.say(line)
+
+    def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[pa.LargeStringArray], list[Columns]]:
+        side, table = batch
+        chunks = pieces(shingles.prepare(table["text"].combine_chunks()))
+        return side, table, chunks, [sketch_texts(chunk, shingles, plan) for chunk in chunks]
+
+    chunks: list[pa.LargeStringArray] = []
+    grown = room.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
+    done = grown.done
+    if done:
+        run.say(f"goes on: {counted(done, 'document')} had been read before")
+    if room.memory is not None and PER_ITEM * items > room.memory:
+        needed = f"{PER_ITEM * items / 1e9:,.1f} GB"
+        run.say(f"note: about {items:,} documents take {needed} of memory, which is more than was allowed")
+    with run.stage("read and sketch", items) as tick:
+        tick(done)
+        batches = iter(()) if grown.complete else _without(chain(head, stream), done)
+        for side, table, some, made in run.map(work, batches):
+            none = table.select(["id"]).slice(0, 0)
+            ids = [table.select(["id"]) if at == side else none for at in range(len(sources))]
+            done += len(table)
+            grown.append(done, [*_joined(made, plan), *ids])
+            chunks.extend(some if room.held else [])
+            tick(len(table))
+    counts, lengths, contents, *rest = grown.finish()
+    bands = len(rest) - len(sources)
+    ids = [unique_ids([table["id"] for table in tables if len(table)]) for tables in rest[bands:]]
+    maker: Maker = TextSets(chunks, shingles) if room.held else SourceSets(sources[0], shingles)
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), rest[:bands], maker, room)
+
+
+def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tuple[int, pa.Table]]:
+    """The batches without the first so many documents."""
+    for side, table in batches:
+        if done < len(table):
+            yield side, table.slice(done)
+        done = max(0, done - len(table))
+
+
+def sample_rows(texts: pa.LargeStringArray) -> np.ndarray:
+    """Some of the texts, at random but always the same: at most SAMPLE, and of about SAMPLE_BYTES bytes."""
+    rows = np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
+    _, starts, stops = text_bounds(texts, rows)
+    return np.sort(rows[: 2 + np.searchsorted(np.cumsum(stops - starts), SAMPLE_BYTES)])
+
+
+def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
+    """Slices of about PIECE bytes: what is made of one stays in the processor's cache."""
+    _, starts, _ = text_bounds(texts)
+    first = np.flatnonzero(np.diff((starts - starts[:1]) // PIECE, prepend=-1))
+    return [texts.slice(start, stop - start) for start, stop in pairwise([*first.tolist(), len(texts)])]
+
+
+def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan) -> Columns:
+    """The columns of prepared texts. Repeats do not matter to minhashes of a set; a bag's copies are made distinct."""
+    indptr, elements = shingles.hashes(texts)
+    if shingles.bag or plan.sketch == "simhash":
+        indptr, elements = sort_rows(indptr, elements, shingles.bag)
+    content, starts, stops = text_bounds(texts)
+    return np.diff(indptr), stops - starts, hash_contents(content, starts, stops), band_keys(plan, indptr, elements)
+
+
+def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
+    """Sketch one collection or two of sets that are there already."""
+    sets = Sets.concatenate(collections)
+    ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
+    rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
+    with run.stage("plan"):
+        plan = fit(sets.take(rows), len(sets), partial(element_ranks, sets))
+    for line in plan.lines():
+        run.say(line)
+
+    def work(part: slice) -> Columns:
+        indptr = sets.indptr[part.start : part.stop + 1]
+        sizes = np.diff(indptr)
+        return sizes, sizes, hash_rows(indptr, sets.elements), band_keys(plan, indptr, sets.elements)
+
+    grown = Room().growing("sets", _kinds(plan))
+    with run.stage("sketch", len(sets)) as tick:
+        for columns in run.map(work, slices(len(sets), SLICE)):
+            grown.append(0, _joined([columns], plan))
+            tick(len(columns[0]))
+    counts, lengths, contents, *keys = grown.finish()
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets, collections), Room())
+
+
+def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """One key a band for each row, which items have in common that `plan.bands.curve` makes candidates.
+
+    No columns if the plan has no bands.
+    """
+    if plan.bands is None:
+        return np.empty((len(indptr) - 1, 0), np.uint64)
+    bands, rows, _ = plan.bands
+    keys: np.ndarray = fold_bands(plan.functions(bands * rows).sketch(indptr, elements), bands, rows)
+    return keys
+
+
+class Maker(ABC):
+    """Makes the sets of any items, a task at a time."""
+
+    @abstractmethod
+    def tasks(self, rows: np.ndarray) -> Iterator[Any]:
+        """Tasks that make the sets of ascending rows, in their order."""
+
+    @abstractmethod
+    def make(self, task: Any) -> Sets:
+        """The sets of one task's rows."""
+
+    @abstractmethod
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """What the items at ascending positions are: texts, or collections of elements."""
+
+    @abstractmethod
+    def elements(self, item: Any) -> Iterable[Any]:
+        """The elements of an item, as `look` gives it."""
+
+    def rows(self, task: Any) -> np.ndarray:
+        """The rows of a task."""
+        rows: np.ndarray = task
+        return rows
+
+
+class Texts(NamedTuple):
+    """Some texts of a collection, and their rows."""
+
+    rows: np.ndarray
+    texts: pa.LargeStringArray
+
+
+class TextSets(Maker):
+    """Makes the shingle sets of any of the texts it holds, a chunk of texts to a task."""
+
+    def __init__(self, chunks: list[pa.LargeStringArray], shingles: Shingles):
+        self.chunks = chunks
+        self.shingles = shingles
+        self.starts = np.concatenate(([0], np.cumsum([len(chunk) for chunk in chunks], dtype=np.int64)))
+
+    def tasks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """Ascending rows, cut where chunks end."""
+        return (part for part in np.split(rows, np.searchsorted(rows, self.starts[1:])) if len(part))
+
+    def make(self, rows: np.ndarray) -> Sets:
+        """The sets of one task's rows."""
+        return Sets.sorted(*self.shingles.hashes(*self._place(rows)), self.shingles.bag)
+
+    def _place(self, rows: np.ndarray) -> tuple[pa.LargeStringArray, np.ndarray]:
+        """The chunk that has one task's rows, and their places in it."""
+        chunk = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
+        return self.chunks[chunk], rows - self.starts[chunk]
+
+    def look(self, rows: np.ndarray) -> list[str]:
+        """The texts at ascending positions, as strings."""
+        parts = (self._place(part) for part in self.tasks(rows))
+        return [text for chunk, inside in parts for text in chunk.take(pa.array(inside)).to_pylist()]
+
+    def elements(self, item: str) -> "set[str] | Counter[str]":
+        """The shingles of a text that has been prepared."""
+        return self.shingles.of_prepared(item)
+
+
+class SourceSets(Maker):
+    """The same for texts that are not held: they are read again, in their order."""
+
+    def __init__(self, source: Source, shingles: Shingles):
+        self.source, self.shingles = source, shingles
+
+    def tasks(self, rows: np.ndarray) -> Iterator[Texts]:
+        first = 0
+        for table in self.source.batches() if len(rows) else ():
+            here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + len(table))]
+            for part in slices(len(here), AGAIN):
+                yield Texts(here[part], table["text"].take(pa.array(here[part] - first)).combine_chunks())
+            first += len(table)
+            if first > rows[-1]:
+                return
+
+    def make(self, task: Texts) -> Sets:
+        return self.shingles.sets(task.texts)
+
+    def rows(self, task: Texts) -> np.ndarray:
+        return task.rows
+
+    def look(self, rows: np.ndarray) -> list[str]:
+        return [text for task in self.tasks(rows) for text in task.texts.to_pylist()]
+
+    def elements(self, item: str) -> "set[str] | Counter[str]":
+        return self.shingles.of(item)
+
+
+class ReadySets(Maker):
+    """The same for sets that are there already."""
+
+    def __init__(self, sets: Sets, parts: list[Sets]):
+        self.sets = sets  # all of them
+        self.parts = parts  # the one or two collections that they are of
+        self.starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
+
+    def tasks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """Slices of the rows."""
+        return (rows[part] for part in slices(len(rows), SLICE))
+
+    def make(self, rows: np.ndarray) -> Sets:
+        """The sets of one task's rows."""
+        return self.sets.take(rows)
+
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """The elements as they were given, or as hashes where those are no longer at hand."""
+        cuts = np.searchsorted(rows, self.starts)
+        return [
+            item
+            for part, rows_of, start in zip(self.parts, np.split(rows, cuts[1:]), self.starts, strict=True)
+            for item in (part.named or part.hashes)(rows_of - start)
+        ]
+
+    def elements(self, item: Iterable[Any]) -> Iterable[Any]:
+        return item
+
+
+def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
+    """All ids in one array; a repeated id is an error, since results name items by it."""
+    kinds = {array.type for array in ids}
+    if len(kinds) > 1:  # one file numbers its rows or has integers, another has strings
+        ids = [array.cast(pa.string()) for array in ids]
+    chunks = [chunk for array in ids for chunk in array.chunks]
+    whole = pa.chunked_array(chunks, type=ids[0].type if ids else pa.int64()).combine_chunks()
+    twice = repeated(whole)
+    if twice is not None:
+        raise DataError(
+            f"ids must be unique; {whole[twice].as_py()!r} occurs more than once. "
+            "Name another column with --id, or number the rows with --id -."
+        )
+    return whole
+
+
+def repeated(ids: pa.Array) -> int | None:
+    """The place of an id that is there before, if any is: by numbers or hashes in order, which take little room."""
+    if pa.types.is_integer(ids.type):
+        keys = ids.to_numpy(zero_copy_only=False).astype(np.uint64)
+        order = np.sort(keys)
+        same = order[1:][order[1:] == order[:-1]]
+        return None if not len(same) else int(np.flatnonzero(keys == same[0])[1])
+    texts = ids.cast(pa.large_string())
+    content, starts, stops = text_bounds(texts)
+    keys = hash_contents(content, starts, stops)[:, 0]
+    order = np.sort(keys)
+    for key in np.unique(order[1:][order[1:] == order[:-1]]):  # few, if any, as other ids rarely have one hash
+        seen: set[str] = set()
+        for place in np.flatnonzero(keys == key).tolist():
+            text = texts[place].as_py()
+            if text in seen:
+                return place
+            seen.add(text)
+    return None
+
+
+def _kinds(plan: Plan) -> Kinds:
+    """The columns of a collection, and the types of their numbers."""
+    bands = plan.bands.bands if plan.bands else 0
+    whole, hashes = np.dtype(np.int64), np.dtype(np.uint64)
+    return {"counts": whole, "lengths": whole, "contents": hashes, **{f"keys{band}": hashes for band in range(bands)}}
+
+
+def _joined(made: list[Columns], plan: Plan) -> list[np.ndarray]:
+    """The columns of some pieces, one after another: the contents in one row, the keys band by band."""
+    counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
+    return [counts, lengths, contents.ravel(), *np.ascontiguousarray(keys.T)]

@@ -1,0 +1,124 @@
+"""Identical items: each group of them is handled as its first item until the end."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.items.sets import text_bounds
+from lookalike.kernels.buckets import ONE, members
+from lookalike.kernels.hashing import GOLDEN, mix
+from lookalike.theory.banding import all_pairs, in_buckets, sort_keys, too_many
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Items by content: `first` of an item (by position) is the item that stands for its group, -1 for none.
+
+    `heads` are the items that stand for a group, in ascending order.
+    """
+
+    first: np.ndarray
+    heads: np.ndarray
+
+    @property
+    def identical(self) -> int:
+        """How many items are the same as an earlier one."""
+        return int(np.count_nonzero(self.first >= 0)) - len(self.heads)
+
+    def spread(
+        self,
+        left: np.ndarray,
+        right: np.ndarray,
+        values: np.ndarray,
+        own: np.ndarray,
+        split: int,
+        limit: int,
+        directed: bool = False,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs of heads to pairs of all items: (left, right, values), in order of position.
+
+        `own` is the value of each head and an item identical to it. Pairs that are directed keep their direction, and
+        identical items make a pair in both.
+        """
+        if not self.identical and not directed and len(left) <= limit:
+            before = (left[:-1] < left[1:]) | ((left[:-1] == left[1:]) & (right[:-1] < right[1:]))
+            if before.all() and (left < right).all():  # they are in order already
+                return left, right, values
+        items = np.argsort(self.first, kind="stable")
+        items = items[np.searchsorted(self.first[items], 0) :]  # by group; those of no group come first
+        starts = np.searchsorted(self.first[items], np.append(self.heads, len(self.first)))
+        sizes = np.diff(starts)
+        a, b = np.searchsorted(self.heads, left), np.searchsorted(self.heads, right)
+        counts = sizes[a] * sizes[b]
+        alike = np.zeros_like(sizes) if split != ONE else sizes * (sizes - 1) // 2  # pairs within each group
+        total = int(counts.sum() + (1 + directed) * alike.sum())
+        if total > limit:
+            raise too_many(total, limit)
+        number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # within its pair
+        width = np.repeat(sizes[b], counts)
+        one = items[np.repeat(starts[a], counts) + number // np.maximum(width, 1)]
+        other = items[np.repeat(starts[b], counts) + number % np.maximum(width, 1)]
+        values = np.repeat(values, counts)
+        if alike.any():
+            same, twin = all_pairs(starts[: len(self.heads) + 1], items, int(alike.sum()))
+            mine = np.repeat(own, alike)
+            one, other, values = (np.concatenate(two) for two in ((one, same), (other, twin), (values, mine)))
+            if directed:
+                one, other, values = (np.concatenate(two) for two in ((one, twin), (other, same), (values, mine)))
+        if not directed:
+            one, other = np.minimum(one, other), np.maximum(one, other)
+        order = ascending(one * len(self.first) + other, len(self.first) ** 2)
+        return one[order], other[order], values[order]
+
+
+def ascending(keys: np.ndarray, end: int) -> np.ndarray:
+    """The order that sorts different keys of range(end): where there is room for both, key and place in one number."""
+    bits = max(1, len(keys).bit_length())
+    if end << bits > 1 << 63:
+        return np.argsort(keys)
+    packed = np.sort((keys << bits) | np.arange(len(keys)))
+    order: np.ndarray = packed & ((1 << bits) - 1)
+    return order
+
+
+def group_identical(contents: np.ndarray, order: np.ndarray, split: int = ONE, memory: int | None = None) -> Groups:
+    """Group the items in `order` by content; the first of a group in that order stands for it.
+
+    `contents` holds two 64-bit hashes an item. Items on the two sides of a `split` are never in one group.
+    """
+    first = np.full(len(contents), -1)
+    for side in (order[order < split], order[order >= split]):
+        indptr, items = in_buckets(contents[side, 0], memory)
+        head = np.arange(len(side))
+        leader = np.repeat(items[indptr[:-1]], np.diff(indptr))
+        same = (contents[side[items]] == contents[side[leader]]).all(axis=1)
+        head[items[same]] = leader[same]
+        first[side] = side[head]
+    return Groups(first, np.flatnonzero(first == np.arange(len(first))))
+
+
+def group_by_positions(texts: pa.LargeStringArray, positions: int = 16, seed: int = 1) -> Groups:
+    """The same for texts, without reading them all: by their length and their bytes at a few random positions.
+
+    The positions are the same for all texts, early ones more often than late ones, since those beyond a text's end say
+    nothing. Only texts that agree in all of this are looked at as a whole. This is the textbook's way to find
+    identical pages: it reads a few bytes of each, and the rest of those alone that may be identical.
+    """
+    content, starts, stops = text_bounds(texts)
+    lengths = stops - starts
+    longest = int(lengths.max(initial=1))
+    keys = lengths.astype(np.uint64)
+    with np.errstate(over="ignore"):
+        for place in np.unique((longest ** np.random.default_rng(seed).random(positions)).astype(np.int64) - 1):
+            inside = lengths > place
+            bytes_ = np.where(inside, content[np.where(inside, starts + place, 0)], 0)
+            keys = mix.py_func((keys ^ bytes_.astype(np.uint64)) + GOLDEN)
+    first = np.arange(len(texts))
+    indptr, items = members(*sort_keys(keys))
+    for start, stop in pairwise(indptr.tolist()):
+        seen: dict[bytes, int] = {}
+        for item in items[start:stop].tolist():
+            first[item] = seen.setdefault(content[starts[item] : stops[item]].tobytes(), item)
+    return Groups(first, np.flatnonzero(first == np.arange(len(first))))

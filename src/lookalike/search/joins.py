@@ -1,0 +1,131 @@
+"""Exact join: every pair at or above the threshold, by an index of prefixes under a rarest-first order."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.core.errors import DataError
+from lookalike.core.run import Run, slices
+from lookalike.items.sets import Sets
+from lookalike.kernels.buckets import ONE
+from lookalike.kernels.joins import SUFFIX, count_elements, length_join, post, prefix_join, prefixes
+from lookalike.theory.banding import sort_keys, too_many
+
+STAGES = ("length", "prefix", "position", "suffix")
+Ranks = tuple[np.ndarray, np.uint64]
+ALIKE: Ranks = (np.ones(2, np.uint8), np.uint64(63))  # all elements have one rank, and come in their own order
+Found = tuple[np.ndarray, np.ndarray, np.ndarray, int]  # left, right, elements shared, pairs compared
+
+
+class Work(NamedTuple):
+    """What a join takes: elements to look up, postings to walk over, and pairs to compare."""
+
+    tokens: float
+    walks: float
+    compared: float
+
+
+def exact_pairs(
+    sets: Sets, kind: int, p: int, q: int, split: int, limit: int, run: Run, stage: int = SUFFIX, ranked: bool = False
+) -> Found:
+    """All similar pairs of rows, of a kind of similarity and its p and q (see `kernels.bounds`).
+
+    Two similar sets share an element of their prefixes, however the elements are ordered; with rare elements first few
+    sets share one by chance. `ranked` elements, made by `in_order`, are in their order already. `stage` is the last
+    filter to be used. Unless `split` is ONE only pairs across it. More than `limit` pairs are an error.
+    """
+    found, total = [], 0
+    for part in exact_parts(sets, kind, p, q, split, run, stage, ranked):
+        found.append(part)
+        total += len(part[0])
+        if total > limit:
+            raise too_many(total, limit)
+    none = np.zeros(0, np.int64)
+    left, right, shared = (np.concatenate([none, *(part[i] for part in found)]) for i in range(3))
+    return left, right, shared, sum(part[3] for part in found)
+
+
+def exact_parts(
+    sets: Sets, kind: int, p: int, q: int, split: int, run: Run, stage: int = SUFFIX, ranked: bool = False
+) -> Iterator[Found]:
+    """The same, some rows at a time."""
+    rows = by_size(sets)
+    measure = (kind, p, q)
+    index: tuple[np.ndarray, ...] = ()
+    if stage:
+        with run.stage("index prefixes"):
+            index = index_prefixes(sets, rows, ALIKE if ranked else element_ranks(sets), measure)
+
+    def work(part: slice) -> Found:
+        found: Found
+        if stage:
+            found = prefix_join(part.start, part.stop, rows, *index, sets.indptr, sets.elements, *measure, stage, split)
+        else:
+            found = length_join(part.start, part.stop, rows, sets.indptr, sets.elements, *measure, split)
+        return found
+
+    step = max(256, len(rows) // 256)  # rows a task; each task looks at all rows once
+    with run.stage("compare", len(rows)) as tick:
+        for part in run.map(work, slices(len(rows), step)):
+            yield part
+            tick(step)
+
+
+def in_order(sets: Sets, order: np.ndarray) -> Sets:
+    """The sets with each element replaced by a number, the higher the later it stands in `order`.
+
+    The numbers are spread over 64 bits, as hashes are.
+    """
+    places = np.argsort(order)
+    at = np.minimum(np.searchsorted(order[places], sets.elements), len(order) - 1)
+    if len(sets.elements) and not (len(order) and (order[places[at]] == sets.elements).all()):
+        raise DataError("the order must hold all elements of the sets.")
+    numbers = (places[at].astype(np.uint64) + np.uint64(1)) * np.uint64(2**64 // (len(order) + 2))
+    return Sets.sorted(sets.indptr, numbers)
+
+
+def by_size(sets: Sets) -> np.ndarray:
+    """The rows that are not empty, small ones first."""
+    rows = np.argsort(sets.sizes, kind="stable")
+    return rows[np.searchsorted(sets.sizes[rows], 1) :]
+
+
+def index_prefixes(sets: Sets, rows: np.ndarray, ranks: Ranks, measure: tuple[int, int, int]) -> tuple[np.ndarray, ...]:
+    """What `prefix_join` looks up and looks in."""
+    starts, tokens, places, kept = prefixes(sets.indptr, sets.elements, rows, *ranks, *measure)
+    owners = np.repeat(np.arange(len(rows)), np.diff(starts))
+    return starts, tokens, places, *post(*sort_keys(tokens), tokens, owners, places, kept)
+
+
+def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, int, int]) -> Work:
+    """What a join of so many items will take, of which the sample is a part, with ranks by all of them if known.
+
+    The join of the sample, with its pairs as many times over as the collection has more of them.
+    """
+    rows = by_size(sample)
+    starts, *index = index_prefixes(sample, rows, ranks, measure)
+    *_, begins, ends = index
+    times = items / max(1, len(sample))
+    sides = (sample.indptr, sample.elements)
+    *_, compared = prefix_join(0, len(rows), rows, starts, *index, *sides, *measure, SUFFIX, ONE)
+    return Work(len(begins) * times, float((ends - begins).sum()) * times**2, compared * times**2)
+
+
+def element_ranks(sets: Sets) -> Ranks:
+    """(ranks, shift): the rank of element x is ranks[x >> shift], 0 for one in a single set, up to 255.
+
+    Elements that share their high bits share a rank, which costs a little selectivity and nothing else.
+    """
+    counts, shift = element_counts(sets)
+    ranks = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))), 255).astype(np.uint8)
+    return ranks, shift
+
+
+def element_counts(sets: Sets) -> tuple[np.ndarray, np.uint64]:
+    """(counts, shift): how many elements there are with the high bits x >> shift, repeats in several sets included."""
+    bits = min(27, max(10, len(sets.elements).bit_length() + 1))
+    shift = np.uint64(64 - bits)
+    counts = np.zeros(1 << bits, np.int32)
+    count_elements(sets.elements, shift, counts)
+    return counts, shift

@@ -1,0 +1,297 @@
+"""From a threshold, a recall and a sample of the data to a method and its parameters, with reasons."""
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lookalike.core.display import curve, paragraphs
+from lookalike.core.drawing import ORANGE, draw_curve, new_axes
+from lookalike.core.errors import UsageError, choice, fraction, whole
+from lookalike.core.wording import counted, rounded
+from lookalike.families import Family, MinHash, SimHash
+from lookalike.families.base import as_keys
+from lookalike.items.sets import Sets
+from lookalike.kernels.bounds import CONTAINMENT, COSINE, GRAMS, JACCARD, OVERLAP
+from lookalike.kernels.sketch import count_agreements
+from lookalike.measures import LARGEST, MEASURES, exact_fraction
+from lookalike.search.joins import STAGES, Ranks, element_ranks, estimate_work
+from lookalike.theory.amplify import And, Bands, Or, bands_for, fitting_bands
+
+METHODS = ("auto", "lsh", "exact")
+SKETCHES = {"minhash": MinHash, "simhash": SimHash}  # the families that are banded
+BANDED = ("jaccard", "bag_jaccard")  # the measures that they find
+NAMES = {"bag": "bag_jaccard", "cosine": "set_cosine"}  # what measures of sets are also called
+EDITS = {"edit": "indel", "levenshtein": "levenshtein"}  # what each may do
+KINDS = {  # of what is joined exactly
+    "jaccard": JACCARD,
+    "bag_jaccard": JACCARD,
+    "containment": CONTAINMENT,
+    "set_cosine": COSINE,
+    "overlap": OVERLAP,
+    "edit": GRAMS,
+    "levenshtein": GRAMS,
+}
+MOST_HASHES = 512
+SAMPLE = 400  # items whose pairs show how similar the collection is to itself
+SAMPLE_HASHES = 256
+SAMPLE_ELEMENTS = 200_000  # of sets that are joined to see what a join would take
+
+# What a step costs, in nanoseconds on one core; only their ratios matter, and those are much the same anywhere.
+DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # of bands
+SIGN = 0.45  # of an element and a function of simhash
+MAKE, INDEX, TOKEN, WALK, COMPARE = 60.0, 80.0, 50.0, 15.0, 100.0  # of an exact join, single-threaded steps twice
+MOST_LISTED = 5_000_000  # pairs that are listed only to make clusters of them
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How pairs will be found, and what that is expected to find and cost."""
+
+    method: str  # "lsh" or "exact"; "auto" before a sample has been seen
+    measure: str
+    threshold: Fraction
+    seed: int
+    what: str  # the shingles, or "sets"
+    wanted: float = 1.0  # the recall that was asked for
+    filter: str = "suffix"  # the last filter of an exact join
+    bands: Bands | None = None  # And(rows) >> Or(bands) of the measure's family
+    items: int = 0  # about how many there are
+    candidates: float = 0.0  # about how many pairs will be compared
+    reason: str = ""  # why this method was chosen, if there was a choice
+    sketch: str = "minhash"  # what is banded, or "simhash"
+
+    @property
+    def recall(self) -> float:
+        """The probability of finding a pair right at the threshold; pairs above it are found more surely."""
+        return self.bands.recall if self.bands else 1.0
+
+    @property
+    def kind(self) -> str:
+        """Whether the measure is a "similarity" or a "distance"."""
+        return MEASURES[self.measure].kind
+
+    @property
+    def directed(self) -> bool:
+        """Whether the measure of two items depends on which comes first."""
+        return self.measure == "containment"
+
+    @property
+    def join(self) -> tuple[int, int, int]:
+        """The kind of similarity of sets, and its p and q: see `kernels.bounds`."""
+        return KINDS[self.measure], *self.threshold.as_integer_ratio()
+
+    def functions(self, hashes: int) -> MinHash | SimHash:
+        """So many functions of the sketch's family."""
+        return MinHash(hashes, self.seed) if self.sketch == "minhash" else SimHash(hashes, self.seed)
+
+    @property
+    def chance(self) -> float:
+        """The probability that one function agrees on a pair right at the threshold; of simhash it may be more."""
+        functions = self.functions(1)
+        if isinstance(functions, SimHash):
+            return functions.chance_of_jaccard(float(self.threshold))
+        return functions.chance(float(self.threshold))
+
+    def lines(self) -> list[str]:
+        """The plan in two or three lines for people to read."""
+        sign = ">=" if self.kind == "similarity" else "<="
+        short = f"{float(self.threshold):g}"
+        threshold = short if Fraction(short) == self.threshold else str(self.threshold)
+        aim = f"{self.measure} {sign} {threshold} of {self.what}"
+        if self.bands is None:
+            ways = {"length": "lengths", "prefix": "prefix index", "position": "prefix index with positions"}
+            how = "grams" if self.measure in EDITS else ways.get(self.filter, "prefix index with positions and lengths")
+            return [f"plan: {aim}, exact: {how}, every pair is found", *self._reasons()]
+        bands, rows, recall = self.bands
+        width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, self.sketch, 'es')})"
+        return [
+            f"plan: {aim}, by {width}",
+            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely"
+            + (f"; about {rounded(self.candidates)} candidates expected" if self.items else ""),
+            *self._reasons(),
+        ]
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether it is known how likely a pair of each value is found."""
+        return self.measure in BANDED
+
+    def probability(self, similarity: np.ndarray) -> np.ndarray:
+        """How likely pairs of these similarities are found, if the measure is Jaccard's; exact joins find them all."""
+        if self.bands is None:
+            return (similarity >= float(self.threshold)).astype(float)
+        functions = self.functions(1)
+        if isinstance(functions, SimHash):
+            agree = np.array([functions.chance_of_jaccard(one) for one in similarity.tolist()])
+        else:
+            agree = similarity
+        found: np.ndarray = self.bands.curve(agree)
+        return found
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw how likely pairs are found, with matplotlib, on axes of your own or on new ones, which are returned."""
+        if not self.has_curve:
+            raise UsageError(f"a plan for {self.measure!r} has no curve over similarities.")
+        axes = new_axes(axes)
+        draw_curve(axes, self.probability, 1, None)
+        axes.axvline(float(self.threshold), color=ORANGE, linewidth=1, linestyle="--")
+        axes.set(xlabel="Jaccard similarity", ylabel="probability of being found")
+        return axes
+
+    def _repr_html_(self) -> str:
+        lines = paragraphs(self.lines())
+        if self.measure not in BANDED:
+            return lines
+        marks = [(float(self.threshold), f"threshold {float(self.threshold):g}")]
+        return lines + curve(self.probability, "the probability of finding a pair, by its Jaccard similarity", marks)
+
+    def _reasons(self) -> list[str]:
+        return [f"      {self.reason}"] if self.reason else []
+
+    def settings(self) -> dict[str, str]:
+        """What a file made by this plan depends on."""
+        return {
+            "format": "1",
+            "measure": self.measure,
+            "threshold": str(self.threshold),
+            "items": self.what,
+            "seed": str(self.seed),
+            "method": self.method if self.bands is None else f"lsh {self.bands.bands}x{self.bands.rows}",
+            **({"sketch": self.sketch} if self.sketch != "minhash" else {}),
+        }
+
+
+def make_plan(
+    *,
+    threshold: float | str | Fraction,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    method: str = "auto",
+    seed: int = 1,
+    what: str = "sets",
+    filter: str | None = None,
+    sketch: str = "minhash",
+) -> Plan:
+    """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
+    measure = NAMES.get(measure, measure)
+    if measure not in KINDS:
+        choice("measure", measure, ("jaccard", "bag", "containment", "cosine", "overlap", "edit", "levenshtein"))
+    choice("method", method, METHODS)
+    recall = fraction("recall", recall)
+    choice("sketch", sketch, SKETCHES)
+    plan = Plan("exact", measure, parse_threshold(measure, threshold), seed, what, wanted=recall, sketch=sketch)
+    if filter is not None:
+        plan = replace(plan, filter=choice("filter", filter, STAGES))
+        if method == "lsh":
+            raise UsageError("filter is for method 'exact'; got 'lsh'.")
+        return plan
+    if measure not in BANDED:
+        if sketch != "minhash":
+            raise UsageError(f"sketch {sketch!r} is for Jaccard similarity; {measure!r} is joined exactly.")
+        if method == "lsh":
+            raise UsageError(
+                f"method must be 'exact' or 'auto' for measure {measure!r}, which has no family; got 'lsh'."
+            )
+        return plan
+    single = bands_for(plan.chance, 1, min(recall, 1 - 1e-15))
+    if method == "exact" or (method == "auto" and (recall == 1 or single.hashes > MOST_HASHES)):
+        return plan
+    if recall == 1:
+        raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
+    if single.hashes > MOST_HASHES:
+        raise UsageError(
+            f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(plan.threshold):g} takes "
+            f"{single.hashes:,} {sketch}es, more than {MOST_HASHES}. Use method 'exact'."
+        )
+    return replace(plan, method=method, bands=single)
+
+
+def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction:
+    """The threshold as it was typed: a similarity in (0, 1], or a number of shared elements or of edits."""
+    if measure in ("jaccard", "bag_jaccard", "containment", "set_cosine"):
+        ratio = Fraction(*exact_fraction(threshold))
+        if measure == "set_cosine" and ratio != Fraction(str(threshold)):
+            raise UsageError(f"threshold must have at most nine decimals for cosine; got {threshold!r}.")
+        return ratio
+    given: object = threshold
+    if isinstance(threshold, str):
+        with suppress(ValueError):
+            given = float(threshold)
+    return Fraction(whole("threshold", given, least=1 if measure == "overlap" else 0, most=LARGEST))
+
+
+def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None = None, listing: bool = True) -> Plan:
+    """Choose method, bands and rows for a collection of about `items` items, of which `sample` is a part.
+
+    `ranks` makes those of all elements, where the sets are at hand; texts have to be made sets of first, which an exact
+    join does with all of them and bands with few. Unless pairs are to be listed, as for clusters, a join that would
+    list many is not chosen.
+    """
+    if plan.method == "exact":
+        return replace(plan, items=items)
+    live = sample.take(np.flatnonzero(sample.sizes))
+    size = float(live.sizes.mean()) if len(live) else 1.0
+    family = plan.functions(SAMPLE_HASHES)
+    few = live.take(np.arange(min(len(live), SAMPLE)))
+    found = cheapest_bands(family, plan.chance, plan.wanted, few, items, size)
+    banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
+    if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little of all its pairs
+        return banded
+    width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
+    costs = f"core-seconds are estimated for an exact join, {found.cost / 1e9:.2g} for {width}"
+    cost = items * size * (INDEX + (MAKE if ranks is None else 0))
+    if cost > found.cost:
+        return replace(banded, reason=f"over {cost / 1e9:.2g} {costs}")
+    some = live.take(np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size)))))
+    work = estimate_work(some, items, element_ranks(live) if ranks is None else ranks(), plan.join)
+    cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
+    if cost <= found.cost and (listing or work.compared < MOST_LISTED):
+        exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared)
+        return replace(exact, reason=f"{cost / 1e9:.2g} {costs}")
+    return replace(banded, reason=f"{cost / 1e9:.2g} {costs}")
+
+
+def filling(bins: int) -> float:
+    """How many draws fill so many bins, about."""
+    return bins * (1 + math.log(bins))
+
+
+class Choice(NamedTuple):
+    """Bands, what they are expected to cost, in nanoseconds of one core, and how many pairs they make candidates."""
+
+    bands: Bands
+    cost: float
+    candidates: float
+
+
+def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, items: int, size: float) -> Choice:
+    """The bands that cost least, for any family.
+
+    `chance` is that of one function to agree on a pair right at the threshold, and `size` what it takes to hash or
+    compare an item. Any number of rows reaches the recall, given bands enough. More rows cost more functions and
+    bands, fewer cost more false candidates: how many, the curve says of the sample's pairs, once it is known on what
+    share of the family's functions each pair agrees. The cheapest wins.
+    """
+    agreements = count_agreements(as_keys(family.signatures(sample)))
+    shares = np.arange(family.hashes + 1) / family.hashes
+    pairs = items * (items - 1) / 2
+    most = int(min(MOST_HASHES, family.most))
+    best: Choice | None = None
+    for bands in fitting_bands(chance, recall, most):
+        if bands.bands == 1 and chance < 1 and 2 * bands.rows <= most:  # a lone band of a sketch finds a little less
+            bands = Bands(2, bands.rows, (And(bands.rows) >> Or(2))(chance))
+        rate = float(agreements @ bands.curve(shares)) / max(1, agreements.sum())
+        draws = size * bands.hashes * SIGN if isinstance(family, SimHash) else DRAW * (size + filling(bands.hashes))
+        cost = items * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)
+        if best is None or cost < best.cost:
+            best = Choice(bands, cost, pairs * rate)
+    if best is None:
+        raise UsageError(
+            f"recall {recall:g} takes more than {most} functions that agree with probability {chance:.3g}."
+        )
+    return best

@@ -1,0 +1,115 @@
+"""All pairs of strings within some edits of each other: grams tell which may be, the edit distance which are.
+
+The q-grams of a string are the bag of its substrings of q characters: length - q + 1 of them, or none if it is shorter.
+An insertion, a deletion or a replacement takes away at most q of them, a swap of neighbours q + 1 (but none if q = 1:
+the bag of characters stays the same). So if k edits make y of x, at most p = k q grams of x are not in y, or k (q + 1)
+with swaps, and as many of y not in x. If x and y have a and b grams they share max(a, b) - p of them or more, and a and
+b differ by at most k (Gravano et al., "Approximate string joins in a database (almost) for free", 2001). An index of
+prefixes finds the pairs that share so many, as long as that is one at least.
+
+Which way finds a pair within k edits depends on m, the length of the longer string. The other has m - k characters or
+more. Each pair is found by one way alone:
+
+    m >= p + Q + SHARED - 1   by Q-grams. The longer string has p + SHARED or more, so the two share SHARED.
+    m > k, but shorter        by 1-grams. Now p = k, so the two share m - k characters, in whatever order.
+    m <= k                    all strings of at most k characters are compared with each other.
+
+The empty string has no grams; but if it is one of the two then m is their distance, so that m <= k. The last way is no
+waste: m replacements and deletions make one of two such strings of the other, so that all pairs are answers, and many
+of them even where a replacement counts as two edits.
+
+Candidates are verified, so that those that share enough grams by chance, or by a collision of hashes, do no harm. The
+cost is that of a join (see `exact`) with p + 1 lookups a string, and m**2 / 64 steps a candidate, or m**2 with swaps.
+If k is small beside the lengths then candidates are few; if it is not then nearly all pairs of about equal length are.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from rapidfuzz import process
+
+from lookalike.core.run import Run, slices
+from lookalike.items.shingles import Shingles
+from lookalike.kernels.bounds import GRAMS
+from lookalike.kernels.buckets import ONE
+from lookalike.measures.rows import MOVES
+from lookalike.search.joins import Found, exact_pairs
+from lookalike.theory.banding import CHUNK, too_many
+
+# Among 30,000 names or words, with one to three edits, 3-grams let fewer pairs pass than 2-grams. But where two strings
+# need share only one or two, their characters tell more. So it takes a quarter to nine tenths of the time of 2-grams.
+Q = 3
+SHARED = 3
+NO_LIMIT = 1 << 62  # of candidates
+Chunks = Iterator[tuple[np.ndarray, np.ndarray]]  # left, right
+
+
+def edit_pairs(texts: Sequence[str], edits: int, moves: str, split: int, limit: int, run: Run) -> Found:
+    """All pairs of strings at most so many edits apart: (left, right, distance, pairs compared).
+
+    Positions left < right; unless `split` is ONE only pairs across it. `moves` tells what an edit may do. Pairs are
+    compared by their grams, and those that share enough of them, or are very short, by their edit distance. More than
+    `limit` pairs are an error.
+    """
+    found = [(np.zeros(0, np.int64),) * 3]
+    total, compared = 0, 0
+    for chunks, pairs, seen in candidates(texts, edits, moves, split, run):
+        compared += seen
+        with run.stage("edit distances", pairs) as tick:
+            for left, right in chunks:
+                one, two = ([texts[i] for i in side.tolist()] for side in (left, right))
+                distance = process.cpdist(
+                    one, two, scorer=MOVES[moves], score_cutoff=edits, dtype=np.int64, workers=run.threads
+                )
+                near = distance <= edits
+                found.append((left[near], right[near], distance[near]))
+                total += len(found[-1][0])
+                if total > limit:
+                    raise too_many(total, limit)
+                tick(len(left))
+    left, right, distance = (np.concatenate(column) for column in zip(*found, strict=True))
+    return left, right, distance, compared
+
+
+def candidates(texts: Sequence[str], edits: int, moves: str, split: int, run: Run) -> Iterator[tuple[Chunks, int, int]]:
+    """Pairs that may be near, way by way and none twice: (chunks, how many they are, how many pairs were compared)."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    done = int(lengths.max(initial=0)) + 1  # all pairs with a string of so many characters have been found
+    for q, lost, shared in ((Q, edits * (Q + 1 if moves == "transpositions" else Q), SHARED), (1, edits, 1)):
+        least = lost + q + shared - 1  # characters of the longer string
+        if least < done:
+            rows = np.flatnonzero((lengths >= least - edits) & (lengths < done))
+            left, right, compared = share_grams(texts, rows, q, lost, edits, split, run)
+            long = np.maximum(lengths[left], lengths[right]) >= least
+            yield listed(left[long], right[long]), int(long.sum()), compared
+            done = least
+    yield all_pairs(np.flatnonzero(lengths < done), split)
+
+
+def listed(left: np.ndarray, right: np.ndarray) -> Chunks:
+    """Some pairs in chunks."""
+    return ((left[part], right[part]) for part in slices(len(left), CHUNK))
+
+
+def share_grams(
+    texts: Sequence[str], rows: np.ndarray, q: int, lost: int, edits: int, split: int, run: Run
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """The pairs of some of the texts that share all but `lost` q-grams of the longer one, and one at least."""
+    shingles = Shingles(k=q, unit="char", bag=True, space="keep", form="none")
+    sets = shingles.sets(texts[i] for i in rows.tolist())
+    border = split if split == ONE else int(np.searchsorted(rows, split))
+    left, right, _, compared = exact_pairs(sets, GRAMS, lost, edits, border, NO_LIMIT, run)
+    return rows[left], rows[right], compared
+
+
+def all_pairs(rows: np.ndarray, split: int) -> tuple[Chunks, int, int]:
+    """All pairs of the rows, or those across the split: (chunks, pairs, pairs)."""
+    one, two = (rows, rows) if split == ONE else (rows[rows < split], rows[rows >= split])
+    pairs = len(rows) * (len(rows) - 1) // 2 if split == ONE else len(one) * len(two)
+
+    def chunks() -> Chunks:
+        for part in slices(len(one), max(1, CHUNK // max(1, len(two)))):
+            left, right = (side.ravel() for side in np.meshgrid(one[part], two, indexing="ij"))
+            yield left[left < right], right[left < right]
+
+    return chunks(), pairs, pairs

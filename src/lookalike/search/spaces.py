@@ -1,0 +1,327 @@
+"""Vectors and codes under a measure: which pairs may be near, how far apart they are, and what their family is.
+
+A `Space` is what the stages for vectors ask of a collection, dense, sparse or of bits. `near` may let through pairs a
+little beyond the bound, never fewer than there are; `measured` then tells exactly.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from lookalike.core.errors import DataError
+from lookalike.families import BitSampling, Hyperplanes, RandomLines
+from lookalike.items.bits import Bits
+from lookalike.items.vectors import BLOCK, Vectors, read_only
+from lookalike.kernels.hashing import GOLDEN, mix
+from lookalike.kernels.near import bits_apart, near_bits, near_sparse, near_vectors
+from lookalike.kernels.sets import hash_rows
+from lookalike.kernels.text import hash_contents
+from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, measure_rows, measure_sparse
+
+Functions = Hyperplanes | RandomLines | BitSampling
+KINDS = {"cosine": ANGLE, "cosine_similarity": COSINE, "euclidean": DISTANCE}
+MEASURES_OF_VECTORS = (*KINDS, "hamming")
+SMALLEST = 1e-307  # below it one over a number may not be finite
+FAR_OUT = 1e15  # in units of a middling row: beyond it squares no longer fit in single precision
+MIDDLING = 255  # rows that the centre is taken from
+ALWAYS = 4.0  # more than any dot product of unit vectors is from any other: no bound leaves such a row out
+
+
+class Space(ABC):
+    """Items of one collection, or of two one after another, under a measure with a threshold."""
+
+    measure: str
+    threshold: float
+    dimensions: int
+    bounds: np.ndarray  # of each item, in terms of what `near` compares
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
+        """Pairs within the rectangles that may be near, or within other bounds: numbers as in `kernels.near`."""
+
+    @abstractmethod
+    def measured(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The measure of each pair."""
+
+    @abstractmethod
+    def bound(self, threshold: Any) -> np.ndarray:
+        """What `near` takes for a threshold of the measure, or for one an item."""
+
+    @abstractmethod
+    def contents(self) -> np.ndarray:
+        """Two hashes an item, the same just for items that are the same."""
+
+    @abstractmethod
+    def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """About how far apart all items of one list are from all of another, as the family's measure has it."""
+
+    @abstractmethod
+    def family(self, hashes: int, seed: int, width: float) -> Functions:
+        """So many functions of the measure's family."""
+
+    @abstractmethod
+    def take(self, rows: Any) -> Any:
+        """Some items as the family takes them."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether the measure is a similarity."""
+        return self.measure == "cosine_similarity"
+
+    def within(self, values: np.ndarray) -> np.ndarray:
+        """Which values are within the threshold."""
+        inside: np.ndarray = values >= self.threshold if self.alike else values <= self.threshold
+        return inside
+
+    def look(self, far: float) -> None:
+        """Look so far from now on."""
+        self.threshold = far
+        self.bounds = self.bound(far)
+
+    @property
+    def distance(self) -> float:
+        """The threshold as the family's measure has it: degrees in place of a cosine."""
+        if self.alike:
+            return math.degrees(math.acos(max(-1.0, min(1.0, self.threshold))))
+        return self.threshold
+
+
+class VectorSpace(Space):
+    """Vectors by angle, cosine or Euclidean distance.
+
+    Rows are compared by the dot products of multiples of them: of length 1, or for distances from a common centre with
+    half their squared lengths subtracted, since |x - y|**2 / 2 = |x|**2 / 2 + |y|**2 / 2 - x.y. With n dimensions a dot
+    product is off by no more than n roundings of |x||y|; a bound allows for more than that.
+    """
+
+    def __init__(self, vectors: Vectors, measure: str, threshold: float):
+        self.vectors = vectors
+        self.measure = measure
+        self.threshold = threshold
+        self.dimensions = vectors.dimensions
+        values = vectors.values
+        terms = int(np.diff(values.indptr).max(initial=0)) if vectors.sparse else self.dimensions
+        self.slack = (terms + 16) * (2.0**-50 if vectors.sparse else 2.0**-22)
+        self.centre = np.zeros(self.dimensions)
+        if measure == "euclidean":
+            self._measure_from_centre()
+        else:
+            self._scale_to_one()
+        self.bounds = self.bound(threshold)
+        if not vectors.sparse:
+            self.values = read_only(values)
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def _rows(self, part: slice) -> np.ndarray:
+        """Some rows, dense, in double precision and moved to the centre; of sparse ones the components they hold."""
+        if not self.vectors.sparse:
+            rows: np.ndarray = np.asarray(self.vectors.values[part], dtype=np.float64) - self.centre
+            return rows
+        values, (start, stop) = self.vectors.values, (part.start, part.stop)
+        indptr = values.indptr[start : stop + 1]
+        held = np.arange(indptr[0], indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))
+        packed = np.zeros((stop - start, int(np.diff(indptr).max(initial=1))))
+        packed[np.repeat(np.arange(stop - start), np.diff(indptr)), held] = values.data[indptr[0] : indptr[-1]]
+        return packed
+
+    def _parts(self) -> list[slice]:
+        step = max(1, BLOCK // max(1, self.dimensions if not self.vectors.sparse else 256))
+        return [slice(start, min(start + step, len(self))) for start in range(0, len(self), step)]
+
+    def _scale_to_one(self) -> None:
+        """By the lengths; a row too short for that is always let through."""
+        scales, halves = np.zeros(len(self)), np.zeros(len(self))
+        for part in self._parts():
+            rows = self._rows(part)
+            most = np.abs(rows).max(axis=1, initial=0)
+            usual = most > SMALLEST
+            rows /= np.where(usual, most, 1)[:, None]
+            lengths = np.where(usual, np.sqrt((rows * rows).sum(axis=1)), 1)
+            scales[part] = np.where(usual, 1 / np.where(usual, most, 1) / lengths, 0)
+            halves[part] = np.where(usual, 0, -ALWAYS)
+        self.scales, self.halves = scales, halves.astype(np.float64 if self.vectors.sparse else np.float32)
+
+    def _measure_from_centre(self) -> None:
+        """In units of a middling row, after a middling one was taken off; a row very far out is always let through."""
+        if not self.vectors.sparse and len(self):
+            some = np.random.default_rng(0).integers(0, len(self), MIDDLING)
+            self.centre = np.clip(np.median(self.vectors.values[some].astype(np.float64), axis=0), -1e300, 1e300)
+        most = np.empty(len(self))
+        for part in self._parts():
+            most[part] = np.abs(self._rows(part)).max(axis=1, initial=0)
+        usual = most[(most > SMALLEST) & (most < 1 / SMALLEST)]
+        self.scale = float(1 / np.median(usual)) if len(usual) else 1.0
+        with np.errstate(over="ignore"):
+            inside = most * self.scale < FAR_OUT
+        self.scales = np.where(inside, self.scale, 0)
+        halves = np.empty(len(self))
+        for part in self._parts():
+            rows = self._rows(part) * self.scales[part, None]
+            halves[part] = (rows * rows).sum(axis=1) * (1 - self.slack) / 2
+        halves[~inside] = -(FAR_OUT**2.4)
+        self.halves = halves.astype(np.float64 if self.vectors.sparse else np.float32)
+
+    def bound(self, threshold: Any) -> np.ndarray:
+        given = np.broadcast_to(np.asarray(threshold, dtype=float), len(self))
+        if self.measure == "euclidean":
+            with np.errstate(over="ignore"):
+                reach = given * self.scale
+                bounds = -(reach**2) / 2 * (1 + self.slack) - 1e-37
+            bounds[reach > FAR_OUT] = -np.inf  # as far as rows that are always let through, so let all
+        else:
+            bounds = (np.cos(np.radians(given)) if self.measure == "cosine" else given) - self.slack
+        return bounds.astype(self.halves.dtype)
+
+    def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
+        common = (self.scales, self.halves, order, rectangles, self.bounds if bounds is None else bounds)
+        found: np.ndarray
+        if self.vectors.sparse:
+            values = self.vectors.values
+            found = near_sparse(values.indptr, values.indices, values.data, self.dimensions, *common)
+        else:
+            found = near_vectors(self.values, self.centre, *common)
+        return found
+
+    def measured(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        kind = KINDS[self.measure]
+        found: np.ndarray
+        if self.vectors.sparse:
+            values = self.vectors.values
+            found = measure_sparse(kind, values.indptr, values.indices, values.data, left, right)
+        else:
+            found = measure_rows(kind, self.values, left, right)
+        return found
+
+    def contents(self) -> np.ndarray:
+        values = self.vectors.values
+        hashes: np.ndarray
+        if self.vectors.sparse:
+            numbers = values.data.astype(np.float64).view(np.uint64)
+            with np.errstate(over="ignore"):
+                elements = mix.py_func(mix.py_func(numbers) + values.indices.astype(np.uint64) * GOLDEN)
+            hashes = hash_rows(values.indptr.astype(np.int64), elements)
+            return hashes
+        width = values.itemsize * self.dimensions
+        starts = np.arange(len(self), dtype=np.int64) * width
+        content = read_only(self.values.reshape(-1).view(np.uint8) if width else np.zeros(1, np.uint8))
+        hashes = hash_contents(content, read_only(starts), read_only(starts + width))
+        return hashes
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        one, other = (self._scaled(rows) for rows in (left, right))
+        products = one @ other.T
+        if self.vectors.sparse:
+            products = products.toarray()
+        if self.measure == "euclidean":
+            squares, others = (np.asarray((side * side).sum(axis=1)) for side in (one, other))
+            products *= -2
+            products += squares[:, None]
+            products += others
+            distances: np.ndarray = np.sqrt(np.maximum(products, 0, out=products), out=products)
+            distances /= self.scale
+            return distances
+        np.clip(products, -1, 1, out=products)
+        angles: np.ndarray = np.degrees(np.arccos(products, out=products), out=products)
+        return angles
+
+    def family(self, hashes: int, seed: int, width: float) -> Functions:
+        return RandomLines(width, hashes, seed) if self.measure == "euclidean" else Hyperplanes(hashes, seed)
+
+    def take(self, rows: Any) -> Any:
+        """Vectors, or their differences from the centre; one so far out that no line can tell where is put there."""
+        if self.measure != "euclidean":
+            return Vectors(self.vectors.values[rows])
+        near = self.scales[rows] > 0
+        if self.vectors.sparse:
+            from scipy.sparse import diags_array  # slow to import
+
+            return Vectors(diags_array(near.astype(np.float64), format="csr") @ self.vectors.values[rows])
+        moved = self.vectors.values[rows] - self.centre
+        moved[~near] = 0
+        return Vectors(moved)
+
+    def _scaled(self, rows: np.ndarray) -> Any:
+        """Rows as `near` compares them, in double precision."""
+        if self.vectors.sparse:
+            from scipy.sparse import diags_array  # slow to import
+
+            return diags_array(self.scales[rows], format="csr") @ self.vectors.values[rows].astype(np.float64)
+        return (self.vectors.values[rows] - self.centre) * self.scales[rows, None]
+
+
+class BitSpace(Space):
+    """Codes by the number of bits they differ in."""
+
+    measure = "hamming"
+
+    def __init__(self, bits: Bits, threshold: float):
+        self.bits = bits
+        self.words = read_only(bits.words)
+        self.threshold = threshold
+        self.dimensions = bits.length
+        self.bounds = self.bound(threshold)
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
+        found: np.ndarray = near_bits(self.words, order, rectangles, self.bounds if bounds is None else bounds)
+        return found
+
+    def measured(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        found: np.ndarray = bits_apart(self.words, left, right)
+        return found
+
+    def bound(self, threshold: Any) -> np.ndarray:
+        return np.broadcast_to(np.asarray(threshold).astype(np.int64), len(self)).copy()
+
+    def contents(self) -> np.ndarray:
+        width = self.words.shape[1]
+        hashes: np.ndarray = hash_rows(np.arange(0, (len(self) + 1) * width, width), self.words.reshape(-1))
+        return hashes
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        one, other = self.words[left], self.words[right]
+        apart = np.zeros((len(one), len(other)))
+        for w in range(one.shape[1]):
+            apart += np.bitwise_count(one[:, w, None] ^ other[:, w])
+        return apart
+
+    def family(self, hashes: int, seed: int, width: float) -> Functions:
+        return BitSampling(self.dimensions, hashes, seed, repeat=True)
+
+    def take(self, rows: Any) -> Any:
+        return self.bits.take(rows)
+
+
+def space_of(sides: list[Any], measure: str, threshold: float) -> Space:
+    """One space of all sides, which must be of one kind and have as many dimensions."""
+    if isinstance(sides[0], Bits):
+        lengths = {side.length for side in sides}
+        if len(lengths) > 1:
+            raise DataError(f"codes must have as many bits on both sides; got {sides[0].length} and {sides[1].length}.")
+        words = sides[0].words if len(sides) == 1 else np.concatenate([side.words for side in sides])
+        return BitSpace(Bits(words, sides[0].length), threshold)
+    one = sides[0]
+    if len(sides) > 1:
+        one = _joined(*sides)
+    return VectorSpace(one, measure, threshold)
+
+
+def _joined(left: Vectors, right: Vectors) -> Vectors:
+    if left.dimensions != right.dimensions:
+        raise DataError(
+            f"vectors must have as many dimensions on both sides; got {left.dimensions} and {right.dimensions}."
+        )
+    if left.sparse or right.sparse:
+        from scipy.sparse import csr_array, vstack  # slow to import
+
+        return Vectors(csr_array(vstack([csr_array(left.values), csr_array(right.values)])))
+    return Vectors(np.concatenate([left.values, right.values]))

@@ -1,0 +1,350 @@
+"""From a threshold, a recall and a sample of vectors or codes to tables of buckets, or to brute force, with reasons.
+
+The law of a family says how often one function agrees on two items at each distance, so the distances of a sample tell
+how many pairs any number of rows would put into one bucket: no functions need be tried out.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from lookalike.core.errors import UsageError, choice, fraction, whole, within
+from lookalike.core.wording import counted, rounded
+from lookalike.families import BitSampling, Hyperplanes, RandomLines
+from lookalike.kernels.buckets import ONE
+from lookalike.search.multiprobe import found
+from lookalike.search.plan import Plan
+from lookalike.search.spaces import MEASURES_OF_VECTORS, BitSpace, Functions, Space, VectorSpace
+from lookalike.theory.amplify import And, Bands, Or, bands_for
+
+METHODS = ("auto", "lsh", "exact", "brute")
+FUNCTIONS = {"cosine": "hyperplane", "cosine_similarity": "hyperplane", "euclidean": "line", "hamming": "bit"}
+FARTHEST = {"cosine": 180, "cosine_similarity": -1, "euclidean": 1e300, "hamming": 0}  # that there is, or may be
+SAMPLE = 400  # items of each side whose distances are looked at
+MOST_ROWS = 40
+MOST_FUNCTIONS = 4096
+LEAST_BANDS = 4
+MOST_TABLES = 512  # of a pigeonhole split
+PROBES = (2, 8, 24)  # that are tried
+WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)  # of segments of a line, in thresholds
+
+# What a step costs, in nanoseconds on one core.
+PAIR, DIMENSION = 0.3, 0.022  # to compare two dense vectors, and for each of their dimensions
+HELD = 1.5  # for each component that a sparse vector holds
+WORD = 0.1  # for each 64 bits of a code
+SORT, GATHER, DRAW = 200.0, 1.5, 0.28  # an item: its key in a table, a dimension moved there, one times a function
+PROBE = 300.0  # to make the key of a probe
+FOUND = 500.0  # a pair that is found, to measure and to sort
+IN_BUCKETS = 2.0  # times as much as in one large block
+
+
+@dataclass(frozen=True)
+class VectorPlan(Plan):
+    """How near vectors or codes will be found: by bands, by parts of codes, or by brute force."""
+
+    width: float = 0.0  # of the segments of lines
+    parts: int = 0  # of codes
+    probes: int = 0  # further buckets of a table that an item looks into
+    nearest: int = 0  # of each item of the first collection, how many are wanted; 0 for all
+    bounded: bool = True  # whether the threshold bounds what is found
+    size: int = 0  # dimensions, or bits
+
+    def lines(self) -> list[str]:
+        """The plan in two or three lines for people to read."""
+        sign = ">=" if self.kind == "similarity" else "<="
+        unit = {"cosine": " degrees", "hamming": " bits"}.get(self.measure, "")
+        aim = f"{self.measure} {sign} {float(self.threshold):g}{unit} of {self.what}"
+        if not self.bounded:
+            aim = f"the {self.nearest:,} nearest by {self.measure} of {self.what}"
+        elif self.nearest:
+            aim = f"the {self.nearest:,} nearest with {aim}"
+        if self.method == "brute":
+            return [f"plan: {aim}, exact: all pairs are compared", *self._reasons()]
+        expected = f"; about {rounded(self.candidates)} pairs to be compared" if self.items else ""
+        if self.bands is None:
+            agree = self.parts - int(self.threshold)
+            how = f"{counted(self.parts, 'part')}, of which {agree} must agree ({counted(self.tables, 'table')})"
+            return [f"plan: {aim}, exact: {how}", f"      every pair is found{expected}", *self._reasons()]
+        bands, rows, recall = self.bands
+        functions = counted(self.bands.hashes, FUNCTIONS[self.measure])
+        cut = f", cut into segments of {self.width:g}" if self.width else ""
+        cut += f"; {counted(self.probes, 'probe')} in each band" if self.probes else ""
+        return [
+            f"plan: {aim}, by {counted(bands, 'band')} of {counted(rows, 'row')} ({functions}{cut})",
+            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely{expected}",
+            *self._reasons(),
+        ]
+
+    @property
+    def tables(self) -> int:
+        """How many tables there will be."""
+        if self.bands is not None:
+            return self.bands.bands
+        return math.comb(self.parts, int(self.threshold)) if self.parts else 1
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether it is known how likely a pair at each distance is found."""
+        return self.bands is not None and not self.probes
+
+    def probability(self, values: np.ndarray) -> np.ndarray:
+        """How likely pairs at these distances, or of these cosines, are found by bands without probes."""
+        assert self.bands is not None
+        distances = np.asarray(values, float)
+        if self.measure == "cosine_similarity":
+            distances = np.degrees(np.arccos(np.clip(distances, -1, 1)))
+        family: Functions = Hyperplanes(1)
+        if self.measure == "euclidean":
+            family = RandomLines(self.width, 1)
+        elif self.measure == "hamming":
+            family = BitSampling(self.size, 1)
+        found: np.ndarray = self.bands.curve(family.collision(distances))
+        return found
+
+    def settings(self) -> dict[str, str]:
+        """What a file made by this plan depends on."""
+        own = {"width": self.width, "parts": self.parts, "probes": self.probes, "nearest": self.nearest}
+        return {**super().settings(), **{name: f"{value!r}" for name, value in own.items() if value}}
+
+
+def make_vector_plan(
+    *,
+    threshold: object,
+    measure: str,
+    recall: float,
+    method: str,
+    seed: int,
+    what: str,
+    length: int,  # of codes
+    nearest: int = 0,
+    probes: int | None = None,
+) -> VectorPlan:
+    """Check the parameters; the rest is chosen once the items have been seen, by `fit_vectors`."""
+    choice("measure", measure, MEASURES_OF_VECTORS)
+    choice("method", method, METHODS)
+    recall = fraction("recall", recall)
+    if method == "lsh" and recall == 1:
+        raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
+    exact = parse_distance(measure, threshold, length)
+    wanted = recall if method in ("auto", "lsh") else 1.0
+    if probes:
+        if measure == "hamming":
+            raise UsageError("probes are for vectors: of a bit code no bit is more in doubt than another.")
+        if wanted == 1:
+            raise UsageError("probes are for method 'lsh' and a recall under 1.")
+    return VectorPlan(method, measure, exact, seed, what, wanted=wanted, nearest=nearest, size=length)
+
+
+def parse_distance(measure: str, threshold: object, length: int) -> Fraction:
+    """The threshold as it was typed: degrees, a cosine, a distance, or a number of bits."""
+    try:
+        if isinstance(threshold, bool | bytes):
+            raise TypeError
+        exact = Fraction(str(threshold))
+        number = float(exact)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise UsageError(f"threshold must be a number; got {threshold!r}.") from None
+    if measure == "hamming":
+        return Fraction(whole("threshold", int(exact) if exact.denominator == 1 else number, least=0, most=length))
+    if measure == "cosine_similarity":
+        if not -1 <= number <= 1:
+            raise UsageError(f"threshold must be in [-1, 1]; got {number:g}.")
+    else:
+        within("threshold", number, 180.0 if measure == "cosine" else math.inf)
+    return exact
+
+
+@dataclass(frozen=True)
+class Work:
+    """What there is to do: how many items and pairs, at which distances a sample of the pairs lies, and its costs."""
+
+    items: int
+    pairs: float
+    distances: np.ndarray
+    probers: int  # items that may probe: all, or those of the first of two collections
+    pair: float  # cost of comparing two
+    move: float  # of an item to its bucket
+    draw: float  # of an item and a function
+
+    def mean(self, values: np.ndarray) -> float:
+        """Over the sample's pairs; 0 if there are none."""
+        return float(np.mean(values)) if len(values) else 0.0
+
+    def cost(self, tables: int, functions: int, rate: float, probes: int = 0) -> float:
+        """Of so many tables, with so many functions in all, a share `rate` of all pairs in a bucket of each."""
+        each = tables * (SORT + self.move) + functions * self.draw
+        probing = self.probers * tables * probes * (SORT + PROBE + self.move)
+        return self.items * each + probing + tables * rate * self.pairs * self.pair * IN_BUCKETS
+
+
+def look_at(space: Space, rows: np.ndarray, split: int) -> Work:
+    """The work among the given items, from the distances within a sample of them."""
+    rng = np.random.default_rng(0)
+    if split == ONE:
+        some = rows[np.sort(rng.permutation(len(rows))[:SAMPLE])]
+        distances = space.between(some, some)[np.triu_indices(len(some), 1)]
+        pairs, probers = len(rows) * (len(rows) - 1) / 2, len(rows)
+    else:
+        sides = rows[rows < split], rows[rows >= split]
+        one, other = (side[np.sort(rng.permutation(len(side))[:SAMPLE])] for side in sides)
+        distances = space.between(one, other).ravel()
+        pairs, probers = float(len(sides[0]) * len(sides[1])), len(sides[0])
+    if isinstance(space, BitSpace):
+        words = space.words.shape[1]
+        return Work(len(rows), pairs, distances, probers, WORD * words, GATHER * words, 5.0)
+    assert isinstance(space, VectorSpace)
+    if space.vectors.sparse:
+        held = space.vectors.values.nnz / max(1, len(space))
+        return Work(len(rows), pairs, distances, probers, HELD * held, 0.0, held)
+    size = space.dimensions
+    return Work(len(rows), pairs, distances, probers, PAIR + DIMENSION * size, GATHER * size, DRAW * size)
+
+
+def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, probes: int | None = None) -> VectorPlan:
+    """The cheapest of brute force and, as far as method and recall allow, of bands and of parts of codes.
+
+    With `probes` bands have so many; if it is None they have as many as pays.
+    """
+    work = look_at(space, rows, split)
+    plan = replace(plan, items=len(rows))
+    brute = replace(plan, method="brute", candidates=work.pairs)
+    all_pairs = work.pairs * work.pair + FOUND * work.probers * plan.nearest
+    tables = _tables(plan, space, work, probes) if plan.method != "brute" else []
+    if not tables:
+        if plan.method == "lsh":
+            raise UsageError(
+                f"threshold {float(plan.threshold):g} is too far for method 'lsh': at recall {plan.wanted:g} it takes "
+                f"more than {MOST_FUNCTIONS} functions. Use method 'brute'."
+            )
+        best, reason = brute, f"{all_pairs / 1e9:.2g} core-seconds are estimated"
+    else:
+        cost, best = min(tables, key=cheap)
+        worth = 1.0
+        if plan.nearest:  # tables list all within the threshold and miss some of the nearest, so they must be cheaper
+            cost += FOUND * work.pairs * work.mean(work.distances <= space.distance)
+            worth = 2.0
+        reason = f"{cost / 1e9:.2g} core-seconds are estimated, {all_pairs / 1e9:.2g} for brute force"
+        if plan.method != "lsh" and all_pairs <= worth * cost:
+            best, reason = (
+                brute,
+                f"{all_pairs / 1e9:.2g} core-seconds are estimated, {cost / 1e9:.2g} for the best tables",
+            )
+    if plan.method == "auto":
+        best = replace(best, reason=reason)
+    if plan.measure == "cosine" and 0 < plan.threshold <= 1:
+        note = "the threshold is an angle in degrees; a cosine takes measure 'cosine_similarity'"
+        best = replace(best, reason=f"{best.reason}; {note}" if best.reason else note)
+    return best
+
+
+def fit_tables(plan: VectorPlan, space: Space, items: int) -> VectorPlan:
+    """The cheapest tables for about so many items, of which those of the space are some."""
+    some = look_at(space, np.arange(len(space)), ONE)
+    tables = _tables(plan, space, replace(some, items=items, pairs=items * (items - 1) / 2, probers=items), 0)
+    if not tables:
+        raise UsageError(
+            f"threshold {float(plan.threshold):g} is too far for tables: at recall {plan.wanted:g} it takes more than "
+            f"{MOST_FUNCTIONS} functions."
+        )
+    return replace(min(tables, key=cheap)[1], items=items)
+
+
+def cheap(choice: tuple[float, VectorPlan]) -> float:
+    """What one of several ways costs."""
+    return choice[0]
+
+
+def _tables(plan: VectorPlan, space: Space, work: Work, probes: int | None) -> list[tuple[float, VectorPlan]]:
+    """All tables that method and recall allow, and what they cost."""
+    found: list[tuple[float, VectorPlan]] = []
+    if isinstance(space, BitSpace) and plan.method != "lsh":
+        found.extend(_splits(plan, space, work))
+    banded = list(_banded(plan, space, work)) if plan.wanted < 1 else []
+    if not probes:
+        found.extend(banded)
+    if banded and probes != 0 and plan.measure != "hamming":
+        found.extend(_probed(plan, space, work, min(banded, key=cheap), probes))
+    return found
+
+
+def _banded(plan: VectorPlan, space: Space, work: Work) -> Iterator[tuple[float, VectorPlan]]:
+    """What each number of rows costs, and for lines each width."""
+    unit = max(space.distance, 1e-6 * float(np.median(work.distances)) if len(work.distances) else 0.0, 1e-300)
+    for width in [unit * times for times in WIDTHS] if plan.measure == "euclidean" else [0.0]:
+        family = space.family(1, plan.seed, width)
+        chance, agree = family.collision(space.distance), family.collision(work.distances)
+        if chance <= 0:
+            continue
+        power = np.ones(len(agree))
+        for rows in range(1, MOST_ROWS + 1):
+            bands = enough_bands(chance, rows, plan.wanted)
+            if bands.hashes > MOST_FUNCTIONS:
+                break
+            power *= agree
+            rate = work.mean(power)
+            found = replace(plan, method="lsh", bands=bands, width=width, candidates=bands.bands * rate * work.pairs)
+            yield work.cost(bands.bands, bands.hashes, rate), found
+
+
+def enough_bands(chance: float, rows: int, recall: float) -> Bands:
+    """The fewest bands that reach the recall, but LEAST_BANDS: fewer would hit or miss very many pairs together."""
+    bands = bands_for(chance, rows, recall)
+    if bands.bands >= LEAST_BANDS or chance == 1:
+        return bands
+    return Bands(LEAST_BANDS, rows, (And(rows) >> Or(LEAST_BANDS))(chance))
+
+
+def _probed(
+    plan: VectorPlan, space: Space, work: Work, banded: tuple[float, VectorPlan], probes: int | None
+) -> Iterator[tuple[float, VectorPlan]]:
+    """What probing costs, near the best plan without it.
+
+    Unasked it is not tried where all would probe, or where tables are not most of that plan's cost.
+    """
+    cost, best = banded
+    assert best.bands is not None
+    if probes is None and (
+        work.probers == work.items or 2 * work.cost(best.bands.bands, best.bands.hashes, 0.0) < cost
+    ):
+        return
+    family = space.family(1, plan.seed, best.width)
+    agree = family.collision(work.distances)
+    distance = space.distance / best.width if best.width else space.distance
+    both = work.probers == work.items
+    for count in PROBES if probes is None else [probes]:
+        for rows in range(best.bands.rows, best.bands.rows + 7, 2):
+            chance = found("euclidean" if best.width else "cosine", distance, rows, count, both)
+            if chance <= 0:
+                continue
+            bands = enough_bands(chance, 1, plan.wanted)
+            if bands.bands * rows > MOST_FUNCTIONS:
+                continue
+            rate = work.mean(agree**rows) * (1 + count)
+            tables = Bands(bands.bands, rows, bands.recall)
+            some = replace(best, bands=tables, probes=count, candidates=tables.bands * rate * work.pairs)
+            yield work.cost(tables.bands, tables.hashes, rate, count), some
+
+
+def all_agree(length: int, distance: np.ndarray, bits: int) -> np.ndarray:
+    """The probability that codes of some length which differ in so many places agree in `bits` random ones of them."""
+    agree = np.ones(len(distance))
+    for drawn in range(bits):
+        agree *= np.maximum(length - distance - drawn, 0) / (length - drawn)
+    return agree
+
+
+def _splits(plan: VectorPlan, space: BitSpace, work: Work) -> Iterator[tuple[float, VectorPlan]]:
+    """What each number of parts costs, of which all but as many as the threshold must agree."""
+    distance = int(plan.threshold)
+    counts = np.bincount(work.distances.astype(np.int64), minlength=1)
+    for parts in range(distance + 1, space.dimensions + 1):
+        tables = math.comb(parts, distance)
+        if tables > MOST_TABLES:
+            return
+        bits = round(space.dimensions * (parts - distance) / parts)
+        rate = float(all_agree(space.dimensions, np.arange(len(counts)), bits) @ counts) / max(1, counts.sum())
+        found = replace(plan, method="pigeonhole", parts=parts, candidates=tables * rate * work.pairs)
+        yield work.cost(tables, tables, rate), found

@@ -1,0 +1,77 @@
+"""Candidates to pairs: the real measure on the real sets, in exact arithmetic."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lookalike.core.run import Run
+from lookalike.core.statistics import wilson
+from lookalike.core.storage import Arrays, Room
+from lookalike.items.sets import Sets
+from lookalike.kernels.buckets import ONE
+from lookalike.kernels.sets import overlaps
+from lookalike.theory.banding import Buckets, too_many
+
+SAMPLE = 2000  # candidates looked at to tell whether there will be too many pairs
+
+
+def verify_bands(
+    buckets: Buckets, sets: Sets, p: int, q: int, split: int, limit: int, run: Run, room: Room
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """The pairs that share a bucket and have Jaccard similarity p/q or more: (left, right, shared, candidates).
+
+    More than `limit` pairs are an error, and one found early: where a band alone has more candidates than
+    that, a sample of them tells how many of them are similar.
+    """
+    bands = range(len(buckets.bands))
+    keys = buckets.make_keys()
+    for band in (band for band in bands if split == ONE and buckets.count(band) > limit):
+        left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
+        similar = int(np.count_nonzero(overlaps(sets.indptr, sets.elements, left, right, p, q) >= 0))
+        if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
+            raise too_many(similar * buckets.count(band) // SAMPLE, limit, "about")
+
+    def work(band: int) -> Arrays:
+        return room.made(f"pairs{band}", lambda: verify(band))
+
+    def verify(band: int) -> Arrays:
+        found, candidates, total = [], 0, 0
+        for left, right in buckets.pairs(band, keys, split):
+            candidates += len(left)
+            shared = overlaps(sets.indptr, sets.elements, left, right, p, q)
+            good = shared >= 0
+            found.append((left[good], right[good], shared[good]))
+            total += len(found[-1][0])
+            if total > limit:
+                raise too_many(total, limit)
+        return *_join(found), np.array([candidates])
+
+    parts, total = [], 0
+    with run.stage("verify", len(bands)) as tick:
+        for part in run.map(work, bands):
+            parts.append(part)
+            total += len(part[0])
+            if total > limit:
+                raise too_many(total, limit)
+            tick(1)
+    return *_join([part[:3] for part in parts]), sum(int(part[3][0]) for part in parts)
+
+
+def _join(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    none = np.zeros(0, np.int64)
+    left, right, shared = (np.concatenate([none, *(part[i] for part in parts)]) for i in range(3))
+    return left, right, shared
+
+
+def both_ways(
+    left: np.ndarray, right: np.ndarray, shared: np.ndarray, sizes: np.ndarray, p: int, q: int, split: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs as (contained, containing), each way for which the share of the first is p/q or more.
+
+    Of two collections just the way from the first to the second.
+    """
+    there, back = (q * shared >= p * sizes[side] for side in (left, right))
+    if split != ONE:
+        return left[there], right[there], shared[there]
+    one, other = np.concatenate((left[there], right[back])), np.concatenate((right[there], left[back]))
+    return one, other, np.concatenate((shared[there], shared[back]))

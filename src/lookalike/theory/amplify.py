@@ -1,0 +1,265 @@
+"""Amplification: from functions that agree with probability p to combinations that agree with curve(p).
+
+An AND of r functions agrees when all r do, with probability p**r; an OR of b agrees when any does, with
+probability 1 - (1 - p)**b. `And(5) >> Or(20)` first combines by AND and then by OR: 20 bands of 5 rows.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lookalike.core.display import curve
+from lookalike.core.drawing import draw_curve, new_axes
+from lookalike.core.errors import UsageError, fraction, whole, within
+from lookalike.core.statistics import Sensitivity
+
+if TYPE_CHECKING:
+    from lookalike.families import Family
+
+
+class Curve:
+    """A cascade of ANDs and ORs, a function of the probability that one function agrees."""
+
+    def __init__(self, steps: "tuple[And | Or, ...]"):
+        self.steps = steps
+
+    @classmethod
+    def parse(cls, text: str) -> "Curve":
+        """From such a text as "And(4) >> Or(4)", as `str` gives it.
+
+        >>> Curve.parse("and(5) >> or(20)")
+        And(5) >> Or(20)
+        """
+        steps = [re.fullmatch(r"\s*(and|or)\s*\(([^()]*)\)\s*", part, re.IGNORECASE) for part in text.split(">>")]
+        if not all(steps):
+            raise UsageError(f"a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got {text!r}.")
+        kinds = {"and": And, "or": Or}
+        made: list[Curve] = [kinds[step[1].lower()](_count(step[2])) for step in steps if step]
+        return reduce(cls.__rshift__, made)
+
+    def __rshift__(self, other: "Curve") -> "Curve":
+        """This cascade, then the other applied to its results."""
+        if not isinstance(other, Curve):
+            return NotImplemented
+        return Curve(self.steps + other.steps)
+
+    def __call__(self, p: Any) -> Any:
+        """The probability that the cascade agrees; scalars and arrays alike."""
+        values = within("p", p, 1)
+        for step in self.steps:
+            values = step.apply(values)
+        return values if np.ndim(p) else float(values)
+
+    @property
+    def functions(self) -> int:
+        """How many functions of the family the cascade takes."""
+        return math.prod(step.count for step in self.steps)
+
+    def threshold(self) -> float:
+        """The p at which the cascade agrees with probability 1/2."""
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self(middle) < 0.5 else (low, middle)
+        return (low + high) / 2
+
+    def steepest(self) -> tuple[float, float]:
+        """The p where the curve rises fastest, and how fast."""
+        low, high = 0.0, 1.0
+        for _ in range(4):  # ever finer grids about the best point
+            grid = np.linspace(low, high, 2001)
+            slopes = self.slope(grid)
+            best = int(np.argmax(slopes))
+            low, high = grid[max(0, best - 1)], grid[min(2000, best + 1)]
+        return float(grid[best]), float(slopes[best])
+
+    def slope(self, p: Any) -> Any:
+        """The derivative of the curve, by the chain rule."""
+        values = within("p", p, 1)
+        slope = np.ones_like(values)
+        for step in self.steps:
+            slope = slope * step.steepness(values)
+            values = step.apply(values)
+        return slope if np.ndim(p) else float(slope)
+
+    def fixed_points(self) -> list[float]:
+        """Where curve(p) = p strictly between 0 and 1: under such a point an S-curve lowers p, over it raises it."""
+        if self.functions == 1:
+            return []  # all points are
+        ends = np.geomspace(1e-15, 1e-4, 200)
+        grid = np.concatenate((ends, np.linspace(0, 1, 10_001)[1:-1], 1 - ends[::-1]))
+        above = self(grid) > grid
+        points = []
+        for at in np.flatnonzero(above[1:] != above[:-1]):
+            low, high = float(grid[at]), float(grid[at + 1])
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if (self(middle) > middle) == above[at] else (low, middle)
+            points.append((low + high) / 2)
+        return points
+
+    def amplify(self, sensitivity: Sensitivity) -> Sensitivity:
+        """(d1, d2, p1, p2) of one function to that of the cascade."""
+        d1, d2, p1, p2 = sensitivity
+        return d1, d2, self(p1), self(p2)
+
+    def candidates(self, family: "Family", items: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Run the cascade: the pairs of items on which it agrees, as positions (left, right), left < right, in order.
+
+        Its first step combines neighbouring functions of the family, the next neighbouring results of that, and so on;
+        functions beyond those it takes are left alone. An AND and an OR after it are bands, whose pairs are found by
+        sorting keys. Steps above those make the union or the intersection of sets of pairs.
+
+        >>> from lookalike.families import BitSampling
+        >>> left, right = (And(2) >> Or(3)).candidates(BitSampling(6), ["000000", "110011", "010101", "011100"])
+        >>> list(zip(left.tolist(), right.tolist()))
+        [(0, 1), (0, 3), (2, 3)]
+        """
+        return self.pairs(family.signatures(items))
+
+    def pairs(self, signatures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same for given signatures, an array of whole numbers, items x functions."""
+        from lookalike.core.run import Run
+        from lookalike.families.base import as_keys
+        from lookalike.theory.banding import pairs_in_bands
+
+        keys = as_keys(np.asarray(signatures))
+        if keys.ndim != 2:
+            raise UsageError(f"signatures must be a matrix, items x functions; got {keys.ndim} dimensions.")
+        if keys.shape[1] < self.functions:
+            raise UsageError(f"{self} takes {self.functions} functions; there are {keys.shape[1]}.")
+        steps = list(self.steps)
+        rows = steps.pop(0).count if isinstance(steps[0], And) else 1
+        bands = steps.pop(0).count if steps and isinstance(steps[0], Or) else 1
+        threads = Run(1 if steps else None)  # many small parts are done sooner than threads are started
+
+        def run(steps: "list[And | Or]", part: np.ndarray) -> np.ndarray:
+            if not steps:
+                return pairs_in_bands(part, bands, rows, threads)
+            *inner, last = steps
+            found = (run(inner, smaller) for smaller in np.hsplit(part, last.count))
+            return reduce(np.union1d if isinstance(last, Or) else np.intersect1d, found)
+
+        left, right = np.divmod(run(steps, keys[:, : self.functions]), max(1, len(keys)))
+        return left, right
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the curve with matplotlib, on axes of your own or on new ones, which are returned."""
+        axes = new_axes(axes)
+        draw_curve(axes, self, 1, self.threshold())
+        axes.set(xlabel="probability that one function agrees", title=str(self))
+        return axes
+
+    def _repr_html_(self) -> str:
+        half = self.threshold()
+        return curve(self, f"{self}: the probability that the cascade agrees", [(half, f"one half at {half:.3g}")])
+
+    def __repr__(self) -> str:
+        return " >> ".join(f"{type(step).__name__}({step.count})" for step in self.steps)
+
+
+class And(Curve):
+    """All of `count` functions must agree: p**count."""
+
+    def __init__(self, count: int):
+        self.count = whole("And", count)
+        super().__init__((self,))
+
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        power: np.ndarray = np.power(p, self.count)
+        return power
+
+    def steepness(self, p: np.ndarray) -> np.ndarray:
+        slope: np.ndarray = self.count * np.power(p, self.count - 1)
+        return slope
+
+
+class Or(Curve):
+    """Any of `count` functions must agree: 1 - (1 - p)**count, computed so that tiny p keep their digits."""
+
+    def __init__(self, count: int):
+        self.count = whole("Or", count)
+        super().__init__((self,))
+
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):  # log(0) = -inf for p = 1, which comes out as 1
+            any_of: np.ndarray = -np.expm1(self.count * np.log1p(-p))
+        return any_of
+
+    def steepness(self, p: np.ndarray) -> np.ndarray:
+        slope: np.ndarray = self.count * np.power(1 - p, self.count - 1)
+        return slope
+
+
+def _count(text: str) -> Any:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+class Bands(NamedTuple):
+    """Bands of rows, and the probability that a pair right at the threshold shares a band."""
+
+    bands: int
+    rows: int
+    recall: float
+
+    @property
+    def curve(self) -> Curve:
+        """From the chance that one function agrees to that of becoming a candidate: 1 - (1 - p**rows)**bands."""
+        return And(self.rows) >> Or(self.bands)
+
+    @property
+    def hashes(self) -> int:
+        """How many functions of the family that takes."""
+        return self.bands * self.rows
+
+
+def bands_for(p: float, rows: int, recall: float) -> Bands:
+    """The fewest bands of `rows` rows that find a pair with probability `recall` if one function agrees with p."""
+    band = max(And(rows)(p), 1e-300)  # with so many rows no number of bands would do
+    bands = 1 if band >= recall else math.ceil(math.log1p(-recall) / math.log1p(-band) - 1e-12)
+    return Bands(bands, rows, (And(rows) >> Or(bands))(p))
+
+
+def fitting_bands(p: float, recall: float, hashes: int) -> Iterator[Bands]:
+    """For each number of rows the fewest bands that reach the recall, as long as they take no more than `hashes`."""
+    for rows in range(1, hashes + 1):
+        bands = bands_for(p, rows, recall)
+        if bands.hashes > hashes:  # as have all with more rows
+            return
+        yield bands
+
+
+def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, family: "Family | None" = None) -> Bands:
+    """The most selective bands of at most `hashes` functions that keep the recall at the threshold.
+
+    More rows make fewer false candidates; the fewest bands that still reach the recall make fewest of all. The
+    threshold is one of the family's measure: a Jaccard similarity, and minhashes the functions, if none is given. The
+    recall is that of independent functions, which those of `BitSampling` without repetition and of `FieldEquality`
+    are only nearly.
+
+    >>> choose_bands(threshold=0.8, hashes=128, recall=0.99)
+    Bands(bands=16, rows=6, recall=0.9922812706923393)
+    >>> from lookalike.families import Hyperplanes
+    >>> choose_bands(threshold=20, hashes=128, recall=0.99, family=Hyperplanes())[:2]  # within 20 degrees
+    (11, 9)
+    """
+    p, recall = family.chance(threshold) if family else fraction("threshold", threshold), fraction("recall", recall)
+    most = family.most if family else math.inf
+    hashes = int(min(whole("hashes", hashes), most))
+    if recall == 1 and p < 1:
+        raise UsageError("recall 1 takes an exact method, not bands: method='exact', or a recall under 1.")
+    fitting = list(fitting_bands(p, recall, hashes))
+    if not fitting:
+        hint = "Raise hashes, or lower the recall." if hashes < most else "There are no more; lower the recall."
+        raise UsageError(
+            f"recall {recall:g} at threshold {threshold:g} takes more than {hashes} hashes; "
+            f"{hashes} reach {Or(hashes)(p):.4g} at most. {hint}"
+        )
+    return fitting[-1]

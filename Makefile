@@ -18,7 +18,7 @@ lint: .venv/installed-dev ## run the linter and the type checker
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 browser: # Chromium, which the tests of the page need; as root it is installed from Debian's packages
 	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq \

@@ -78,7 +78,7 @@ def left_in(folder: Path) -> set[str]:
 # Makes work slow: tiny batches, each of which takes a while.
 SLOW = """
 import functools, sys, time
-import lookalike.cli.progress, lookalike.search.collection, lookalike.find, lookalike.read
+import lookalike.cli.progress, lookalike.search.collection, lookalike.find, lookalike.io.documents
 lookalike.io.documents.Source = functools.partial(lookalike.io.documents.Source, batch_bytes=1000)
 quick = lookalike.search.collection.band_keys
 def slow(*args):

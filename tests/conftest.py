@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import ARGUMENTS, CHROMIUM
-from commands import Commands
 from hypothesis import settings
+
+from tests.browsing import ARGUMENTS, CHROMIUM
+from tests.commands import Commands
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=100)
 settings.load_profile("fixed")

@@ -10,9 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from commands import Commands
 
 import lookalike
+from tests.commands import Commands
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

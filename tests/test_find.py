@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-import reference as ref
 
 import lookalike as la
 from lookalike.core.errors import DataError, TooManyPairs, UsageError
 from lookalike.core.run import Run
 from lookalike.search import plan as plan_module
 from lookalike.search.identical import group_identical
+from tests import reference as ref
 
 THRESHOLDS = [0.5, 2 / 3, 0.8, 0.85, 0.9, 1.0]
 MATES = ["the cat sat on the mat", "the cat sat on the mat.", "nothing like them", "the cat sat on a mat", ""]

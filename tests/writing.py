@@ -25,9 +25,8 @@ def start_writer(place: Path, first: int, texts: list[str]) -> tuple[multiproces
     context.set_forkserver_preload([__name__])
     heard, said = context.Pipe(duplex=False)
     writer = context.Process(target=write, args=(str(place), first, texts, said), daemon=True)
-    with patch.dict(
-        os.environ, PYTHONPATH=str(Path(__file__).parent)
-    ):  # whence the server, once started, has this module
+    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(paths)):  # whence the server, once started, has this module
         writer.start()
     said.close()
     return writer, heard

@@ -1,0 +1,389 @@
+"""Beyond memory: the same results from files, and a run that was cut off goes on where it was."""
+
+import json
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lookalike as la
+from lookalike.core import workdir
+from lookalike.core.errors import DataError, UsageError
+from lookalike.core.run import Run
+from lookalike.core.storage import Room
+from lookalike.core.workdir import Folder, parse_memory
+from lookalike.search import collection
+from lookalike.theory.banding import in_buckets
+from tests.commands import environment
+
+WORDS = [f"w{number}" for number in range(2000)]
+
+
+def texts_of(count, seed=1):
+    """Texts of thirty words; every third is like the one before it, every tenth the same as an earlier one."""
+    draw = random.Random(seed)
+    texts = []
+    for number in range(count):
+        words = texts[-1].split() if number % 3 == 1 else draw.choices(WORDS, k=30)
+        words[draw.randrange(30)] = draw.choice(WORDS)
+        texts.append(draw.choice(texts) if number % 10 == 9 else " ".join(words))
+    return texts
+
+
+@pytest.fixture
+def corpus(inputs):
+    """A file of documents with ids."""
+    path = inputs / "corpus.parquet"
+    texts = texts_of(3000)
+    table = pa.table({"id": [f"d{at}" for at in range(3000)], "text": texts, "rank": list(range(3000))})
+    pq.write_table(table, path, row_group_size=500)
+    return path
+
+
+OPTIONS = {"threshold": 0.6, "shingles": "word:2", "method": "lsh"}
+
+
+def test_pairs_clusters_and_stars_are_the_same(corpus, tmp_path):
+    here = la.find_pairs(corpus, **OPTIONS)
+    there = la.find_pairs(corpus, workdir=tmp_path / "a", memory="100MB", **OPTIONS)
+    assert len(here) > 500
+    assert here.to_arrow().equals(there.to_arrow())
+    assert here.explain(3) == there.explain(3)
+    assert (
+        la.find_clusters(corpus, **OPTIONS)
+        .to_arrow()
+        .equals(la.find_clusters(corpus, workdir=tmp_path / "b", **OPTIONS).to_arrow())
+    )
+    for keep in ("first", "longest", list(range(3000))):
+        one = la.dedup(corpus, keep=keep, **OPTIONS)
+        other = la.dedup(corpus, keep=keep, memory="150 MB", **OPTIONS)
+        assert one.to_arrow().equals(other.to_arrow())
+        assert len(one.to_arrow()) > 500
+
+
+def test_an_audit_reads_the_texts_again(corpus):
+    here, there = (la.find_pairs(corpus, audit=200, **OPTIONS, **more) for more in ({}, {"memory": "1GB"}))
+    assert here.audit == there.audit
+    assert there.audit.true > 50
+
+
+@pytest.mark.parametrize("shingles", ["char:5", "stop:2"])
+@pytest.mark.parametrize("measure", ["jaccard", "bag"])
+def test_other_shingles(corpus, shingles, measure):
+    options = {"threshold": 0.5, "method": "lsh", "shingles": shingles, "measure": measure}
+    here, there = (la.find_pairs(corpus, **options, **more).to_arrow() for more in ({}, {"memory": "1GB"}))
+    assert here.equals(there)
+
+
+def test_nothing_to_find(inputs, tmp_path):
+    (inputs / "none.jsonl").write_text("")
+    (inputs / "some.jsonl").write_text('{"text": ""}\n{"text": "one two three"}\n')
+    for name, items in (("none", 0), ("some", 2)):
+        found = la.dedup(inputs / f"{name}.jsonl", workdir=tmp_path / name)
+        assert (len(found.ids), found.stats["dropped"]) == (items, 0)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 40), max_size=60), st.integers(0, 5), st.integers(0, 2**64 - 1))
+def test_buckets_in_parts_are_those_of_the_whole(numbers, bits, factor):
+    keys = np.array(numbers, np.uint64) * np.uint64(factor | 1)
+    whole = in_buckets(keys)
+    parts = in_buckets(keys, max(1, (32 * 8 * len(keys)) >> bits))
+    for one, other in zip(whole, parts, strict=True):
+        assert one.tolist() == other.tolist()
+
+
+# --- a run that was cut off ---
+
+
+class Cut(Exception):
+    """Stands for whatever ends a run."""
+
+
+def counting(monkeypatch, at):
+    """Cut the run off when it has written down its state so many times; returns the names of what was."""
+    noted = []
+    note = Folder.note
+
+    def cut(self, kind, name, what):
+        if len(noted) == at:
+            raise Cut
+        note(self, kind, name, what)
+        noted.append(name)
+
+    monkeypatch.setattr(Folder, "note", cut)
+    return noted
+
+
+@pytest.mark.parametrize("find", [la.find_pairs, la.find_clusters, la.dedup])
+def test_it_goes_on_from_every_point(corpus, tmp_path, monkeypatch, find):
+    """Cut off before each note in turn, and begun again: nothing that was noted is made twice."""
+    monkeypatch.setattr(workdir, "COMMIT_BYTES", 1000)
+    expected = find(corpus, **OPTIONS).to_arrow()
+    with monkeypatch.context() as patched:
+        all_notes = counting(patched, -1)
+        find(corpus, workdir=tmp_path / "whole", threads=1, **OPTIONS)
+    assert len(all_notes) > 10
+    seen = []
+    for _ in all_notes[1:]:
+        with monkeypatch.context() as patched:
+            noted = counting(patched, 1)
+            with pytest.raises(Cut):
+                find(corpus, workdir=tmp_path / "cut", threads=1, **OPTIONS)
+        seen += noted
+    assert seen == all_notes[:-1]
+    assert find(corpus, workdir=tmp_path / "cut", **OPTIONS).to_arrow().equals(expected)
+
+
+def test_what_was_not_noted_is_cut_off(corpus, tmp_path, monkeypatch):
+    """As when a run is killed between writing to its files and noting it."""
+    with monkeypatch.context() as patched:
+        counting(patched, 0)
+        patched.setattr(workdir, "COMMIT_BYTES", 0)
+        with pytest.raises(Cut):
+            la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    for file in (tmp_path / "w" / workdir.RUN).iterdir():
+        if file.name.startswith("documents."):
+            with file.open("ab") as end:
+                end.write(b"half a line")
+    assert la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS).to_arrow().equals(la.dedup(corpus, **OPTIONS).to_arrow())
+
+
+def test_a_killed_command_is_resumed(inputs, out):
+    """SIGKILL at random moments; the last run's file is that of a run nobody disturbed, and its folder is gone."""
+    texts = texts_of(60_000, seed=5)
+    lines = (json.dumps({"id": f"d{at}", "text": text, "more": at}) + "\n" for at, text in enumerate(texts))
+    (inputs / "a.jsonl").write_text("".join(lines))
+    command = [sys.executable, "-m", "lookalike", "dedup", inputs / "a.jsonl", "-t", "0.6", "-s", "char:9", "-q"]
+    began = time.perf_counter()
+    subprocess.run([*command, "--memory", "1GB", "-o", out / "whole.jsonl"], check=True, env=environment())
+    taken = time.perf_counter() - began
+    draw, killed, tried = random.Random(7), 0, 0
+    while killed < 6:  # some are done before, as they have little left to do
+        process = subprocess.Popen([*command, "--memory", "1GB", "-o", out / "cut.jsonl"], env=environment())
+        time.sleep(taken * draw.uniform(0.3, 1))
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+        tried += 1
+        assert tried < 40
+    subprocess.run([*command, "--memory", "1GB", "-o", out / "cut.jsonl"], check=True, env=environment())
+    assert (out / "cut.jsonl").read_bytes() == (out / "whole.jsonl").read_bytes()
+    assert {path.name for path in out.iterdir()} == {"cut.jsonl", "whole.jsonl"}
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"threshold": 0.7}, "threshold was 3/5 and is 7/10"),
+        ({"shingles": "word:3"}, "shingles was word:2 and is word:3"),
+        ({"seed": 2}, "seed was 1 and is 2"),
+        ({"recall": 0.9}, "recall was 0.99 and is 0.9"),
+        ({"keep": "longest"}, "keep was first and is longest"),
+    ],
+)
+def test_another_run_in_the_folder(corpus, tmp_path, changed, line):
+    la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    with pytest.raises(DataError, match=f"holds a run that is not this one: {line}; name another --workdir, or remove"):
+        la.dedup(corpus, workdir=tmp_path / "w", **{**OPTIONS, **changed})
+
+
+def test_a_changed_input(corpus, tmp_path):
+    la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    os.utime(corpus, ns=(1, 1))
+    with pytest.raises(DataError, match=r"not this one: \S+corpus\.parquet is not the file it was; name"):
+        la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+
+
+def test_options_that_are_the_same(corpus, tmp_path, monkeypatch):
+    """However they are written; nothing is made again."""
+    made = la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    monkeypatch.chdir(corpus.parent)
+    noted = counting(monkeypatch, 0)
+    again = la.dedup(corpus.name, workdir=tmp_path / "w", **{**OPTIONS, "threshold": "3/5"})
+    assert noted == []
+    assert again.to_arrow().equals(made.to_arrow())
+
+
+def test_a_run_that_failed_for_good_leaves_nothing(inputs, tmp_path):
+    (inputs / "twice.jsonl").write_text('{"id": 1, "text": "one two"}\n' * 2)
+    for options, match in (({}, "ids must be unique; 1 occurs more"), ({"threshold": 7}, "threshold must be in")):
+        with pytest.raises((DataError, UsageError), match=match):
+            la.dedup(inputs / "twice.jsonl", workdir=tmp_path / "w", **options)
+        assert not (tmp_path / "w").exists()
+
+
+def test_an_interrupted_command_says_how_to_go_on(run, corpus, out, monkeypatch):
+    command = ("dedup", corpus, "-t", "0.6", "-s", "word:2", "--workdir", out / "w", "-o", out / "c.jsonl")
+    with monkeypatch.context() as patched:
+        noted = counting(patched, 3)
+
+        def interrupted(self, kind, name, what, note=Folder.note):
+            try:
+                note(self, kind, name, what)
+            except Cut:
+                raise KeyboardInterrupt from None
+
+        patched.setattr(Folder, "note", interrupted)
+        stopped = run(*command, "--threads", "1")
+    assert (stopped.code, len(noted)) == (1, 3)
+    assert stopped.err.splitlines()[-2:] == [
+        f"the same command goes on from what is in {out / 'w'}",
+        "lookalike: interrupted; no file was written.",
+    ]
+    assert run(*command).code == 0
+    assert [path.name for path in out.iterdir()] == ["c.jsonl"]
+
+
+def test_a_folder_with_other_files(run, corpus, out):
+    """They are left alone, be they the output itself."""
+    (out / "letter.txt").write_text("dear")
+    command = ("dedup", corpus, "-t", "0.6", "-s", "word:2", "--workdir", out, "-o", out / "c.jsonl")
+    assert run(*command, "--removed", out / "r.csv").code == 0
+    assert sorted(path.name for path in out.iterdir()) == ["c.jsonl", "letter.txt", "r.csv"]
+
+
+def damage(folder, how):
+    files = {path.name: path for path in folder.iterdir()}
+    if how == "manifest":
+        files["manifest.json"].write_text("[]")
+    elif how == "about":
+        files["about.json"].write_text("{")
+    else:
+        files[how].write_bytes(files[how].read_bytes()[:8])
+
+
+@pytest.mark.parametrize("how", ["manifest", "about", "buckets0.1", "stars.0", "documents.keys0", "candidates.sizes"])
+def test_a_damaged_folder(corpus, tmp_path, how):
+    la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+    damage(tmp_path / "w" / workdir.RUN, how)
+    with pytest.raises(DataError, match=r"what is there of the run is damaged; remove the folder\.$"):
+        la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+
+
+def test_a_column_that_is_too_short(corpus, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(workdir, "COMMIT_BYTES", 0)
+        counting(patched, 1)
+        with pytest.raises(Cut):
+            la.dedup(corpus, workdir=tmp_path / "w", threads=1, **OPTIONS)
+    damage(tmp_path / "w" / workdir.RUN, "documents.keys0")
+    with pytest.raises(DataError, match="is damaged"):
+        la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+
+
+def test_folders_that_cannot_be(corpus, tmp_path):
+    la.dedup(corpus, workdir=tmp_path / "old", **OPTIONS)
+    (tmp_path / "old" / workdir.RUN / "about.json").write_text('{"format": 99}')
+    with pytest.raises(DataError, match="is of another version of lookalike; remove its folder lookalike-run"):
+        la.dedup(corpus, workdir=tmp_path / "old")
+    with pytest.raises(DataError, match="cannot be the folder of a run: "):
+        la.dedup(corpus, workdir=corpus)
+    held = Folder(tmp_path / "held", {}, 10**9)
+    with pytest.raises(DataError, match="another run works there; name another --workdir"):
+        Folder(tmp_path / "held", {}, 10**9)
+    held.close()
+
+
+def test_a_full_disk(inputs, tmp_path):
+    """A limit on the size of files stands for it: the error says so, and with more room the run goes on."""
+    lines = (json.dumps({"id": at, "text": text}) + "\n" for at, text in enumerate(texts_of(20_000)))
+    (inputs / "a.jsonl").write_text("".join(lines))
+    command = [sys.executable, "-m", "lookalike", "dedup", inputs / "a.jsonl", "-t", "0.6", "-s", "word:2", "-q"]
+    command += ["--memory", "1GB", "--workdir", tmp_path / "w", "-o", tmp_path / "c.jsonl"]
+
+    def small():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
+
+    failed = subprocess.run(command, preexec_fn=small, capture_output=True, text=True, env=environment(), check=False)
+    assert failed.returncode == 1
+    assert re.search(
+        r"w: cannot be written: File too large; the same command goes on from what is there\.$", failed.stderr
+    )
+    subprocess.run(command, check=True, env=environment())
+    kept = la.dedup(inputs / "a.jsonl", **OPTIONS).kept.to_pylist()
+    assert [json.loads(line)["id"] for line in (tmp_path / "c.jsonl").read_text().splitlines()] == kept
+
+
+@pytest.mark.parametrize(
+    "options", [{"measure": "edit", "threshold": 2}, {"method": "exact"}, {"recall": 1.0}, {"measure": "containment"}]
+)
+def test_methods_that_need_memory(corpus, options):
+    with pytest.raises(UsageError, match="are for Jaccard similarity by method 'lsh', with a recall under 1"):
+        la.find_pairs(corpus, memory="1GB", **options)
+
+
+def test_items_that_are_in_memory_already():
+    for items in (["one two", "three"], [{"a"}, {"b"}], pa.table({"text": ["a"]})):
+        with pytest.raises(UsageError, match="are for texts of one collection in files, which can be read again"):
+            la.find_pairs(items, memory="1GB")
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [("2GB", 2 * 10**9), ("1.5 gb", 15 * 10**8), ("500MB", 5 * 10**8), (10**9, 10**9), ("200000KB", 2 * 10**8)],
+)
+def test_sizes(given, size):
+    assert parse_memory(given) == size
+
+
+@pytest.mark.parametrize("given", ["", "much", "2XB", "1MB", -1, "nan GB", "inf", True, "GB", [1], b"2GB"])
+def test_sizes_that_are_none(given):
+    with pytest.raises(UsageError, match=r"^memory must be a size of at least 100MB, such as 2GB; got "):
+        parse_memory(given)
+
+
+def test_the_command(run, corpus, out):
+    made = run("dedup", corpus, "-t", "0.6", "-s", "word:2", "--memory", "1GB", "-o", out / "clean.parquet")
+    assert made.code == 0, made.err
+    assert [path.name for path in out.iterdir()] == ["clean.parquet"]
+    kept = la.dedup(corpus, **OPTIONS).kept
+    assert pq.read_table(out / "clean.parquet")["id"].to_pylist() == kept.to_pylist()
+    assert run("pairs", corpus, "--memory", "1GB").err.splitlines()[-1] == (
+        "lookalike: --memory needs a --workdir, or an --out that it can stand beside."
+    )
+    assert run("pairs", corpus, "--memory", "lots", "-o", out / "p.csv").code == 2
+    assert run("clusters", "-", "--memory", "1GB", "-o", out / "c.csv", stdin=b"a b c\n").code == 2
+
+
+def test_it_says_what_it_goes_on_from(corpus, tmp_path, monkeypatch):
+    said = []
+    with monkeypatch.context() as patched:
+        patched.setattr(workdir, "COMMIT_BYTES", 1000)
+        counting(patched, 1)
+        with pytest.raises(Cut):
+            la.dedup(corpus, workdir=tmp_path / "w", threads=1, **OPTIONS)
+    run = Run(1)
+    run.say = said.append
+    la.dedup(corpus, workdir=tmp_path / "w", run=run, **OPTIONS)
+    assert any(line.startswith("goes on: ") and line.endswith(" had been read before") for line in said)
+
+
+def test_more_documents_than_memory_is_for(corpus, monkeypatch):
+    said = []
+    run = Run(1)
+    run.say = said.append
+    monkeypatch.setattr(collection, "PER_ITEM", 100_000)
+    la.dedup(corpus, memory="200MB", run=run, **OPTIONS)
+    assert "note: about 3,000 documents take 0.3 GB of memory, which is more than was allowed" in said
+
+
+def test_in_memory_nothing_is_written(tmp_path):
+    plain = Room()
+    assert plain.made("x", lambda: (np.arange(3),))[0].tolist() == [0, 1, 2]
+    assert list(Path(tmp_path).iterdir()) == []

@@ -1,0 +1,645 @@
+"""The text of web pages: what a reader sees, the article of it, and pages in any encoding from file to result."""
+
+import codecs
+import csv
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lookalike as la
+from lookalike import Shingles, Source
+from lookalike.core.errors import DataError, UsageError
+from lookalike.items.pages import LABELS, TAKEN_FOR, USED, _heaviest, article_text, decode_page, visible_text
+from tests.commands import Commands, complaint
+from tests.samples import encode_csv, encode_jsonl
+
+PAGES = Path(__file__).parents[2] / "examples" / "pages"
+NAMES = sorted(path.name for path in PAGES.glob("*.html"))
+STORY = (
+    "The keeper of the lighthouse has been on the rock for so long that he no longer knows what the price of bread is.",
+    "He said that the boat comes when it can, and that he would not want it to come more often than it does.",
+    "In the winter there is nobody but him and a cat that was left behind by the men who built the tower.",
+)
+ANOTHER = (
+    "A school in the hills has found a way to keep its pupils warm that does not cost it anything at all.",
+    "The children sit with the sheep, which are in the next room anyway, and the sheep do not seem to mind it.",
+    "It is not clear what will be done in the summer, when there are neither sheep nor lessons in the house.",
+)
+MENU = "".join(
+    f"<li><a href=/{at}>{word}</a></li>" for at, word in enumerate(("News", "Sport", "Weather", "Money", "Jobs"))
+)
+
+
+def page(paragraphs: tuple[str, ...] = STORY, before: str = "", after: str = "", between: str = "") -> str:
+    return f"<ul>{MENU}</ul>{before}{between.join(f'<p>{one}</p>' for one in paragraphs)}{after}"
+
+
+# --- what a reader sees ---
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<p>one<p>two", "one\ntwo"),
+        ("o<b>n</b>e <i>tw<span>o</span></i>", "one two"),
+        ("<a href=x>one</a> <a>two</a>", "one two"),
+        ("one<br>two<hr>three", "one\ntwo\nthree"),
+        ("<table><tr><td>1<td>2<tr><th>3</table>", "1\n2\n3"),
+        ("<ul><li>one<li>two</ul>three<h2>four</h2>five", "one\ntwo\nthree\nfour\nfive"),
+        ("<div>one<div>two</div>three</div>", "one\ntwo\nthree"),
+        ("o<x-link>n</x-link>e <blink>tw</blink>o", "one two"),
+        ("o<img src=x>ne<button>two</button>three<textarea>four</textarea>five", "one two three\nfour\nfive"),
+        ("one<iframe src=x></iframe>two<select><option>no</select>three<video></video>four", "one two three four"),
+        ("one<canvas></canvas>two<audio></audio>three<object>no</object>four", "one two three four"),
+        ("  one \n\t two&nbsp;&nbsp;three\u2003four ", "one two three four"),
+        ("<pre>one\n  two</pre>", "one two"),
+    ],
+)
+def test_blocks_separate_words_and_inline_tags_do_not(html: str, text: str) -> None:
+    assert visible_text(html) == text
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<script>if (a < b) document.write('<p>no</p>')</script>",
+        "<script><!-- no </script --></script>",
+        "<style>p > b { content: 'no' }</style>",
+        "<!-- no <p>no</p> -->",
+        "<template><p>no</p></template>",
+        "<noscript><p>no</p></noscript>",
+        "<iframe>no</iframe>",
+        "<svg><title>no</title><text>no</text></svg>",
+        "<select><option>no<option>no</select>",
+        "<video>no</video><audio>no</audio><canvas>no</canvas><object>no</object>",
+        "<title>no</title>",
+        "<p hidden>no</p>",
+        "<div hidden><p>no<b>no</b></p><div hidden>no</div>no</div>",
+        "<div style='color: red; DISPLAY : none !important'>no<p style='display:block'>no</p></div>",
+        "<span style=visibility:hidden>no</span>",
+        "<dialog>no</dialog>",
+        "<input type=hidden value=no placeholder=no>",
+    ],
+)
+def test_what_is_not_seen(html: str) -> None:
+    assert visible_text(f"<head><title>no</title><meta name=a content=no></head>yes{html}") == "yes"
+    assert visible_text(f"<p>yes {html} yes").replace("\n", " ") == "yes yes"
+
+
+def test_what_is_seen_after_all() -> None:
+    assert visible_text("<dialog open>one</dialog><p style='display:block'>two<details>three</details>") == (
+        "one\ntwo\nthree"
+    )
+    assert visible_text("a<!-- b -->c<script>d</script>e") == "ace"
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("R&amp;D &lt;b&gt; caf&eacute; &#8364; &#x1F600; &copy; &notit; &amp;amp;", "R&D <b> café € 😀 © ¬it; &amp;"),
+        ("Genossen&shy;schaft zero&#8203;width", "Genossenschaft zerowidth"),
+        ("&#0;&#xD800;&#x110000;", "\ufffd\ufffd\ufffd"),
+    ],
+)
+def test_entities(html: str, text: str) -> None:
+    assert visible_text(html) == text
+
+
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("", ""),
+        (" \n ", ""),
+        ("<html></html>", ""),
+        ("<!-- nothing -->", ""),
+        ("<frameset><frame src=a></frameset>", ""),
+        ("just text", "just text"),
+        ("<p>one<p>two</div></p></b></table>three", "one\ntwo\nthree"),
+        ("<b><p>one</b>two</p>", "onetwo"),
+        ("<p class='a>one</p><p>two", ""),
+        ("<p>one</p><p cla", "one"),
+        ("one<<<two>three", "one<<three"),
+        ("<script>never closed <p>one</p>", ""),
+        ("</p>one</br>two", "one\ntwo"),
+        ("<table>one<tr><td>two</table>", "one\ntwo"),
+        ("<body><p>one</p></body></html>two", "one\ntwo"),
+        ("one\0two<p>\0</p>", "onetwo"),
+        ("\ud800one", "one"),
+    ],
+)
+def test_pages_that_are_empty_or_broken(html: str, text: str) -> None:
+    assert visible_text(html) == text
+    assert article_text(html) == ""
+
+
+def test_pages_that_nest_deeply() -> None:
+    deep = 3000
+    assert visible_text("<div>" * deep + "one" + "</div>" * deep + "two") == "one\ntwo"
+    assert visible_text("<i>" * 50_000 + "one") == "one"
+    assert visible_text(f"{'<div hidden>' * deep}one") == ""
+
+
+# --- encodings ---
+
+WORDS = "déjà vu \u2013 naïve café €"
+
+
+@pytest.mark.parametrize(
+    ("start", "encoding", "words"),
+    [
+        ("", "utf-8", WORDS),
+        ("", "utf-8-sig", WORDS),
+        ("", "cp1252", WORDS),
+        ("<meta charset=iso-8859-1>", "utf-8-sig", WORDS),  # the mark is stronger
+        ("<meta charset=utf-8>", "utf-8", WORDS),
+        ("<meta charset=iso-8859-1>", "cp1252", WORDS),  # as browsers take it
+        ("<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=Windows-1252'>", "cp1252", WORDS),
+        ('<?xml version="1.0" encoding="latin1"?>', "cp1252", WORDS),
+        ("<!-- <meta charset=utf-8> --><meta  charset = \"ISO-8859-15\" >", "iso8859-15", "café €"),
+        (f"<!-- {'x' * 2000} --><meta charset=koi8-r>", "koi8-r", "маяк"),
+        ("<meta charset=windows-1251>", "cp1251", "маяк"),
+        ("<meta charset=Shift_JIS>", "cp932", "灯台①"),
+        ("<meta charset=euc-jp>", "euc_jp", "灯台"),
+        ("<meta charset=gb2312>", "gb18030", "灯塔镕"),
+        ("<meta charset=big5>", "big5hkscs", "燈塔"),
+        ("<meta charset=ks_c_5601-1987>", "cp949", "등대똠"),
+        ("<meta charset=windows-874>", "cp874", "ประภาคาร"),
+        ("<meta charset=x-sjis>", "cp932", "灯台①"),
+        ("<meta charset=Windows-31J>", "cp932", "灯台①"),
+        ("<meta charset=x-euc-jp>", "euc_jp", "灯台"),
+        ("<meta charset=x-gbk>", "gb18030", "灯塔镕"),
+        ("<meta charset=cn-big5>", "big5hkscs", "燈塔"),
+        ("<meta charset=windows-949>", "cp949", "등대똠"),
+        ("<meta charset=x-cp1251>", "cp1251", "маяк"),
+        ("<meta charset=koi8>", "koi8-r", "маяк"),
+        ("<meta charset=koi8-ru>", "koi8-u", "їжак"),
+        ("<meta charset=x-mac-cyrillic>", "mac-cyrillic", "маяк"),
+        ("<meta charset=iso-8859-8-i>", "iso8859-8", "מגדלור"),
+        ("<meta charset=iso88592>", "iso8859-2", "maják na skále"),
+        ("<meta charset=iso88591>", "cp1252", WORDS),
+        ("<meta charset=utf-16>", "utf-8", WORDS),  # which a page cannot tell in ASCII
+        ("<meta charset=klingon>", "utf-8", WORDS),
+        ("<meta charset=base64>", "cp1252", WORDS),
+        ("<meta charset=idna>", "utf-8", WORDS),
+        ("<script charset=koi8-r></script>", "utf-8", WORDS),
+    ],
+)  # fmt: skip
+def test_encodings(start: str, encoding: str, words: str) -> None:
+    content = f"{start}<p>{words}</p>".encode(encoding)
+    assert visible_text(content) == words
+    assert decode_page(content) == f"{start}<p>{words}</p>"
+
+
+def test_labels_of_encodings_are_unknown_to_python_and_stand_for_what_it_knows() -> None:
+    for label, name in LABELS.items():
+        assert label == label.lower()
+        assert decode_page(f"<meta charset={label.upper()}>\u017e\u0e01\u05d0".encode(name, "ignore") + b"\xff")
+        assert (found := codecs.lookup(name).name) in TAKEN_FOR or USED.fullmatch(found)
+
+
+@pytest.mark.parametrize(("mark", "encoding"), [(b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")])
+def test_encodings_of_two_bytes(mark: bytes, encoding: str) -> None:
+    assert visible_text(mark + f"<meta charset=utf-8><p>{WORDS}".encode(encoding)) == WORDS
+
+
+def test_bytes_that_are_wrong_in_their_encoding() -> None:
+    assert visible_text(b"<meta charset=utf-8><p>caf\xe9 \xc3\xa9") == "caf\ufffd é"
+    assert decode_page(b"") == ""
+
+
+# --- articles ---
+
+
+@pytest.mark.parametrize(
+    "between", ["", "<div>Advertisement</div>", "<p><a href=x>Read on: why cats do not swim</a></p>"]
+)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", ""),
+        ("<div>Breaking: Markets calm</div>", "<div>Registered office: 88 Quay Street</div>"),
+        ("<form>Search</form>", "<h3>More from us</h3><p><a href=a>The man who would not pay for the sea</a></p>"),
+        ("<nav>This is where you can find all that there is to be found on the pages of ours.</nav>", ""),
+        ("", "<footer><p>All that is in here is ours and may not be used without that we are asked for it.</footer>"),
+        ("", "<aside>You may also like to know what the others have been up to while you were at it.</aside>"),
+        ("", "<div role=contentinfo>What you see here is the work of all who are named on one of the pages.</div>"),
+    ],
+)
+def test_articles(before: str, after: str, between: str) -> None:
+    assert article_text(page(STORY, before, after, between)) == "\n".join(STORY)
+
+
+def test_short_blocks_of_an_article() -> None:
+    """Headlines, and what stands between paragraphs and has stop words; not bylines, captions or dates."""
+    html = "<h1>Alone with a cat</h1><div>Photograph: Agency</div>" + page(
+        STORY[:2],
+        before="<h1>Alone at last</h1>",
+        after=f"<h2>With a cat</h2><div>Agency</div><p>{STORY[2]}</p><p>More on it",
+    )
+    assert article_text(html).split("\n") == ["Alone at last", *STORY[:2], "With a cat", STORY[2]]
+
+
+def test_prose_that_is_far_from_the_article() -> None:
+    """A paragraph of the imprint does not outweigh the links before it, but half of an article does."""
+    links = f"<ul>{MENU * 5}</ul>"
+    legal = "What is on this page is not for those who are under the age of ten."
+    assert article_text(page(STORY, after=f"{links}<p>{legal}")) == "\n".join(STORY)
+    assert article_text(page(STORY, after=f"{links}{page(ANOTHER * 2)}")) == "\n".join((*STORY, *ANOTHER * 2))
+
+
+@pytest.mark.parametrize("element", ["main", "article", "div role=main"])
+def test_the_element_of_the_main_content(element: str) -> None:
+    around = f"<div>{ANOTHER[0]}</div>"
+    assert article_text(f"{around}<{element}>{page()}</{element.split()[0]}>{around}") == "\n".join(STORY)
+
+
+def test_an_element_of_the_main_content_that_is_not() -> None:
+    assert article_text(f"<main><p>{STORY[0]}</p></main>{page(ANOTHER)}") == "\n".join((STORY[0], *ANOTHER))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Wärter ist schon so lange auf dem Felsen, dass er nicht mehr weiß, was ein Brot kostet.",
+        "The keeper has been on the rock for so long that he does not know what bread costs.",
+        "El farero lleva tanto tiempo en la roca que ya no sabe lo que cuesta un pan.",
+        "Le gardien est sur le rocher depuis si longtemps qu'il ne sait plus ce que coûte le pain.",
+        "Il guardiano è sullo scoglio da così tanto tempo che non sa più quanto costa il pane.",
+        "De wachter is al zo lang op de rots dat hij niet meer weet wat een brood kost.",
+        "O faroleiro está no rochedo há tanto tempo que já não sabe quanto custa o pão.",
+        "Vakten har varit på klippan så länge att han inte längre vet vad ett bröd kostar.",
+        "Majakanvartija on asunut luodolla niin kauan ettei muista paljonko leipä nykyään kaupassa maksaa.",  # no list
+        "守塔人在岩石上住了很久已经不知道一个面包要多少钱了。",
+    ],
+)
+def test_articles_in_many_languages(sentence: str) -> None:
+    headings = "<div>Radio Video Sport Casino Sudoku Audio Auto Internet Festival Jazz Opera Humor</div>"
+    known = not sentence.startswith(("Maja", "守"))
+    expected = "\n".join([sentence] * 3)
+    assert article_text(page((sentence,) * 3, before=headings if known else "")) == expected
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        (
+            "Fyrpasseren har boet på klippen i mange år og ved ikke, hvad et brød koster inde i byen.",
+            "Båden kommer, når vejret tillader det, og oftere behøver den ifølge ham slet ikke at komme.",
+            "Om vinteren bor der kun en kat derude, som arbejderne efterlod, da tårnet var bygget færdigt.",
+        ),
+        (
+            "Strážce majáku žije na skále už tak dlouho, že neví, kolik dnes ve městě stojí bochník chleba.",
+            "Loď prý připluje, když jí to počasí dovolí, a on by si nepřál, aby přijížděla častěji než dosud.",
+            "V zimě tam s ním není nikdo kromě kočky, kterou na ostrově nechali dělníci, když dostavěli věž.",
+        ),
+        (
+            "Paznicul farului locuiește de atât de mult timp pe stâncă, încât nu mai știe cât costă o pâine.",
+            "El spune că barca vine atunci când poate și că nu și-ar dori ca ea să vină mai des decât acum.",
+            "Iarna nu mai este nimeni acolo în afară de el și de o pisică lăsată de oamenii care au zidit turnul.",
+        ),
+        (
+            "El guardià del far viu a la roca des de fa tants anys que ja no sap quant costa avui el pa.",
+            "Segons ell, la barca arriba quan fa bon temps, i tampoc voldria pas veure-la gaire més sovint.",
+            "A l'hivern només hi viuen ell i un gat abandonat pels homes que van aixecar aquella torre.",
+        ),
+    ],
+    ids=["Danish", "Czech", "Romanian", "Catalan"],
+)
+def test_articles_in_languages_that_share_words_with_a_list(sentences: tuple[str, ...]) -> None:
+    for between in ("", "<div>Radio Video Sport</div>"):
+        expected = "\n".join(sentences)
+        assert article_text(page(sentences, between=between)).replace("\nRadio Video Sport", "") == expected
+
+
+def test_a_headline_that_is_a_link() -> None:
+    headline = "<h1><a href=x>Alone at last</a></h1>"
+    assert article_text(page(before=headline)).split("\n") == ["Alone at last", *STORY]
+    assert article_text(page(before=f"<nav>{headline}</nav>")).split("\n") == [*STORY]
+
+
+def test_a_page_of_links_has_no_article() -> None:
+    for name in ("<a href=/>The Lantern</a>", "What is new in the town of Skerrow and in the hills"):
+        assert article_text(f"<h1>{name}</h1><ul>{MENU * 9}</ul><p>Copyright 2020") == ""
+
+
+@given(st.lists(st.integers(-5, 5), max_size=12))
+def test_the_heaviest_stretch(weights: list[int]) -> None:
+    start, stop = _heaviest(weights)
+    sums = {(i, j): sum(weights[i:j]) for i in range(len(weights) + 1) for j in range(i, len(weights) + 1)}
+    assert sums[start, stop] == max(sums.values())
+    if stop:
+        assert weights[start] > 0
+        assert weights[stop - 1] > 0
+
+
+def test_the_pages_of_the_examples() -> None:
+    """In all newspapers an article is the same, but for its headline and where one has cut it."""
+    found = {name: article_text((PAGES / name).read_bytes()).split("\n") for name in NAMES}
+    for article in ("bridge", "orchestra"):
+        herald, lantern, post = (found[f"{paper}-{article}.html"] for paper in ("herald", "lantern", "post"))
+        assert herald[1:] == post[1:]
+        assert lantern[-4:] == herald[1:5]
+        assert len(herald) == 6
+    assert found["bote-backstube.html"][1:] == found["kurier-backstube.html"][1:]
+    assert all("Anzeigen" not in block for block in found["bote-seilbahn.html"])
+
+
+def test_stop_words_tell_the_same_article_from_the_same_newspaper() -> None:
+    """With them a threshold of a half finds just the right pairs; characters find less than half of those."""
+    stops = Shingles(unit="stop", k=3, stop_words="de,en")
+    expected = {(a, b) for a in NAMES for b in NAMES if a < b and a.split("-")[1] == b.split("-")[1]}
+    source = Source(PAGES, html=True)
+    found = {kind: la.find_pairs(source, threshold=0.5, recall=1.0, shingles=kind) for kind in (stops, "char:9")}
+    assert {(a, b) for a, b, _ in found[stops]} == expected
+    assert len({(a, b) for a, b, _ in found["char:9"]} & expected) < len(expected) / 2
+    articles = la.find_pairs(Source(PAGES, article=True), threshold=0.5, recall=1.0)
+    assert {(a, b) for a, b, _ in articles} == expected
+
+
+# --- sources ---
+
+ROWS = [
+    {"id": "a", "html": f"<meta charset=utf-8><p>café {STORY[0]}"},
+    {"id": "b", "html": f"<meta charset=iso-8859-1><p>café {STORY[0]}<script>1<2</script>"},
+    {"id": "c", "html": ""},
+]
+TEXTS = [("a", f"café {STORY[0]}"), ("b", f"café {STORY[0]}"), ("c", "")]
+
+
+def documents(source: Source) -> list[tuple[Any, str]]:
+    return [(row["id"], row["text"]) for table in source.batches() for row in table.to_pylist()]
+
+
+def whole(source: Source) -> list[dict[str, Any]]:
+    return [row for table in source.tables() for row in table.to_pylist()]
+
+
+def test_tables_of_pages(tmp_path: Path) -> None:
+    """Strings are decoded already, whatever the page says; bytes are not."""
+    table = pa.Table.from_pylist(ROWS)
+    own = [row["html"].encode("utf-8" if row["id"] == "a" else "cp1252") for row in ROWS]
+    in_bytes = table.set_column(1, "html", pa.array(own))
+    (tmp_path / "a.jsonl").write_bytes(encode_jsonl(ROWS))
+    (tmp_path / "a.csv").write_bytes(encode_csv(ROWS))
+    pq.write_table(table, tmp_path / "strings.parquet")
+    pq.write_table(in_bytes, tmp_path / "bytes.parquet")
+    for pages in (table, in_bytes, *tmp_path.iterdir()):
+        source = Source(pages, html=True, batch_bytes=1)
+        assert documents(source) == TEXTS
+    assert [row["html"] for row in whole(Source(in_bytes, html=True))] == own
+    assert whole(Source(tmp_path / "a.csv", html=True)) == ROWS
+    assert documents(Source(pa.table({"id": [1], "text": ["<b>x"], "body": ["no"]}), html=True)) == [(1, "x")]
+    assert documents(Source(pa.table({"id": [1], "text": ["<b>x"]}))) == [(1, "<b>x")]
+
+
+def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
+    """As in a CSV file that was pasted together of pages."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,html\n1,<p>caf\xe9\n2,<p>caf\xc3\xa9\n3,<meta charset=koi8-r>\xcd\xd1\xcb\n")
+    assert documents(Source(path, html=True)) == [("1", "café"), ("2", "café"), ("3", "мяк")]
+    assert [row["html"] for row in whole(Source(path, html=True))] == ["<p>café", "<p>café", "<meta charset=koi8-r>мяк"]
+    with pytest.raises(DataError, match="row 1: html is not valid UTF-8"):
+        documents(Source(path, text="html"))
+
+
+def test_nulls_are_faults(tmp_path: Path) -> None:
+    for pages in (["<p>a", None], [b"<p>\xe9", None]):
+        table = pa.table({"id": [1, 2], "html": pages})
+        with pytest.raises(DataError, match="row 2: html is null"):
+            documents(Source(table, html=True))
+        source = Source(table, html=True, on_error="skip")
+        assert len(documents(source)) == len(whole(source)) == source.documents == source.skipped == 1
+
+
+def put(path: Path, content: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_files_of_pages(tmp_path: Path) -> None:
+    """Of a folder those that are named like pages, of a glob or by name all; one page is a document too."""
+    pages = {
+        "1.html": b"<p>one\n<p>two",
+        "2.HTM": b"caf\xe9",
+        "deep/3.xhtml": "\ufefftrois é".encode("utf-16-le"),
+        "4.html.gz": gzip.compress(b"four"),
+    }
+    for name, content in pages.items():
+        put(tmp_path / name, content)
+    put(tmp_path / "logo.png", b"\x89PNG\0\0")
+    put(tmp_path / "pairs.csv", b"a,b\n1,2\n")
+    expected = [("1.html", "one\ntwo"), ("2.HTM", "café"), ("4.html.gz", "four"), ("deep/3.xhtml", "trois é")]
+    assert documents(Source(tmp_path, html=True)) == expected
+    assert [row["text"] for row in whole(Source(tmp_path, html=True))][:2] == ["<p>one\n<p>two", "café"]
+    assert documents(Source(tmp_path / "1.html", html=True)) == [(str(tmp_path / "1.html"), "one\ntwo")]
+    assert documents(Source(put(tmp_path / "saved page", b"<b>five"), html=True))[0][1] == "five"
+    assert documents(Source(put(tmp_path / "lines.txt", b"<b>one\n<i>tw\xf6"), html=True)) == [(0, "one"), (1, "twö")]
+    assert whole(Source(tmp_path / "lines.txt", html=True))[1] == {"id": 1, "text": "<i>twö"}
+    with pytest.raises(DataError, match=r"logo\.png: holds null bytes, so it is no text; on_error='skip'"):
+        documents(Source(f"{tmp_path}/*.[cp]*", html=True))
+    source = Source(f"{tmp_path}/*.[cp]*", html=True, on_error="skip")
+    assert [name for name, _ in documents(source)] == ["pairs.csv"]
+    assert source.skipped == 1
+    with pytest.raises(DataError, match="holds null bytes"):
+        documents(Source(tmp_path / "deep" / "3.xhtml", format="files"))
+
+
+def test_a_folder_without_names_of_pages(tmp_path: Path) -> None:
+    put(tmp_path / "one", b"<p>one")
+    put(tmp_path / "two", b"<p>two")
+    assert documents(Source(tmp_path, html=True)) == [("one", "one"), ("two", "two")]
+
+
+def test_pages_in_files_are_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path / "a.html", b"caf\xe9")
+    monkeypatch.setattr("lookalike.io.documents.decode_pages", None)
+    assert documents(Source(tmp_path, html=True)) == [("a.html", "café")]
+    assert whole(Source(tmp_path, html=True)) == [{"id": "a.html", "text": "café"}]
+
+
+def test_how_many_pages_are_expected(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.jsonl", encode_jsonl([{"text": f"<p {'x' * 2000}>{'y' * 200}"}] * 50))
+    texts = pa.array(["y" * 200] * 5, pa.large_string())
+    assert 40 <= Source(path, html=True).expected(texts) <= 60
+
+
+def test_articles_of_a_source() -> None:
+    source = Source(pa.table({"text": [page()]}), article=True)
+    assert source.html
+    assert documents(source) == [(0, "\n".join(STORY))]
+
+
+# --- commands ---
+
+
+@pytest.fixture
+def folder(inputs: Path) -> Path:
+    """The same article twice, in two encodings and surroundings, and another one in the surroundings of the first."""
+    menu = "<ul>" + MENU.replace("</a>", " und übermorgen</a>") + "</ul>"
+    put(inputs / "a.html", f"{page(STORY)}<p>\u201cÉté\u201d".encode("cp1252"))
+    put(
+        inputs / "b.html",
+        f"\ufeff{menu}{''.join(f'<p>{one}</p>' for one in STORY)}<p>\u201cÉté\u201d".encode("utf-16-be"),
+    )
+    put(inputs / "c.html", f"{page(ANOTHER)}<p>\u201cÉté\u201d".encode())
+    return inputs
+
+
+def test_pairs(run: Commands, folder: Path) -> None:
+    for options in (("--html", "-s", "stop:3"), ("--article",), ("--article", "-s", "word:5", "--text", "ignored")):
+        outcome = run("pairs", folder, "-t", "0.6", *options)
+        assert outcome.code == 0, outcome.err
+        found = [json.loads(line) for line in outcome.out.splitlines()]
+        assert [(row["left"], row["right"]) for row in found] == [("a.html", "b.html")]
+
+
+def test_match_and_clusters(run: Commands, folder: Path) -> None:
+    wanted = (folder / "b.html").read_bytes()
+    outcome = run("match", "-", folder, "--html", "-s", "stop:3", "-t", "0.6", stdin=wanted)
+    assert [json.loads(line)["right"] for line in outcome.out.splitlines()] == ["a.html", "b.html"]
+    assert json.loads(outcome.out.splitlines()[0])["left"] == "-"
+    outcome = run("clusters", f"{folder}/*.html", "--html", "-s", "stop:3", "-t", "0.6")
+    assert [json.loads(line)["id"] for line in outcome.out.splitlines()] == ["a.html", "b.html"]
+
+
+def test_dedup_writes_the_pages(run: Commands, folder: Path, out: Path) -> None:
+    for name in ("clean.jsonl", "clean.parquet"):
+        outcome = run("dedup", folder, "--html", "-s", "stop:3", "-t", "0.6", "-o", out / name)
+        assert outcome.code == 0, outcome.err
+    rows = [json.loads(line) for line in (out / "clean.jsonl").read_text().splitlines()]
+    assert rows == pq.read_table(out / "clean.parquet").to_pylist()
+    assert [row["id"] for row in rows] == ["a.html", "c.html"]
+    assert rows[0]["text"] == decode_page((folder / "a.html").read_bytes())
+    assert pq.read_schema(out / "clean.parquet").metadata[b"lookalike.pages"] == b"visible text"
+    lines = encode_jsonl([{"id": i, "html": page(), "n": [i]} for i in range(3)])
+    path = put(folder / "rows.jsonl", lines)
+    run("dedup", path, "--article", "-o", out / "rows.jsonl")
+    assert (out / "rows.jsonl").read_bytes() == lines.splitlines(keepends=True)[0]
+
+
+def test_dedup_of_pages_in_bytes(run: Commands, inputs: Path, out: Path) -> None:
+    """Decoded where a file holds strings alone, as they were where it holds bytes."""
+    pages = ["<p>caf\xe9".encode("cp1252"), "<meta charset=koi8-r>маяк".encode("koi8-r")]
+    path = inputs / "a.parquet"
+    pq.write_table(pa.table({"id": [1, 2], "html": pages}), path)
+    for name in ("a.jsonl", "a.csv", "a.parquet"):
+        outcome = run("dedup", path, "--html", "-o", out / name)
+        assert outcome.code == 0, outcome.err
+    texts = [decode_page(one) for one in pages]
+    assert [json.loads(line)["html"] for line in (out / "a.jsonl").read_text().splitlines()] == texts
+    with (out / "a.csv").open(newline="") as file:
+        assert [row["html"] for row in csv.DictReader(file)] == texts
+    assert pq.read_table(out / "a.parquet")["html"].to_pylist() == pages
+    pq.write_table(pa.table({"id": [1], "html": ["<p>a"], "raw": [b"\xff"]}), path)
+    for name in ("b.jsonl", "b.csv"):
+        message = complaint(run("dedup", path, "--html", "-q", "-o", out / name))
+        assert message.endswith("bytes that are not valid UTF-8; a .parquet or .arrow file can hold them.")
+        assert not (out / name).exists()
+
+
+def test_pages_without_the_option_give_a_note(run: Commands, folder: Path) -> None:
+    note = "note: the pages are compared with their markup; --html compares the text in them"
+    outcome = run("pairs", folder / "a.html", folder / "c.html", "--on-error", "skip")
+    assert note in outcome.err.splitlines()
+    assert note not in run("pairs", folder, "--html").err
+    assert note not in run("pairs", put(folder / "lines.txt", b"a\nb\n")).err
+
+
+def test_pages_without_the_option_that_fail_advise_it(run: Commands, folder: Path) -> None:
+    hint = "is not valid UTF-8 (byte {} is 0x93); html=True (--html) reads pages in any encoding."
+    at = (folder / "a.html").read_bytes().index(b"\x93")
+    assert complaint(run("pairs", folder, "-q")) == f"{folder / 'a.html'}: text {hint.format(at)}"
+    assert complaint(run("pairs", folder / "a.html", "-q")).endswith(hint.format(at))
+    rows = put(folder / "rows.jsonl", encode_jsonl([{"id": "a", "html": page()}]))
+    assert "Name it with --text (--html reads the pages in html); it has id, html." in complaint(run("pairs", rows))
+
+
+def test_files_that_are_passed_over_give_a_note(run: Commands, folder: Path) -> None:
+    note = f"note: {folder} has {{}} not named .html, .htm, .xhtml, passed over"
+    assert "passed over" not in run("pairs", folder, "--html").err
+    put(folder / "index.php", b"<p>one")
+    assert note.format("1 file") in run("pairs", folder, "--html").err.splitlines()
+    put(folder / "saved", b"<p>one")
+    assert note.format("2 files") in run("pairs", folder, "--article").err.splitlines()
+    assert "passed over" not in run("pairs", f"{folder}/*", "--html").err
+
+
+def test_documents_that_are_mostly_empty_give_a_note(run: Commands, folder: Path) -> None:
+    rows = put(folder / "rows.jsonl", encode_jsonl([{"id": at, "html": f"<p>{at} Hut"} for at in range(3)]))
+    for args, note in (
+        ((rows, "--article"), "have no article in the column html; --html without --article compares all"),
+        ((rows, "--html", "-s", "stop:3"), "have no shingle in the column html, which begins with a stop word; --stop"),
+        ((put(folder / "lines.txt", b"\n\n a\n"),), "have no text\n"),
+    ):
+        assert f"note: most documents {note}" in run("pairs", *args).err
+    assert "most documents" not in run("pairs", folder, "--html").err
+
+
+def test_bad_pages(run: Commands, folder: Path) -> None:
+    put(folder / "d.html", b"PK\0\0")
+    assert complaint(run("pairs", folder, "--html")).startswith(f"{folder / 'd.html'}: holds null bytes")
+    outcome = run("pairs", folder, "--html", "--on-error", "skip")
+    assert outcome.code == 0
+    assert "read: 3 documents (1 skipped)" in outcome.err
+
+
+def test_stop_words_by_language_and_from_a_file(run: Commands, inputs: Path) -> None:
+    texts = put(inputs / "lines.txt", b"der Hut the ram xyz\nder Hut and the cat\n")
+    words = put(inputs / "words.txt", "\ufeffthe\r\n\n Der \n".encode())
+    for options, expected in {
+        ("--stop-words", "de"): 1.0,
+        ("--stop-words", "en"): 0.0,
+        ("--stop-words", "de,en"): 1 / 4,
+        ("--stop-words", words): 1 / 3,
+        ("--stop-words", "de,en", "--antecedents", "the, der"): 1 / 3,
+        ("--stop-words", "de,en", "--antecedents", words): 1 / 3,
+        ("--stop-words", "de,en", "--antecedents", f"the,der,{'x,' * 5000}x"): 1 / 3,
+        ("--stop-words", "de,en", "--antecedents", "der", "--spot-distance", 2): 0.0,
+        ("--stop-words", "en", "--antecedents", "hut", "--skip-stops"): 0.0,
+    }.items():
+        outcome = run("pairs", texts, "-s", "stop:2", "-t", "0.01", "--recall", 1, "-q", *options)
+        found = [json.loads(line)["similarity"] for line in outcome.out.splitlines()]
+        assert (found or [0.0]) == [expected], options
+
+
+def test_wrong_options(run: Commands, inputs: Path) -> None:
+    texts = put(inputs / "lines.txt", b"one\n")
+    empty = put(inputs / "empty.txt", b" \n\n")
+    latin = put(inputs / "latin.txt", b"caf\xe9\n")
+    for options, code, message in (
+        (("-s", "stop:3", "--stop-words", "words.txt"), 2, "stop_words must be codes of languages (de, en, es, fr, "),
+        (("--stop-words", "de"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
+        (("--stop-words", "en"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
+        (("--spot-distance", "2"), 2, "distance (--spot-distance) is for stop-word shingles, such as stop:3; got char"),
+        (("-s", "stop:x"), 2, "shingle must look like char:9, word:5 or stop:3; got 'stop:x'."),
+        (("-s", "stop:3", "--antecedents", "gone.txt"), 1, "gone.txt: no such file; --antecedents takes a file of "),
+        (("-s", "stop:3", "--antecedents", "lists/gone"), 1, "lists/gone: no such file; --antecedents takes a file "),
+        (("-s", "stop:3", "--antecedents", ""), 2, "antecedents must have a word at least; got ''."),
+        (("-s", "stop:3", "--antecedents", ", -"), 2, "antecedents must have a word at least; got ', -'."),
+        (("-s", "stop:3", "--antecedents", empty), 1, f"{empty}: has no words; it must have one a line."),
+        (("-s", "stop:3", "--stop-words", empty), 1, f"{empty}: has no words; it must have one a line."),
+        (("-s", "stop:3", "--spot-distance", "0"), 2, "distance must be an integer of at least 1; got 0."),
+        (("-s", "stop:3", "--stop-words", latin), 1, f"{latin}: not valid UTF-8 (byte 3)."),
+    ):
+        outcome = run("pairs", texts, *options)
+        assert (outcome.code, complaint(outcome).startswith(message)) == (code, True), outcome.err
+
+
+def test_without_selectolax(run: Commands, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
+    message = "pages are parsed by selectolax, which is missing: pip install 'lookalike[html]'"
+    outcome = run("pairs", folder, "--html")
+    assert (outcome.code, complaint(outcome)) == (2, message)
+    with pytest.raises(UsageError) as error:
+        visible_text("<p>one")
+    assert str(error.value) == message
+    assert run("pairs", folder / "c.html").code == 0

@@ -1,0 +1,433 @@
+"""Kernels that find near rows block by block and measure pairs: each against its plain twin, at the borders of blocks.
+
+Numbers are whole, or halves and quarters, and few enough for single precision to be exact: so a kernel has to agree
+with its twin pair for pair, and nothing can be put down to rounding.
+"""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as some
+from scipy import sparse
+
+from lookalike.items.vectors import read_only
+from lookalike.kernels.buckets import ONE
+from lookalike.kernels.near import (
+    LANES,
+    ROWS,
+    SMALL,
+    STEP,
+    TILE,
+    bits_apart,
+    count_within,
+    near_bits,
+    near_sparse,
+    near_vectors,
+    ones,
+)
+from lookalike.kernels.vectors import (
+    ANGLE,
+    COSINE,
+    DISTANCE,
+    measure,
+    measure_rows,
+    measure_sparse,
+    project,
+    project_sparse,
+)
+from lookalike.search.tables import make_buckets
+from tests import reference as ref
+
+BORDERS = [ROWS, STEP, LANES, SMALL, 64, TILE]
+SIZES = sorted({1, 2, 3} | {border + step for border in BORDERS for step in (-1, 0, 1, 2, 3)} | {2 * TILE + 1})
+ACROSS = [
+    (1, 1), (1, 5), (5, 1), (3, SMALL), (SMALL, 3), (SMALL, SMALL), (SMALL, SMALL + 1), (SMALL + 1, SMALL),
+    (SMALL + 1, SMALL + 1), (1, SMALL + 1), (SMALL + 1, 1), (2, LANES * 3 + 1), (5, TILE), (6, TILE + 1),
+    (TILE + 1, 2), (TILE + 2, 5), (3, 2 * TILE + 17), (67, 66),
+]  # fmt: skip
+DIMENSIONS = [0, 1, 2, 3, 4, 5, 15, 16, 17, 50, 300, 2000]
+MEASURES = {ANGLE: ref.cosine, COSINE: ref.cosine_similarity, DISTANCE: ref.euclidean}
+FLOATS = [np.float32, np.float64]
+
+words = st.integers(0, ref.ALL)
+
+
+class Block:
+    """Whole-numbered rows in random order, with scales, halves and bounds that are exact in single precision."""
+
+    def __init__(self, items, dimensions, kind=np.float64, seed=0, held=1.0):
+        rng = np.random.default_rng([items, dimensions, seed])
+        self.values = rng.integers(-3, 4, (items, dimensions)).astype(kind)
+        self.values[rng.random(self.values.shape) >= held] = 0
+        self.centre = rng.integers(-1, 2, dimensions).astype(float) if held == 1 else np.zeros(dimensions)
+        self.scales = rng.choice([0.0, 0.5, 1.0, 1.0, 2.0], items)
+        self.halves = rng.integers(-8, 9, items).astype(np.float32) / 2
+        self.order = rng.permutation(items)
+        rows = (self.values - self.centre) * self.scales[:, None]
+        some = rng.permutation(items)[:50]
+        usual = np.quantile(rows[some] @ rows[some].T, 0.8) if items else 0
+        self.bounds = (np.round(usual) + rng.integers(-4, 5, items)).astype(np.float32)
+        self.rows = [[int(4 * x) for x in row] for row in rows.tolist()]
+
+    def expected(self, rectangles):
+        """In whole numbers: sixteen times what the kernel compares."""
+        halves, bounds = ([int(16 * x) for x in some.tolist()] for some in (self.halves, self.bounds))
+        return ref.near_products(self.rows, halves, self.order.tolist(), rectangles, bounds)
+
+    def found(self, rectangles):
+        places = np.array(rectangles, np.int64).reshape(-1, 4)
+        common = (self.scales, self.halves, self.order, places, self.bounds)
+        return sorted(near_vectors(read_only(self.values), self.centre, *common).tolist())
+
+    def found_sparse(self, rectangles):
+        matrix = sparse.csr_array(self.values)
+        places = np.array(rectangles, np.int64).reshape(-1, 4)
+        common = (self.scales, self.halves.astype(float), self.order, places, self.bounds.astype(float))
+        found = near_sparse(matrix.indptr, matrix.indices, matrix.data, self.values.shape[1], *common)
+        return sorted(found.tolist())
+
+
+def some_are_near(found, pairs):
+    """Else the test would say nothing."""
+    return 0 < len(found) < pairs
+
+
+# --- dense rows ---
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_block_with_itself(size):
+    """Every size of a block about the borders of what is worked on at a time, not at the start of the order."""
+    block = Block(size + 3, 3)
+    rectangles = [(2, size + 2, 2, size + 2)]
+    found = block.found(rectangles)
+    assert found == block.expected(rectangles)
+    assert size < 20 or some_are_near(found, size * (size - 1) / 2)
+
+
+@pytest.mark.parametrize(("one", "other"), ACROSS)
+def test_a_block_with_another(one, other):
+    block = Block(one + other + 4, 5)
+    for rectangle in [(1, one + 1, one + 2, one + 2 + other), (other + 3, other + 3 + one, 1, other + 1)]:
+        assert block.found([rectangle]) == block.expected([rectangle])
+    assert one * other < 60 or some_are_near(block.found([rectangle]), one * other)
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+@pytest.mark.parametrize("dimensions", DIMENSIONS)
+def test_any_number_of_dimensions(dimensions, kind):
+    """With 300 dimensions and more fewer columns are worked on at a time."""
+    block = Block(140, dimensions, kind)
+    rectangles = [(3, 70, 3, 70), (0, 5, 0, 5), (10, 50, 60, 100), (1, 42, 70, 136)]
+    for rectangle in rectangles:
+        assert block.found([rectangle]) == block.expected([rectangle])
+    if dimensions > 1:
+        assert some_are_near(block.found(rectangles[:1]), 67 * 66 / 2)
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+def test_nothing_is_left_over_from_the_block_before(kind):
+    """Blocks of all shapes in one call, large ones before small ones; the order of blocks is of no matter."""
+    block = Block(1300, 6, kind)
+    rectangles = [
+        (0, 600, 0, 600), (5, 8, 20, 22), (600, 640, 600, 640), (0, 41, 700, 741), (1, 2, 3, 4), (7, 7, 9, 12),
+        (0, 3, 700, 1250), (900, 916, 900, 916), (1200, 1290, 3, 5), (50, 90, 10, 50), (4, 9, 4, 9),
+    ]  # fmt: skip
+    expected = block.expected(rectangles)
+    assert block.found(rectangles) == expected
+    assert block.found(rectangles[::-1]) == expected
+    assert sorted(number for one in rectangles for number in block.found([one])) == expected
+
+
+def test_an_item_may_be_in_both_blocks():
+    """As where a sample is compared with all: then an item is met with itself."""
+    block = Block(100, 4)
+    block.order = np.concatenate((block.order[:50], block.order[:50]))
+    rectangles = [(0, 50, 50, 100)]
+    assert block.found(rectangles) == block.expected(rectangles)
+
+
+def test_no_blocks_and_no_items():
+    assert Block(5, 3).found([]) == Block(5, 3).found_sparse([]) == []
+    assert Block(0, 3).found([]) == Block(0, 3).found_sparse([]) == []
+
+
+def test_more_pairs_than_there_was_room_for():
+    """All pairs are near, in small blocks and in large ones; and none are."""
+    for block, rectangles in [
+        (Block(300, 2), [(0, 300, 0, 300)]),
+        (Block(80, 2), [(0, 40, 40, 80), (40, 80, 40, 80), (0, 40, 0, 40)]),
+    ]:
+        items = len(block.values)
+        block.bounds[:] = -1000
+        every = [left * items + right for left in range(items) for right in range(left + 1, items)]
+        assert block.found(rectangles) == block.found_sparse(rectangles) == every
+        block.bounds[:] = 1000
+        assert block.found(rectangles) == block.found_sparse(rectangles) == []
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from(FLOATS))
+def test_blocks_at_random(seed, dimensions, kind):
+    rng = np.random.default_rng(seed)
+    block = Block(200, dimensions, kind, seed)
+    cuts = np.sort(rng.choice(201, 8, replace=False)).tolist()
+    parts = list(pairwise(cuts))
+    chosen = rng.integers(0, len(parts), (4, 2)).tolist()
+    rectangles = [(*parts[one], *parts[other]) for one, other in chosen]
+    assert block.found(rectangles) == block.expected(rectangles)
+
+
+@pytest.mark.parametrize("size", [30, 90])
+@pytest.mark.parametrize("dimensions", [1, 7, 40, 300])
+def test_rounding_moves_the_bound_a_little(size, dimensions):
+    """Of rows that are not whole-numbered: all pairs beyond the bound by n roundings, none that far within it."""
+    rng = np.random.default_rng(dimensions)
+    values = rng.normal(size=(size, dimensions))
+    values /= np.sqrt((values * values).sum(axis=1, keepdims=True))
+    products = values @ values.T
+    bound = float(np.quantile(products, 0.7))
+    arrays = (np.zeros(dimensions), np.ones(size), np.zeros(size, np.float32), np.arange(size))
+    found = near_vectors(
+        read_only(values), *arrays, np.array([[0, size, 0, size]]), np.full(size, bound, np.float32)
+    ).tolist()
+    slack = (dimensions + 4) * 2.0**-23
+    left, right = np.triu_indices(size, 1)
+    sure, possible = ((products[left, right] >= bound + off) for off in (slack, -slack))
+    assert set((left * size + right)[sure].tolist()) <= set(found) <= set((left * size + right)[possible].tolist())
+
+
+# --- sparse rows ---
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+@pytest.mark.parametrize("dimensions", DIMENSIONS)
+def test_sparse_rows(dimensions, kind):
+    """Many of them empty; the same as for dense ones."""
+    block = Block(60, dimensions, kind, held=0.2 if dimensions < 100 else 0.02)
+    for rectangles in ([(3, 50, 3, 50)], [(0, 20, 25, 60)], [(10, 11, 0, 1), (0, 60, 0, 60), (5, 9, 5, 9)]):
+        assert block.found_sparse(rectangles) == block.expected(rectangles) == block.found(rectangles)
+
+
+def test_sparse_rows_that_hold_zeros():
+    matrix = sparse.csr_array(([0.0, 1.0, 0.0, 2.0], ([0, 1, 1, 2], [1, 0, 2, 0])), shape=(3, 4))
+    arrays = (np.ones(3), np.zeros(3), np.arange(3), np.array([[0, 3, 0, 3]]), np.array([1.0, 1.0, 1.0]))
+    assert near_sparse(matrix.indptr, matrix.indices, matrix.data, 4, *arrays).tolist() == [5]
+
+
+def test_indices_of_64_bits():
+    block = Block(30, 4, held=0.5)
+    matrix = sparse.csr_array(block.values)
+    rectangles = np.array([[0, 30, 0, 30]])
+    common = (block.scales, block.halves.astype(float), block.order, rectangles, block.bounds.astype(float))
+    wide = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data)
+    assert sorted(near_sparse(*wide, 4, *common).tolist()) == block.expected(rectangles.tolist())
+    left, right = np.triu_indices(30, 1)
+    rows = measure_rows(DISTANCE, read_only(block.values), left, right)
+    assert measure_sparse(DISTANCE, *wide, left, right).tolist() == rows.tolist()
+
+
+# --- codes ---
+
+
+def drawn_codes(rng, items, bits):
+    """Integers of so many bits, about some of which others lie near."""
+    centres = [int.from_bytes(rng.bytes(bits // 8 + 1)) % (1 << bits) for _ in range(4)]
+    codes = []
+    for _ in range(items):
+        code = centres[rng.integers(4)]
+        for place in rng.integers(0, bits, rng.integers(0, 6)).tolist():
+            code ^= 1 << place
+        codes.append(code)
+    return codes
+
+
+def as_words(codes, width):
+    return np.array([[code >> 64 * w & ref.ALL for w in range(width)] for code in codes], np.uint64).reshape(-1, width)
+
+
+@pytest.mark.parametrize("bits", [1, 63, 64, 65, 128, 200])
+@pytest.mark.parametrize("size", [1, 2, 40, 70])
+def test_blocks_of_codes(size, bits):
+    rng = np.random.default_rng([size, bits])
+    codes = drawn_codes(rng, size + 30, bits)
+    words, order = as_words(codes, -(-bits // 64)), rng.permutation(len(codes))
+    bounds = rng.integers(0, 6, len(codes))
+    for rectangles in (
+        [(2, 2 + size, 2, 2 + size)],
+        [(1, 1 + size, 2 + size, size + 29)],
+        [(size + 2, size + 29, 1, size), (0, size, 0, size), (0, 3, 3, 3), (0, 1, 1, 2)],
+    ):
+        found = near_bits(read_only(words), order, np.array(rectangles), bounds)
+        assert sorted(found.tolist()) == ref.near_codes(codes, order.tolist(), rectangles, bounds.tolist())
+
+
+@pytest.mark.parametrize("size", [TILE - 1, TILE, TILE + 1, 2 * TILE + 3])
+def test_more_codes_than_are_worked_on_at_a_time(size):
+    rng = np.random.default_rng(size)
+    codes = drawn_codes(rng, size, 20)
+    order, bounds = rng.permutation(size), rng.integers(0, 4, size)
+    for rectangles in ([(0, size, 0, size)], [(0, 3, 3, size)], [(5, size, 0, 5)]):
+        found = near_bits(read_only(as_words(codes, 1)), order, np.array(rectangles), bounds)
+        assert sorted(found.tolist()) == ref.near_codes(codes, order.tolist(), rectangles, bounds.tolist())
+        assert len(found)
+
+
+@given(words)
+@example(0)
+@example(ref.ALL)
+@example(1 << 63)
+def test_ones_of_a_word(x):
+    assert ones(np.uint64(x)) == x.bit_count()
+
+
+@given(st.integers(1, 4), st.data())
+def test_how_many_bits_codes_differ_in(width, data):
+    codes = data.draw(st.lists(st.integers(0, (1 << 64 * width) - 1), min_size=1, max_size=8))
+    words = as_words(codes, width)
+    left, right = (grid.ravel() for grid in np.indices((len(codes), len(codes))))
+    apart = [(codes[i] ^ codes[j]).bit_count() for i, j in zip(left.tolist(), right.tolist(), strict=True)]
+    assert bits_apart(read_only(words), left, right).tolist() == apart
+    first = data.draw(st.integers(0, len(codes)))
+    most = data.draw(st.integers(0, 64 * width))
+    columns, filled = np.ascontiguousarray(words.T), np.full(len(codes) - first, -1)
+    assert count_within(words[0], columns, first, filled, most) == sum(x <= most for x in apart[first : len(codes)])
+    assert filled.tolist() == apart[first : len(codes)]
+
+
+# --- blocks ---
+
+
+@pytest.mark.parametrize(("side", "reach"), [(1, 1), (2, 3), (4, 4), (3, 10)])
+def test_blocks_of_a_bucket_cover_each_pair_once(side, reach, monkeypatch):
+    """Of one collection each pair, of two each across the split; also where a bucket has items of one side alone."""
+    monkeypatch.setattr("lookalike.search.tables.SIDE", side)
+    monkeypatch.setattr("lookalike.search.tables.REACH", reach)
+    rng = np.random.default_rng(side)
+    for sizes in ([0], [1], [2], [13], [1, 2, 3, 4, 5, 6, 7], [9, 1, 12], [3, 3, 20]):
+        indptr = np.concatenate(([0], np.cumsum(sizes)))
+        for split in (ONE, 0, 1, 10, 40):
+            items = np.concatenate([np.sort(rng.permutation(40)[:size]) for size in sizes])
+            buckets = make_buckets(indptr, items, split)
+            expected = [
+                (int(a), int(b))
+                for start, stop in pairwise(indptr)
+                for i, a in enumerate(items[start:stop])
+                for b in items[start:stop][i + 1 :]
+                if split == ONE or a < split <= b
+            ]
+            met = ref.pairs_in(buckets.order.tolist(), buckets.rectangles.tolist())
+            assert sorted((int(a), int(b)) for a, b in met) == sorted(expected)
+            assert buckets.pairs == len(expected)
+            tasks = [rectangle for task in buckets.tasks() for rectangle in task.tolist()]
+            assert tasks == buckets.rectangles.tolist()
+
+
+@pytest.mark.parametrize("items", [2047, 2048, 2049, 8192, 8193, 12289])
+def test_large_buckets(items):
+    buckets = make_buckets(np.array([0, items]), np.arange(items), ONE)
+    assert buckets.pairs == items * (items - 1) // 2
+    assert make_buckets(np.array([0, items]), np.arange(items), 2049).pairs == min(items, 2049) * max(0, items - 2049)
+
+
+# --- measures ---
+
+
+def close(kind, found, expected):
+    """To the last digits: an angle and a cosine of what is left of 16 digits, a distance to 14 of them."""
+    slack = {ANGLE: 1e-13, COSINE: 1e-15, DISTANCE: 0}[kind]
+    return math.isclose(found, float(expected), rel_tol=1e-13, abs_tol=slack * 4)
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 5, 15, 16, 17, 50, 300])
+def test_measures_of_rows(dimensions, kind):
+    rng = np.random.default_rng(dimensions)
+    base = rng.normal(size=(3, dimensions))
+    rows = np.concatenate((base, -base, 3 * base, base + 1e-4 * rng.normal(size=base.shape), 1e6 + base)).astype(kind)
+    left, right = np.triu_indices(len(rows))
+    matrix = sparse.csr_array(rows)
+    for what, twin in MEASURES.items():
+        found = measure_rows(what, read_only(rows), left, right)
+        expected = [twin(rows[i].tolist(), rows[j].tolist()) for i, j in zip(left, right, strict=True)]
+        assert [close(what, a, b) for a, b in zip(found, expected, strict=True)] == [True] * len(expected)
+        assert [measure(what, rows[i], rows[j]) for i, j in zip(left, right, strict=True)] == found.tolist()
+        spread = measure_sparse(what, matrix.indptr, matrix.indices, matrix.data, left, right)
+        assert spread.tolist() == found.tolist()
+
+
+extremes = st.sampled_from([0.0, -0.0, 1.0, -1.0, 1.7e308, -1.7e308, 1e300, 1e-300, -1e-300, 5e-324, 1e-310, 3.0])
+
+
+@settings(max_examples=300)
+@given(some.arrays(np.float64, (2, 3), elements=st.one_of(extremes, st.floats(-1e9, 1e9))))
+def test_measures_of_huge_and_tiny_rows(rows):
+    """Nothing overflows on the way; what has no direction has no angle."""
+    x, y = rows.tolist()
+    for what, twin in MEASURES.items():
+        found = measure(what, *rows)
+        if what != DISTANCE and not (any(x) and any(y)):
+            assert math.isnan(found)
+        elif what == DISTANCE and twin(x, y) > 1.79e308:
+            assert found > 1.78e308
+        else:
+            assert close(what, found, twin(x, y)) or abs(found - float(twin(x, y))) <= 5e-324
+
+
+@pytest.mark.parametrize("kind", FLOATS)
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_rows_that_are_not_finite(wrong, kind):
+    """Not a number; only a distance to infinity is infinite."""
+    for x, y in ([wrong, 1], [1, 2]), ([1, 2], [3, wrong]), ([wrong, 1], [wrong, 1]):
+        rows = np.array([x, y], kind)
+        found = [measure(what, *rows) for what in MEASURES]
+        assert all(map(math.isnan, found[:2]))
+        assert math.isnan(found[2]) == (math.isnan(wrong) or x == y)
+
+
+def test_measures_of_opposite_and_of_parallel_rows():
+    rows = np.array([[1.0, 2, -2], [-1, -2, 2], [4, 8, -8], [1e300, 2e300, -2e300], [-5e-324, 0, 0], [5e-324, 0, 0]])
+    pairs = np.array([[0, 1], [0, 2], [0, 3], [1, 3], [4, 5], [0, 0]]).T
+    assert measure_rows(ANGLE, read_only(rows), *pairs).tolist() == [180, 0, 0, 180, 180, 0]
+    assert measure_rows(COSINE, read_only(rows), *pairs).tolist() == [-1, 1, 1, -1, -1, 1]
+    assert measure_rows(DISTANCE, read_only(rows), *pairs).tolist() == [6, 9, 3e300, 3e300, 1e-323, 0]
+
+
+def test_measures_of_no_rows_and_no_dimensions():
+    rows, none = read_only(np.zeros((2, 0))), np.zeros(0, np.int64)
+    assert measure_rows(DISTANCE, rows, np.array([0]), np.array([1])).tolist() == [0]
+    assert np.isnan(measure_rows(ANGLE, rows, np.array([0]), np.array([1]))).all()
+    assert measure_rows(ANGLE, rows, none, none).tolist() == []
+    matrix = sparse.csr_array((2, 0))
+    parts = (matrix.indptr, matrix.indices, matrix.data)
+    assert measure_sparse(DISTANCE, *parts, np.array([0]), np.array([1])).tolist() == [0]
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from(FLOATS))
+def test_sparse_rows_measure_as_dense_ones(seed, dimensions, kind):
+    """To the last bit, empty rows and rows of nothing in common too."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(8, dimensions)).astype(kind)
+    rows[rng.random(rows.shape) < 0.7] = 0
+    matrix = sparse.csr_array(rows)
+    left, right = (grid.ravel() for grid in np.indices((8, 8)))
+    for what in MEASURES:
+        dense = measure_rows(what, read_only(rows), left, right)
+        spread = measure_sparse(what, matrix.indptr, matrix.indices, matrix.data, left, right)
+        assert np.array_equal(dense, spread, equal_nan=True)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(0, 20), st.integers(1, 20))
+def test_products_of_sparse_rows_with_directions(seed, dimensions, count):
+    rng = np.random.default_rng(seed)
+    rows, directions = rng.normal(size=(5, dimensions)), rng.normal(size=(dimensions, count))
+    rows[rng.random(rows.shape) < 0.5] = 0
+    matrix = sparse.csr_array(rows)
+    found = project_sparse(matrix.indptr, matrix.indices, matrix.data, directions)
+    assert found.tolist() == project(rows, directions).tolist() == ref.project(rows.tolist(), directions.T.tolist())

@@ -1,0 +1,220 @@
+"""The page of an index, used as a person would: in a real browser, with a real server behind it."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from lookalike.index import Index
+from tests.browsing import EVIL, LEAST_CONTRAST, opened
+
+BELL = """The old bell of Tarrow rang again on Sunday, after forty years of silence. Two hundred people came up.
+The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. She would not take any pay."""
+TWIN = """TARROW - The old bell of Tarrow rang again on Sunday, after forty years of silence. Many people came up.
+The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. The church paid her in wine."""
+RAIN = "Rain is expected until the weekend, with some snow above nine hundred metres and a cold wind from the north."
+
+
+@contextmanager
+def served(place, *options: object) -> Iterator[str]:
+    """The address of a server of an index."""
+    command = [sys.executable, "-m", "lookalike", "serve", str(place), "--port", "0", *map(str, options)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            line = server.stderr.readline()
+            while not line.startswith("serving"):  # after notes
+                assert line, "the server did not start"
+                line = server.stderr.readline()
+            yield re.search(r"http://\S+/", line)[0]
+        finally:
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(20) == 0
+            assert server.stderr.read().splitlines()[-1] == "stopped"
+
+
+@pytest.fixture(scope="module")
+def news(tmp_path_factory):
+    place = tmp_path_factory.mktemp("page") / "news.index"
+    options = {"threshold": 0.4, "shingles": "word:3", "store_text": True, "expected": 1000}
+    Index.build(place, [BELL, RAIN], ["bell", "weather/rain"], **options).close()
+    with served(place) as address:
+        yield address
+
+
+def names(page):
+    return [name.text_content() for name in page.locator("#results .name").all()]
+
+
+def test_a_text_is_looked_up_and_compared(browser, news):
+    with opened(browser, news) as page:
+        expect(page.locator("#facts")).to_have_text("2 texts, compared by Jaccard similarity of word:3 shingles")
+        expect(page.locator("#item")).to_be_focused()
+        page.keyboard.insert_text(TWIN)  # as from the clipboard
+        expect(page.locator("#status")).to_have_text("1 found, each one verified, among 1 candidate.")
+        assert names(page) == ["bell"]
+        value = float(page.locator("#results .value").text_content())
+        assert 0.4 <= value < 1
+        page.get_by_role("button", name="bell", exact=True).click()
+        expect(page.locator("#compare-title")).to_have_text(re.compile(r"^\d passages in both$"))
+        marks = [mark.text_content() for mark in page.locator("#left mark").all()]
+        assert marks[0].startswith("The old bell of Tarrow rang again on Sunday, after forty years of silence")
+        assert all(" ".join(mark.split()) in " ".join(TWIN.split()) for mark in marks)
+        for side, text in (("left", TWIN), ("right", BELL)):
+            assert page.locator(f"#{side}").text_content() == text
+        page.locator("#left mark").first.hover()
+        expect(page.locator("#right mark.now")).to_have_text(marks[0])
+
+
+def test_the_threshold(browser, news):
+    with opened(browser, news) as page:
+        page.fill("#item", TWIN)
+        expect(page.locator("#results li")).to_have_count(1)
+        expect(page.locator("#chance")).to_have_text(re.compile(r"^An item of similarity 0.4 is found with probab"))
+        path = page.locator("#line").get_attribute("d")
+        assert path.startswith("M0 40")
+        assert path.endswith("L100 0")
+        slider = page.locator("#threshold")
+        slider.focus()
+        page.keyboard.press("End")
+        expect(page.locator("#status")).to_have_text("None found among 1 candidate.")
+        expect(page.locator("#chance")).to_have_text("An item of similarity 1 is found with probability over 0.999.")
+        assert float(page.locator("#mark").get_attribute("x1")) == pytest.approx(100)
+        for _ in range(70):
+            page.keyboard.press("ArrowLeft")
+        expect(page.locator("#results li")).to_have_count(1)
+
+
+def test_by_the_keyboard_alone(browser, news):
+    """Paste, tab to the results, compare, go on to a passage, and see it on the other side."""
+    with opened(browser, news) as page:
+        expect(page.locator("#item")).to_be_focused()
+        page.keyboard.insert_text(TWIN)
+        expect(page.locator("#results li")).to_have_count(1)
+        reached = []
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
+            if reached[-1] == "name" and page.evaluate("document.activeElement.tagName") == "BUTTON":
+                break
+        assert reached[:3] == ["name", "add-it", "threshold"]
+        page.keyboard.press("Enter")
+        expect(page.locator("#compare")).to_be_visible()
+        page.keyboard.press("Tab")  # its remove
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.tagName") == "MARK"
+        page.keyboard.press("Enter")
+        expect(page.locator("#right mark.now")).to_have_count(1)
+
+
+def test_items_are_added_and_removed(browser, news):
+    with opened(browser, news) as page:
+        page.fill("#item", "A text of the day, about nothing that was ever written before, in a town without a name.")
+        expect(page.locator("#status")).to_have_text("None found among 0 candidates.")
+        page.fill("#name", "of the/day?")
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.locator("#status")).to_have_text(re.compile(r"^Added of the/day\?\. 1 found"))
+        expect(page.locator("#facts")).to_have_text(re.compile(r"^3 texts"))
+        page.fill("#name", "bell")
+        page.keyboard.press("Enter")
+        expect(page.locator("#error")).to_have_text(re.compile(r"^Id 'bell' is there already"))
+        page.get_by_role("button", name="Remove of the/day?").click()
+        page.get_by_role("button", name="Really remove of the/day??").click()
+        expect(page.locator("#status")).to_have_text(re.compile(r"^Removed of the/day\?\. None found"))
+        expect(page.locator("#facts")).to_have_text(re.compile(r"^2 texts"))
+
+
+def test_a_file_is_dropped(browser, news):
+    with opened(browser, news) as page:
+        given = page.evaluate_handle(
+            """(text) => { const data = new DataTransfer();
+            data.items.add(new File([text], "today.txt", { type: "text/plain" })); return data; }""",
+            RAIN,
+        )
+        page.dispatch_event("#item", "drop", {"dataTransfer": given})
+        expect(page.locator("#results .name")).to_have_text("weather/rain")
+        assert page.input_value("#item") == RAIN
+        assert page.input_value("#name") == "today.txt"
+
+
+def test_text_is_never_markup(browser, tmp_path):
+    """Neither ids nor texts are taken for HTML, and places are right where characters are pairs of units."""
+    evil = "<img src=x onerror=alert(1)> \U0001f40e\U0001f40e one two three four five <b>six</b> seven eight nine"
+    options = {"threshold": 0.3, "shingles": "word:2", "store_text": True}
+    Index.build(tmp_path / "i", [evil], ["<b>id</b>"], **options).close()
+    with served(tmp_path / "i") as address, opened(browser, address) as page:
+        page.fill("#item", f"Ten: {evil}")
+        page.locator("#results button.name").click()
+        expect(page.locator("#right")).to_have_text(evil)
+        assert page.locator("main b, main img").count() == 0
+        assert [mark.text_content() for mark in page.locator("#right mark").all()] == [evil[1:]]
+
+
+def test_nothing_of_a_hostile_corpus_is_executed(browser, tmp_path):
+    """Markup, scripts, quotes and right-to-left text in documents and ids are shown as what they are."""
+    shared = " ".join(f"word{at}" for at in range(30))
+    options = {"threshold": 0.3, "shingles": "word:2", "store_text": True}
+    texts, ids = [f"{evil} {shared}" for evil in EVIL], [f"{at} {evil}" for at, evil in enumerate(EVIL)]
+    Index.build(tmp_path / "i", texts, ids, **options).close()
+    with served(tmp_path / "i") as address, opened(browser, address) as page:
+        page.fill("#item", f"{''.join(EVIL)} {shared}")
+        expect(page.locator("#results .name")).to_have_count(len(EVIL))
+        assert set(names(page)) == set(ids)
+        for at in range(len(EVIL)):
+            page.locator("#results button.name").nth(at).click()
+            expect(page.locator("#right-title")).to_have_text(names(page)[at])
+            assert page.locator("#right").text_content() in texts
+        assert page.evaluate("window.harmed") is None
+        assert page.locator("main iframe, main img, main a, main script, main svg[onload]").count() == 0
+
+
+def test_a_token_is_asked_for(browser, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("a-token-of-some-length\n")
+    token.chmod(0o600)
+    Index.build(tmp_path / "i", [BELL, RAIN], threshold=0.5).close()
+    with served(tmp_path / "i", "--token-file", token, "--read-only") as address, opened(browser, address) as page:
+        expect(page.get_by_label("This server asks for a token.")).to_be_focused()
+        page.keyboard.type("a-token-of-another-kind")
+        page.keyboard.press("Enter")
+        expect(page.locator("#error")).to_have_text("This token is not the right one.")
+        expect(page.locator("#main")).to_be_hidden()
+        page.get_by_label("This server asks for a token.").fill("a-token-of-some-length")
+        page.get_by_role("button", name="Go on").click()
+        page.fill("#item", BELL)
+        expect(page.locator("#results li")).to_have_count(1)
+        assert page.locator("#results button").count() == 0  # nothing to remove, no text to compare
+        expect(page.locator("#add")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("measure", "threshold", "rows", "asked"),
+    [
+        ("cosine", 20, np.array([[1.0, 0.0, 0.1], [0.0, 1.0, 0.0]]), "1, 0, 0"),
+        ("hamming", 1, np.array([[0, 1, 1, 0, 1], [1, 0, 0, 1, 0]]), "0110 0"),
+        ("jaccard", 0.5, [["milk", "tea", "salt"], ["oil"]], "tea, salt; milk"),
+    ],
+)
+def test_other_kinds(browser, tmp_path, measure, threshold, rows, asked):
+    Index.build(tmp_path / "i", rows, ["right", "wrong"], measure=measure, threshold=threshold).close()
+    with served(tmp_path / "i") as address, opened(browser, address) as page:
+        page.fill("#item", asked)
+        expect(page.locator("#results .name")).to_have_text("right")
+        expect(page.locator("#chance")).to_have_text(re.compile(r"^An item (of similarity|at distance) \d"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_it_fits_the_window(browser, news, scheme, width):
+    """Nothing is cut off, and what is written can be read: a contrast of 4.5 at least."""
+    with opened(browser, news, viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
+        page.fill("#item", TWIN)
+        page.locator("#results button.name").click()
+        expect(page.locator("#right mark").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(LEAST_CONTRAST) >= 4.5

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from lookalike.core.errors import DataError, LookalikeError, UsageError
 from lookalike.core.run import Run
-from lookalike.io.parts import Part
+from lookalike.io.part import Part
 from lookalike.io.vectors import VectorSource
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import Vectors
@@ -551,11 +551,11 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
         "str.jsonl": (b'{"v": [1]}\n{"v": 5}\n', "row 2: v is int, not list", [[1]], [0]),
         "holds.jsonl": (b'{"v": [1]}\n{"v": ["5"]}\n', "row 2: v holds str, not numbers", [[1]], [0]),
         "line.jsonl": (b"oops\n" + b'{"v": [1]}\n', r"row 1: not valid JSON \(Expecting value.*", [[1]], [1]),
-        "list.jsonl": (b'{"v": [1]}\n[1]\n', "row 2: not a JSON object but list", [[1]], [0]),
+        "list.jsonl": (b'{"v": [1]}\n[1]\n', r"row 2: not a JSON object but list \(of an array jq -c '\.\[\]' makes lines\)", [[1]], [0]),
         "x.jsonl": (b'{"x": 1}\n{"x": "1"}\n{"x": 2.5}\n', "row 2: x is '1', no number", [[1], [2.5]], [0, 2]),
         "id.jsonl": (
             b'{"id": 1, "x": 1}\n{"id": "b", "x": 1}\n{"id": null, "x": 5}\n{"id": 4, "x": 2}\n',
-            "row 2: id is 'b', no integer of 64 bits", [[1], [2]], [1, 4],
+            "row 2: id is str, not int", [[1], [2]], [1, 4],
         ),
         "wide.parquet": (encode_parquet(WIDE_BAD), "row 2: x is null", KEPT, [0, 4, 5]),
         "wide.arrow": (encode_arrow(WIDE_BAD[2:]), "row 1: y is null", KEPT[1:], [2, 3]),
@@ -795,7 +795,7 @@ def bad_codes() -> dict[str, tuple[Any, str, list[str], list[int], int]]:
         "wide.csv": (b"a,b\n0,1\n1,2\n1,x\n1,1\n", "row 2: a bit must be 0 or 1", ["01", "11"], [0, 3], 2),
         "a.jsonl": (
             b'{"c": 5}\n{"c": -1}\n{"c": 1.5}\n{"c": "7"}\n{"c": 9223372036854775808}\n{"c": 7}\n',
-            "row 3: c is 1.5, no integer of 64 bits", words(5, -1, 7), [0, 1, 5], 3,
+            "row 3: c is float, not int", words(5, -1, 7), [0, 1, 5], 3,
         ),
     }  # fmt: skip
 

@@ -1,8 +1,6 @@
 """What items are called, for people to read: a file of ids and names."""
 
-import csv
-import io
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +10,17 @@ import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError
 from lookalike.core.run import Run
-from lookalike.io.parts import COLONS, UNIT, format_of, open_path
-from lookalike.io.records import RecordSource
-
-SEPARATORS = f"{UNIT}\t|;,"  # the first of these that is in the first line
+from lookalike.io.csv import csv_rows
+from lookalike.io.formats import format_of
+from lookalike.io.part import Part
+from lookalike.io.records import RecordSource, as_table
+from lookalike.io.tables import reading
 
 
 class Names:
     """Names of items. The first column of the file is the id, the second the name; there may be a line of heads.
 
-    Text that is not UTF-8 is read as Latin-1; what stands between cells is told from the first line.
+    Text that is not UTF-8 is read as Latin-1; the first line shows what stands between cells.
     """
 
     def __init__(self, path: str | Path, ids: pa.Array):
@@ -60,21 +59,12 @@ def read_names(path: Path) -> tuple[pa.Array, pa.Array]:
 
 def read_cells(path: Path) -> list[list[str]]:
     """The cells of all lines that are not blank."""
-    try:
-        with open_path(path) as stream:
-            content: bytes = stream.read()
-    except (OSError, EOFError, pa.ArrowException) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
-    if COLONS in text.lstrip().partition("\n")[0]:
-        text = text.replace(COLONS, UNIT)
-    lines = io.StringIO(text, newline="")
-    first = next((line for line in lines if line.strip()), "")
-    separator = next((sign for sign in SEPARATORS if sign in first), ",")
-    rows = [row for row in csv.reader(chain([first], lines), delimiter=separator) if row]
+    part = as_table(Part(str(path), format_of(path) or "text", (path,)))
+    part = replace(part, format="csv") if part.format == "text" else part
+    with reading(part):
+        rows = csv_rows(part, None)
+        if any("\udc80" <= sign <= "\udcff" for row in rows for cell in row[:2] for sign in cell):  # not UTF-8
+            rows = csv_rows(replace(part, encoding="latin-1"), None)
     for number, row in enumerate(rows, 1):
         if len(row) < 2:
             raise DataError(f"{path}, line {number}: a name needs two cells, the id and the name; got {row[0]!r}.")

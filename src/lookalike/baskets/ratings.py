@@ -15,7 +15,7 @@ from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.elements import MOST_COPIES, assemble
-from lookalike.io.ratings import HEADLESS, RatingSource, Rows
+from lookalike.io.ratings import HEADLESS, RatingRows, RatingSource
 from lookalike.io.tables import is_text
 from lookalike.items.sets import Sets, hash_integers, hash_texts
 
@@ -74,7 +74,7 @@ class Ratings:
         return cls.read(table_of(rows))
 
     @classmethod
-    def of_rows(cls, rows: Rows, skipped: int = 0) -> "Ratings":
+    def of_rows(cls, rows: RatingRows, skipped: int = 0) -> "Ratings":
         """In order of user and time, the last of each user and item."""
         users, items = rows.users.astype(np.int64), rows.items.astype(np.int64)
         values, times, user_ids, item_ids = rows[2:]
@@ -195,7 +195,7 @@ class Ratings:
         values, times = (None if one is None else greatest(one, which, len(found)) for one in (self.values, self.times))
         users, items = np.divmod(found, max(1, len(centres)))
         ids = self.item_ids.take(pa.array(centres))
-        grouped = Ratings.of_rows(Rows(users, items, values, times, self.user_ids, ids))
+        grouped = Ratings.of_rows(RatingRows(users, items, values, times, self.user_ids, ids))
         return replace(grouped, stats=self.stats, columns=self.columns, bounds=self.scale)
 
 

@@ -18,7 +18,7 @@ from lookalike.cli.job import check_page, write_page
 from lookalike.cli.progress import TerminalRun, next_step, summary
 from lookalike.core.errors import UsageError, choice, whole
 from lookalike.core.wording import counted
-from lookalike.io.parts import check_apart
+from lookalike.io.inputs import check_apart
 from lookalike.io.ratings import HEADLESS
 from lookalike.io.write import check_output, kind_of, write_tables, writing
 from lookalike.measures import exact_fraction

@@ -11,7 +11,7 @@ from lookalike.core.wording import counted
 from lookalike.fingerprints.database import Database, alone, check_place
 from lookalike.fingerprints.print_files import is_enrolled, read_prints
 from lookalike.fingerprints.prints import Prints
-from lookalike.io.parts import check_apart
+from lookalike.io.inputs import check_apart
 from lookalike.io.write import check_output, write_tables
 from lookalike.results import Pairs
 

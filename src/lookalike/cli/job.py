@@ -20,7 +20,8 @@ from lookalike.entities.resolution import Resolution
 from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 from lookalike.io.csv import looks_like_csv
 from lookalike.io.documents import Source
-from lookalike.io.parts import PAGE_SUFFIXES, check_apart, format_of
+from lookalike.io.formats import PAGE_SUFFIXES, format_of
+from lookalike.io.inputs import check_apart
 from lookalike.io.sets import SetSource
 from lookalike.io.tables import reading
 from lookalike.io.vectors import VectorSource
@@ -104,7 +105,11 @@ class Job:
             if part.passed_over:
                 others = counted(part.passed_over, "file")
                 self.run.say(f"note: {part.name} has {others} not named {', '.join(PAGE_SUFFIXES)}, passed over")
-            if part.format == "text" and not part.is_named_text() and self.given["format"] is None:
+            if (
+                part.format == "text"
+                and not (part.paths and format_of(part.paths[0]) == "text")
+                and self.given["format"] is None
+            ):
                 with reading(part):
                     if looks_like_csv(part):
                         self.run.say(f"note: {part.name} looks like CSV; --format csv reads it as a table")

@@ -19,7 +19,7 @@ from lookalike.cli.job import Job
 from lookalike.cli.progress import time_line
 from lookalike.core.errors import DataError, LookalikeError, UsageError, choice
 from lookalike.core.wording import counted
-from lookalike.io.parts import format_of
+from lookalike.io.formats import format_of
 from lookalike.spark.frames import staged
 from lookalike.spark.items import columns_of
 

@@ -16,7 +16,7 @@ from lookalike.entities.fields import KINDS
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.resolving import as_fields, resolve
 from lookalike.entities.validation import Validation
-from lookalike.io.parts import check_apart
+from lookalike.io.inputs import check_apart
 from lookalike.io.records import RecordSource
 from lookalike.io.write import check_output, write_tables
 

@@ -15,7 +15,7 @@ from lookalike.core.errors import UsageError
 from lookalike.entities.fields import Field
 from lookalike.entities.resolving import as_fields, ids_of
 from lookalike.io.documents import Source
-from lookalike.io.parts import check_apart
+from lookalike.io.inputs import check_apart
 from lookalike.io.records import RecordSource
 from lookalike.io.sets import SetSource
 from lookalike.io.vectors import VectorSource

@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 from lookalike.core.errors import ENCODING_HINT, SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
 from lookalike.core.run import Run
 from lookalike.fingerprints.prints import MARK, Prints
-from lookalike.io.parts import CODECS, find_parts, format_of, open_path
-from lookalike.io.parts import SUFFIXES as TABLE_SUFFIXES
+from lookalike.io.formats import SUFFIXES as TABLE_SUFFIXES
+from lookalike.io.formats import format_of
+from lookalike.io.inputs import find_parts
+from lookalike.io.part import CODECS, open_path
 from lookalike.io.records import RecordSource
 from lookalike.io.tables import as_text, is_text
 

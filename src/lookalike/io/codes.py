@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError
-from lookalike.io.parts import Part
+from lookalike.io.part import Part
 from lookalike.items.bits import Bits
 
 Codes = tuple[np.ndarray, int, dict[int, str]]  # words of the good rows, bits of each, and the faults of the others

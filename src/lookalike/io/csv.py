@@ -1,10 +1,10 @@
-"""CSV and TSV to Arrow tables, block by block; which columns there are, and which rows are none."""
+"""CSV and TSV to Arrow tables, block by block: which columns there are, and which rows could not be read."""
 
 import csv
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
@@ -14,21 +14,22 @@ import pyarrow as pa
 
 from lookalike.core.errors import ENCODING_HINT, DataError
 from lookalike.core.wording import counted
-from lookalike.io.parts import BOM, COLONS, UNIT, Block, Part
+from lookalike.io.part import BOM, COLONS, UNIT, Block, Part, selected
 
 SEPARATORS = ",;\t|"
 QUOTED = re.compile(r'"(?:[^"]|"")*+"')  # a cell
 LOOK = 20  # lines that tell whether a text is CSV
 NAME = re.compile(r"[^\W\d]\w*([ .:/-]\w+){0,2}")  # as columns have
+LARGEST_CELL = (1 << 31) - 1  # characters
 HEAD = 1 << 16  # bytes that hold the first line of CSV, or enough of it
 
 
-def read_csv(part: Part, columns: list[str] | None, size: int) -> Iterator[Block]:
-    """CSV or TSV, in blocks that grow when a row does not fit."""
+def read_csv(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+    """Yield the columns of the schema from CSV or TSV, in blocks that grow when a row does not fit."""
     done, space = 0, max(size, 1 << 16)
     while True:
         try:
-            for block in _csv_blocks(part, columns, space, done):
+            for block in _csv_blocks(part, schema, space, done):
                 done += len(block.table) + len(block.faults)
                 yield block
             return
@@ -41,7 +42,7 @@ def read_csv(part: Part, columns: list[str] | None, size: int) -> Iterator[Block
             space *= 8
 
 
-def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) -> Iterator[Block]:
+def _csv_blocks(part: Part, wanted: pa.Schema, space: int, done: int) -> Iterator[Block]:
     """The rows from number `done` on; those with too few or too many fields are faulty."""
     from pyarrow import csv as pa_csv
 
@@ -57,7 +58,7 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
 
     convert = pa_csv.ConvertOptions(
         column_types=schema,
-        include_columns=end.with_last(columns),
+        include_columns=None if wanted.names == schema.names else end.with_last(wanted.names),
         strings_can_be_null=False,
         check_utf8=False,  # of the text and the id it is checked later, row by row
     )
@@ -70,7 +71,7 @@ def _csv_blocks(part: Part, columns: list[str] | None, space: int, done: int) ->
         start = 0
         for table in chain(tables, [reader.schema.empty_table()]):
             end.rows(table)
-            table = table if columns is None else table.select(columns)
+            table = selected(table, wanted)
             stop = start + len(table)
             for fault in sorted(faults):
                 stop += fault <= stop
@@ -92,9 +93,9 @@ class _End:
         self.odd = -1  # number of the last row that has too few or too many fields
         self.open = ""  # what follows a quote in it that is not closed
 
-    def with_last(self, columns: list[str] | None) -> list[str] | None:
+    def with_last(self, columns: list[str]) -> list[str]:
         """The columns to read, with the last of all."""
-        return columns if columns is None or self.last is None or self.last in columns else [*columns, self.last]
+        return columns if self.last is None or self.last in columns else [*columns, self.last]
 
     def odd_row(self, number: int, text: str, delimiter: str) -> None:
         """Take note of a row that has too few or too many fields."""
@@ -203,15 +204,29 @@ def csv_cells(part: Part) -> list[str]:
     return next(iter(csv_rows(part, 1)), [])
 
 
-def csv_rows(part: Part, count: int) -> list[list[str]]:
+def csv_rows(part: Part, count: int | None) -> list[list[str]]:
     """The cells of the first `count` lines that are not blank; bytes that are no UTF-8 are lone surrogates."""
     with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="") as lines:
-        return list(islice((row for row in csv.reader(lines, delimiter=delimiter_of(part)) if row), count))
+        return cells_of(lines, delimiter_of(part), count)
+
+
+def cells_of(lines: Iterable[str], delimiter: str, count: int | None = None) -> list[list[str]]:
+    """The cells of the first `count` lines that are not blank; a cell may be of any size."""
+    limit = csv.field_size_limit(LARGEST_CELL)
+    try:
+        return list(islice((row for row in csv.reader(lines, delimiter=delimiter) if row), count))
+    finally:
+        csv.field_size_limit(limit)
 
 
 def looks_like_csv(part: Part) -> bool:
     """Whether lines of text seem to be a table: names of columns first, and as many cells in the lines below."""
-    names, *others = csv_rows(replace(part, format="csv"), LOOK) or [[]]
+    part = replace(part, format="csv")
+    with part.open() as stream:
+        head: bytes = stream.read(HEAD)
+    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]  # without a line that is cut
+    lines = io.StringIO(whole.decode("utf-8-sig", "surrogateescape"), newline="")
+    names, *others = cells_of(lines, delimiter_of(part), LOOK) or [[]]
     named = all(NAME.fullmatch(name.strip()) for name in names) and len(set(names)) == len(names) > 1
     return named and bool(others) and all(len(cells) == len(names) for cells in others)
 
@@ -227,6 +242,15 @@ def delimiter_of(part: Part) -> str:
     if part.separator or part.format == "tsv":
         return UNIT if part.separator == COLONS else part.separator or "\t"
     with part.open() as stream:
-        head = stream.read(HEAD).removeprefix(BOM).lstrip(b"\r\n")
-    line = re.sub(rb'"[^"]*"', b"", head).partition(b"\n")[0].decode(errors="replace")
+        head: bytes = stream.read(HEAD)
+    return separator_in(head.removeprefix(BOM).decode(errors="replace"))
+
+
+def separator_in(text: str) -> str:
+    """The sign that stands between the cells of CSV that begins so: the most frequent in its first line.
+
+    >>> separator_in('id;"name, first";born')
+    ';'
+    """
+    line = re.sub(r'"[^"]*"', "", text.lstrip("\r\n")).partition("\n")[0]
     return max(SEPARATORS, key=line.count)  # the first of those that are as frequent

@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError
-from lookalike.io.parts import Part
+from lookalike.io.formats import UNTYPED
+from lookalike.io.part import Part
 from lookalike.io.tables import as_text
 from lookalike.items.sets import Sets, hash_integers, hash_texts
 
-UNTYPED = ("text", "csv", "tsv")  # formats that write integers and strings alike
 MOST_COPIES = 1 << 30  # that the counts of bags may add up to
 
 

@@ -1,4 +1,8 @@
-"""Lines of JSON to Arrow tables, a block of lines at a time, with the lines that are no row told apart."""
+"""JSON lines to Arrow tables, one block of lines at a time.
+
+Arrow reads all lines of a block at once. Only if it refuses them does Python look at each, since it says best what is
+wrong; what Arrow alone refuses is then found by halves.
+"""
 
 import io
 import json
@@ -8,39 +12,67 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.io.formats import blocks
-from lookalike.io.parts import Block, Part
+from lookalike.io.lines import blocks
+from lookalike.io.part import Block, Part
 
 LOOK = 1000  # lines whose columns are taken for those of the file
+SIZE = 4 << 20  # bytes that are looked at in one go
 
 
-def first_columns(part: Part, size: int) -> pa.Schema:
-    """The columns of the first LOOK lines: those whose first value is an integer as such, all others as strings."""
+def json_schema(part: Part) -> pa.Schema:
+    """The columns of the first LOOK lines, each with the type of its first value that has one.
+
+    Integers are unsigned unless one is negative; lists have the type of their first element.
+    """
     kinds: dict[str, pa.DataType] = {}
-    lines = (line for block in blocks(part, size) for line in _lines(block))
-    for line in islice(lines, LOOK):
+    for line in islice((line for block in blocks(part, SIZE) for line in _lines(block)), LOOK):
         row, _ = _object(line)
         for name, value in (row or {}).items():
-            if kinds.get(name) in (None, pa.null()):
-                kinds[name] = pa.null() if value is None else pa.int64() if type(value) is int else pa.string()
-    return pa.schema([(name, pa.string() if kind == pa.null() else kind) for name, kind in kinds.items()])
+            kind = _type_of(value)
+            if kinds.get(name) in (None, pa.null(), pa.list_(pa.null())) or _is_signed(kind, kinds[name]):
+                kinds[name] = kind
+    return pa.schema(list(kinds.items()))
+
+
+def _type_of(value: Any) -> pa.DataType:
+    if isinstance(value, list):
+        return pa.list_(_type_of(next((one for one in value if one is not None), None)))
+    if type(value) is int:
+        return pa.int64() if value < 0 else pa.uint64()
+    kinds = {str: pa.string(), float: pa.float64(), bool: pa.bool_(), dict: pa.struct([])}
+    return kinds.get(type(value), pa.null())
+
+
+def _is_signed(kind: pa.DataType, before: pa.DataType) -> bool:
+    return bool(kind == pa.int64() and before == pa.uint64())
+
+
+def simple_types(schema: pa.Schema, lists: bool = False) -> pa.Schema:
+    """The columns as integers or strings, which ids, texts and elements are; lists of them too, or as strings."""
+
+    def simple(kind: pa.DataType) -> pa.DataType:
+        if lists and pa.types.is_list(kind):
+            return pa.list_(simple(kind.value_type))
+        return pa.int64() if pa.types.is_integer(kind) else pa.string()
+
+    return pa.schema([(field.name, simple(field.type)) for field in schema])
 
 
 def all_columns(part: Part, keys: pa.Schema, order: list[str], size: int) -> pa.Schema:
     """The columns of all lines, with types that fit each of them; `keys` have theirs already."""
     found = [keys]
     for block in blocks(part, size):
-        table, _ = _parse(_lines(block), keys, keys, "infer")
+        table, _ = _parse(_lines(block), keys, "infer")
         found.append(pa.schema([(field.name, _without_times(field.type)) for field in table.schema]))
     merged = pa.unify_schemas(found, promote_options="permissive")
     return pa.schema([merged.field(name) for name in dict.fromkeys([*order, *merged.names]) if name in merged.names])
 
 
-def read_json(part: Part, keys: pa.Schema, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """The columns of the schema; a line that does not fit `keys`, the text and the id, is faulty."""
+def read_json(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+    """Yield the columns of the schema; a line that does not fit them is faulty."""
     for block in blocks(part, size):
         lines = _lines(block)
-        table, faults = _parse(lines, keys, schema, "ignore")
+        table, faults = _parse(lines, schema, "ignore")
         yield Block(table, faults, [line for at, line in enumerate(lines) if at not in faults])
 
 
@@ -48,30 +80,19 @@ def _lines(block: bytes) -> list[bytes]:
     return [line for line in block.split(b"\n") if line.strip()]
 
 
-def _parse(lines: list[bytes], keys: pa.Schema, schema: pa.Schema, others: str) -> tuple[pa.Table, dict[int, str]]:
-    """A table of the good lines, and what is wrong with the others.
-
-    Arrow takes all lines at once. Only if it does not like them they are looked at one by one: first by Python,
-    which tells best what is wrong, then by Arrow, which is stricter.
-    """
-    faults: dict[int, str] = {}
-    error = pa.ArrowInvalid("some lines are no rows")
-    for find_fault in (_coarse_fault, _fault, _arrow_fault):
-        for at, line in enumerate(lines):
-            if at not in faults and (why := find_fault(line, keys)):
-                faults[at] = why
-        good = [line for at, line in enumerate(lines) if at not in faults]
-        try:
-            table = _read(good, schema, others)
-        except pa.ArrowInvalid as reason:
-            error = reason
-            continue
-        if len(table) == len(good):
-            return table, faults
-    raise error
+def _parse(lines: list[bytes], schema: pa.Schema, others: str) -> tuple[pa.Table, dict[int, str]]:
+    """A table of the good lines, with other columns than those of the schema or without, and the faulty lines."""
+    faults = {at: why for at, line in enumerate(lines) if (why := _coarse_fault(line))}
+    table = _read_all([line for at, line in enumerate(lines) if at not in faults], schema, others)
+    if table is not None:
+        return table, faults
+    faults |= {at: why for at, line in enumerate(lines) if at not in faults and (why := _fault(line, schema))}
+    left = [at for at in range(len(lines)) if at not in faults]
+    faults |= {left[at]: why for at, why in _faults_by_halves([lines[at] for at in left], schema).items()}
+    return _read([line for at, line in enumerate(lines) if at not in faults], schema, others), faults
 
 
-def _read(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table:
+def _read(lines: list[bytes], schema: pa.Schema, others: str = "ignore") -> pa.Table:
     from pyarrow import json as pa_json
 
     if not lines:
@@ -84,6 +105,29 @@ def _read(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table:
     )
 
 
+def _read_all(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table | None:
+    """A table with a row for each line; None if Arrow refuses them, or finds two objects in a line."""
+    try:
+        table = _read(lines, schema, others)
+    except pa.ArrowInvalid:
+        return None
+    return table if len(table) == len(lines) else None
+
+
+def _faults_by_halves(lines: list[bytes], schema: pa.Schema) -> dict[int, str]:
+    """The lines that Arrow refuses, and why."""
+    if _read_all(lines, schema, "ignore") is not None:
+        return {}
+    if len(lines) == 1:
+        try:
+            return {0: f"not one JSON object but {len(_read(lines, schema))}"}
+        except pa.ArrowInvalid as error:
+            return {0: str(error).removesuffix(" in row 0")}
+    half = len(lines) // 2
+    right = _faults_by_halves(lines[half:], schema)
+    return _faults_by_halves(lines[:half], schema) | {half + at: why for at, why in right.items()}
+
+
 def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
     """The object that a line holds, or None and the reason. Invalid UTF-8 is not looked at here."""
     hint = " (of an array jq -c '.[]' makes lines)" if line.lstrip().startswith(b"[") else ""
@@ -94,30 +138,51 @@ def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
     return (row, "") if isinstance(row, dict) else (None, f"not a JSON object but {type(row).__name__}{hint}")
 
 
-def _coarse_fault(line: bytes, keys: pa.Schema) -> str | None:
-    """What is no object is never shown to Arrow, which may crash of it (`null` as a row, in pyarrow 26)."""
+def _coarse_fault(line: bytes) -> str | None:
+    """Say what is wrong with a line that is no object: Arrow must not see it (`null` as a row crashes pyarrow 26)."""
     bare = line.strip()
     return None if bare.startswith(b"{") and bare.endswith(b"}") else _object(line)[1] or "not a JSON object"
 
 
-def _fault(line: bytes, keys: pa.Schema) -> str | None:
+def _fault(line: bytes, schema: pa.Schema) -> str | None:
     row, why = _object(line)
     if row is None:
         return why
-    for column in keys:
+    for column in schema:
         value = row.get(column.name)
-        wanted = int if pa.types.is_integer(column.type) else str
-        if value is not None and type(value) is not wanted:
-            return f"{column.name} is {type(value).__name__}, not {wanted.__name__}"
+        if value is not None and (why := _misfit(value, column.type)):
+            return f"{column.name} {why}"
     return None
 
 
-def _arrow_fault(line: bytes, keys: pa.Schema) -> str | None:
-    try:
-        _read([line], keys, "ignore")
-    except pa.ArrowInvalid as error:
-        return str(error).removesuffix(" in row 0")
-    return None
+def _misfit(value: Any, kind: pa.DataType) -> str:
+    """Say why a value is none of a column's type; nothing if it is, or if Arrow has to say."""
+    if pa.types.is_list(kind):
+        if not isinstance(value, list):
+            return f"is {type(value).__name__}, not list"
+        inner = _python_types(kind.value_type)
+        other = next((one for one in value if one is not None and type(one) not in inner), None)
+        return "" if other is None else f"holds {type(other).__name__}, not {_named(inner)}"
+    wanted = _python_types(kind)
+    if type(value) not in wanted:
+        return f"is {value!r}, no number" if float in wanted else f"is {type(value).__name__}, not {_named(wanted)}"
+    if wanted == (int,):
+        least, most = (0, 1 << 64) if kind == pa.uint64() else (-(1 << 63), 1 << 63)
+        return "" if least <= value < most else f"is {value!r}, no integer of 64 bits"
+    return ""
+
+
+def _python_types(kind: pa.DataType) -> tuple[type, ...]:
+    """What json makes of values of a type."""
+    if pa.types.is_integer(kind):
+        return (int,)
+    if pa.types.is_floating(kind):
+        return (float, int)
+    return (str,) if pa.types.is_string(kind) else (str, int, float, bool, list, dict)
+
+
+def _named(types: tuple[type, ...]) -> str:
+    return "numbers" if float in types else types[0].__name__
 
 
 def _without_times(kind: pa.DataType) -> pa.DataType:

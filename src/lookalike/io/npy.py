@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, LookalikeError, did_you_mean
-from lookalike.io.parts import CODECS, Part
+from lookalike.io.part import CODECS, Part
 from lookalike.io.tables import reading
 from lookalike.items.vectors import as_floats
 

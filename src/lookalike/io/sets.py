@@ -1,38 +1,37 @@
-"""Files to sets: a set a line of text, a set a list of a table, or a set from all rows of a table that name it.
+"""Files to sets: one set per line of text, per list of a table, or from all rows of a table that name it.
 
-A `SetSource` reads its inputs block by block and keeps eight bytes an element. Elements are strings or integers, all
-of one kind: in Parquet, Arrow and JSON the type says which; text and CSV have no types, so there they are integers
-if every one of them, in all inputs, is written as one. Bad rows are an error with file and row, or are left out and
-counted.
+A `SetSource` reads its inputs block by block and keeps eight bytes for each element. Elements are strings or integers,
+all of one kind: in Parquet, Arrow and JSON the type says which; text and CSV have no types, so there they are integers
+if every one of them, in all inputs, is written as one.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, UsageError, all_left_out, choice, one_column
+from lookalike.core.errors import DataError, UsageError, one_column
 from lookalike.core.run import Run
 from lookalike.io.csv import frame_index
-from lookalike.io.documents import BATCH_BYTES
 from lookalike.io.elements import MOST_COPIES, Elements, Ids, assemble, strings_or_integers
-from lookalike.io.formats import FORMATS, READERS, schema_of
-from lookalike.io.json_lists import good_numbers, json_columns, with_lists
-from lookalike.io.jsonl import read_json
-from lookalike.io.parts import UTF8, Block, Part, find_parts, format_of
-from lookalike.io.tables import as_text, bad_row, find_faults, is_text, plain, plain_schema, plain_type, reading
+from lookalike.io.formats import NAMED, format_of
+from lookalike.io.inputs import find_parts
+from lookalike.io.jsonl import simple_types
+from lookalike.io.part import UTF8, Part
+from lookalike.io.source import BATCH_BYTES, ItemSource, Progress
+from lookalike.io.tables import as_text, empty_cells, find_faults, is_list, is_text, plain, plain_type, reading
 from lookalike.items.sets import Sets
 
 COUNT_NAMES = ("count", "n", "weight", "quantity", "times")
 
 
 @dataclass(frozen=True)
-class Columns:
+class SetColumns:
     """Which columns name the set (None: the row's number), the element or list of elements, and the count."""
 
     set: str | None
@@ -52,10 +51,10 @@ class Columns:
         return [name for name in (self.set, self.element, self.count) if name is not None]
 
 
-LINES = Columns(None, "text", listed=True)
+LINES = SetColumns(None, "text", listed=True)
 
 
-class Groups(NamedTuple):
+class ElementGroups(NamedTuple):
     """Elements in groups, one group after another: whole sets, or rows of one element each."""
 
     ids: pa.Array
@@ -64,7 +63,7 @@ class Groups(NamedTuple):
     copies: np.ndarray | None = None  # how often each value is there, if not once
 
 
-class SetSource:
+class SetSource(ItemSource):
     """Sets of files, folders, globs, `-` (standard input) or Arrow tables.
 
     In text a line is a set, its elements parted by white space, commas and semicolons, or by `separator`; its id is
@@ -73,6 +72,8 @@ class SetSource:
     A table with one column of lists has a set a row; its id is the column `id`, or else the row's number from 0.
     Only with `bag` do repeats and counts matter. `on_error` is "fail" or "skip".
     """
+
+    formats = tuple(name for name in NAMED if name != "files")
 
     def __init__(
         self,
@@ -86,64 +87,54 @@ class SetSource:
         encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
-        choice("on_error", on_error, ("fail", "skip"))
-        if format is not None:
-            choice("format", format, [name for name in FORMATS if name != "files"])
         self.rows = None if rows is None else named_columns(rows)
         if separator is not None and (not separator or "\n" in separator):
             raise UsageError(f"separator must be one or more characters within a line; got {separator!r}.")
-        self.separator = separator
-        self.bag = bag
-        self.on_error = on_error
-        self.batch_bytes = batch_bytes
-        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
-        self.parts = [part for one in given for part in parts_of(one, format, encoding)]
-        self._check_parts()
-        self.skipped = 0  # bad rows left out
-        self.columns: Columns | None = None  # of the last table that was read
-        self._rows_read = 0
-
-    def _check_parts(self) -> None:
-        """There must be some, and of a kind that the options are for."""
-        if not self.parts:
-            raise UsageError("nothing to read: the input names no file.")
+        self.separator, self.bag = separator, bag
+        self.columns: SetColumns | None = None  # of the last table that was read
+        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
         text = next((part.name for part in self.parts if part.format == "text"), None)
         if self.rows is not None and text is not None:
             raise UsageError(f"rows names columns of tables, and {text} is read as text; --format says what it is.")
         if self.separator is not None and text is None:
             raise UsageError("separator is for text, a set a line; --format text reads a table as that.")
 
+    def find(self, given: list[Any]) -> list[Part]:
+        """The parts that each input names; other than for documents, all text files are of lines."""
+        parts: list[Part] = []
+        for part in (part for one in given for part in find_parts([one], self.format, encoding=self.encoding)):
+            whole = part.format == "files"
+            kinds = [(path, format_of(path) or "text") for path in part.paths] if whole else []
+            parts.extend(replace(part, name=str(path), format=kind, paths=(path,)) for path, kind in kinds)
+            parts.extend([] if whole else [part])
+        return parts
+
     def read(self, run: Run) -> tuple[pa.Array, Sets]:
-        """The ids and the sets, in order of first appearance."""
-        self.skipped = self._rows_read = 0
+        """Read the ids and the sets, in order of first appearance."""
+        self.begin()
         ids, elements = Ids(), Elements()
-        sizes = [part.content.nbytes if part.format == "table" else part.byte_size() for part in self.parts]
-        with run.stage("read", sum(sizes)) as tick:
-            for part, left in zip(self.parts, sizes, strict=True):
+        with run.stage("read", self.byte_size()) as tick:
+            for part in self.parts:
+                progress = Progress(tick, part)
                 with reading(part):
-                    schema = self._schema(part)
-                    columns = self._columns(part, schema)
+                    columns = self._columns(part)
                     self.columns = columns if columns is not LINES else None
-                    for groups in self._groups(part, schema, columns):
+                    for groups in self._groups(part, columns):
                         ids.add(groups.ids, groups.sizes, columns.listed)
                         elements.add(part, groups.values, groups.copies)
-                        done = min(left, int(groups.values.nbytes))
-                        tick(done)
-                        left -= done
-                tick(left)
-            if self.skipped and self.skipped == self._rows_read:
-                raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
+                        progress(int(groups.values.nbytes))
+                progress.finish()
+            self.end()
             names, rows = ids.gather()
             return names, assemble(len(names), rows, elements.hashes(), self.bag)
 
     def named(self, ids: pa.Array) -> list[Counter[Any]]:
-        """The elements of some sets as they are written, and how often; the inputs are read again."""
+        """Read the elements of some sets again, as they are written, and how often each occurs."""
         wanted = {name: Counter[Any]() for name in ids.cast(pa.string()).to_pylist()}
         names = pa.array(wanted, pa.string())
-        self.skipped = self._rows_read = 0
+        self.begin()
         for part in self.parts:
-            schema = self._schema(part)
-            for groups in self._groups(part, schema, self._columns(part, schema)):
+            for groups in self._groups(part, self._columns(part)):
                 own = groups.ids.cast(pa.string())
                 values = groups.sizes if groups.copies is None else groups.sizes > 0  # of each group
                 owners = np.repeat(np.arange(len(own)), values)
@@ -153,79 +144,51 @@ class SetSource:
         found = [wanted[name] for name in ids.cast(pa.string()).to_pylist()]
         return found if self.bag else [Counter(dict.fromkeys(one, 1)) for one in found]
 
-    def _groups(self, part: Part, schema: pa.Schema, columns: Columns) -> Iterator[Groups]:
-        """The good rows of a part."""
-        start = self._rows_read
-        for table, numbers in self._good_rows(part, schema, columns):
+    def _groups(self, part: Part, columns: SetColumns) -> Iterator[ElementGroups]:
+        """Yield the good rows of a part."""
+        wanted = pa.schema([self._wanted(part, name, columns) for name in columns.names])
+        for good in self.good_rows(part, wanted, partial(bad_rows, part, columns), plain_lists):
+            table, numbers = good.table, good.numbers
             if part.format == "text":
                 yield self._lines(part, table, numbers + 1)
                 continue
-            ids = pa.array(start + numbers) if columns.set is None else table[columns.set].combine_chunks()
+            ids = pa.array(good.before + numbers) if columns.set is None else table[columns.set].combine_chunks()
             values = table[columns.element]
             if columns.listed:
                 sizes = pc.list_value_length(values).to_numpy()
-                yield Groups(ids, sizes, strings_or_integers(pc.list_flatten(values)))
+                yield ElementGroups(ids, sizes, strings_or_integers(pc.list_flatten(values)))
             elif columns.count is None:
-                yield Groups(ids, np.ones(len(ids), np.int64), strings_or_integers(values))
+                yield ElementGroups(ids, np.ones(len(ids), np.int64), strings_or_integers(values))
             else:
                 most = MOST_COPIES + 1 if self.bag else 1
                 counts = np.minimum(whole_counts(table[columns.count]), most).astype(np.int64)
                 there = strings_or_integers(values.filter(pa.array(counts > 0)))
-                yield Groups(ids, counts, there, counts[counts > 0] if self.bag else None)
+                yield ElementGroups(ids, counts, there, counts[counts > 0] if self.bag else None)
 
-    def _lines(self, part: Part, table: pa.Table, numbers: np.ndarray) -> Groups:
-        """A set a line, but for the lines without elements."""
+    def _lines(self, part: Part, table: pa.Table, numbers: np.ndarray) -> ElementGroups:
+        """One set per line, but for the lines without elements."""
         lists, values = split_lines(as_text(table["text"]), self.separator)
         there = np.asarray(pc.greater(pc.binary_length(values), 0))
         sizes = np.bincount(np.asarray(pc.list_parent_indices(lists))[there], minlength=len(lists))
         ids = pa.array(numbers[sizes > 0])
         if len(self.parts) > 1:
             ids = pc.binary_join_element_wise(part.name, ids.cast(pa.string()), ":")
-        return Groups(ids, sizes[sizes > 0], values.filter(pa.array(there)))
+        return ElementGroups(ids, sizes[sizes > 0], values.filter(pa.array(there)))
 
-    def _good_rows(self, part: Part, schema: pa.Schema, columns: Columns) -> Iterator[tuple[pa.Table, np.ndarray]]:
-        """Tables without the bad rows, and the number of each row in the part."""
-        start = self._rows_read
-        for block in self._blocks(part, schema, columns):
-            table = plain_lists(plain(block.table))
-            rows = good_numbers(block)
-            found = bad_rows(part, table, columns)
-            faults = {**block.faults, **{int(rows[at]): why for at, why in found.items()}}
-            first = self._rows_read - start
-            if faults and self.on_error == "fail":
-                raise bad_row(part, f"{part.name}, row {first + min(faults) + 1}", faults[min(faults)])
-            if faults and not self.skipped:
-                self._first_fault = faults[min(faults)]
-            self.skipped += len(faults)
-            self._rows_read += len(table) + len(block.faults)
-            good = np.delete(np.arange(len(table)), list(found))
-            yield table.take(good) if found else table, first + rows[good]
+    def schema(self, part: Part) -> pa.Schema:
+        """The columns of a part."""
+        schema = self.columns_of(part, (self.rows or SetColumns("set", "element")).names)
+        return simple_types(schema, lists=True) if part.format == "jsonl" else schema
 
-    def _blocks(self, part: Part, schema: pa.Schema, columns: Columns) -> Iterator[Block]:
-        """The rows of a part with the columns that matter."""
-        if part.format != "jsonl":
-            yield from READERS[part.format](part, columns.names, self.batch_bytes)
-            return
-        keys = {name: schema.field(name).type for name in columns.names}
-        if columns.count is not None:
-            keys[columns.count] = pa.int64()
-        if columns.listed:
-            del keys[columns.element]
-        wanted = pa.schema(list(keys.items()))
-        for block in read_json(part, wanted, wanted, self.batch_bytes):
-            yield with_lists(block, schema.field(columns.element)) if columns.listed else block
+    def _wanted(self, part: Part, name: str, columns: SetColumns) -> pa.Field:
+        """A column with the type that JSON lines must fit."""
+        return pa.field(name, pa.int64()) if name == columns.count else self.schema(part).field(name)
 
-    def _schema(self, part: Part) -> pa.Schema:
-        """The columns of a part, with plain types."""
-        schema = json_columns(part, self.batch_bytes) if part.format == "jsonl" else schema_of(part)
-        if not schema.names and part.format in ("jsonl", "csv", "tsv"):  # an empty file has the columns asked for
-            schema = pa.schema([(name, pa.string()) for name in (self.rows or Columns("set", "element")).names])
-        return plain_schema(schema)
-
-    def _columns(self, part: Part, schema: pa.Schema) -> Columns:
+    def _columns(self, part: Part) -> SetColumns:
         """Which columns are the set, the element and the count, each of a type that can be that."""
         if part.format == "text":
             return LINES
+        schema = self.schema(part)
         columns = self.rows or likely_columns(part, schema)
         for name in columns.names:
             one_column(schema.names, name, f"{part.name}:", "")
@@ -246,20 +209,7 @@ class SetSource:
 # --- which files, which columns ---
 
 
-def parts_of(given: Any, format: str | None, encoding: str) -> list[Part]:
-    """What an input names; other than for documents, a text file is one of lines also in a folder or a glob."""
-    parts: list[Part] = []
-    for part in find_parts([given], format, encoding=encoding):
-        if part.format == "files":
-            parts.extend(
-                replace(part, name=str(path), format=format_of(path) or "text", paths=(path,)) for path in part.paths
-            )
-        else:
-            parts.append(part)
-    return parts
-
-
-def named_columns(rows: str) -> Columns:
+def named_columns(rows: str) -> SetColumns:
     """The columns that "set,element" or "set,element,count" names.
 
     >>> named_columns("basket, item").names
@@ -268,25 +218,20 @@ def named_columns(rows: str) -> Columns:
     names = [name.strip() for name in rows.split(",")]
     if len(names) not in (2, 3) or len(set(names)) < len(names) or "" in names:
         raise UsageError(f"rows must name columns as 'set,element' or 'set,element,count' does; got {rows!r}.")
-    return Columns(names[0], names[1], names[2] if len(names) == 3 else None)
+    return SetColumns(names[0], names[1], names[2] if len(names) == 3 else None)
 
 
-def likely_columns(part: Part, schema: pa.Schema) -> Columns:
+def likely_columns(part: Part, schema: pa.Schema) -> SetColumns:
     """The only column of lists, or else the first two columns but for a frame's index, and one named like a count."""
     lists = [column.name for column in schema if is_list(column.type)]
     if len(lists) == 1:
-        return Columns("id" if "id" in schema.names and lists != ["id"] else None, lists[0])
+        return SetColumns("id" if "id" in schema.names and lists != ["id"] else None, lists[0])
     names = schema.names if frame_index(part, schema) is None else schema.names[1:]
     if len(names) < 2:
         have = ", ".join(names) or "none"
         raise DataError(f"{part.name}: sets need two columns, set and element, or one of lists; it has {have}.")
     count = next((name for name in COUNT_NAMES if name in names[2:]), None)
-    return Columns(names[0], names[1], count)
-
-
-def is_list(kind: pa.DataType) -> bool:
-    """Whether each value of this type is a list; list views are not read, since Arrow may crash of them."""
-    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
+    return SetColumns(names[0], names[1], count)
 
 
 def is_element(kind: pa.DataType) -> bool:
@@ -305,7 +250,8 @@ def is_count(kind: pa.DataType) -> bool:
 
 
 def plain_lists(table: pa.Table) -> pa.Table:
-    """The same rows, with lists of integers or bytes, whose offsets have 64 bits."""
+    """The same rows with plain types, and with lists of integers or bytes, whose offsets have 64 bits."""
+    table = plain(table)
     for at, column in enumerate(table.schema):
         if is_list(column.type):
             kind = plain_type(column.type.value_type)
@@ -315,7 +261,7 @@ def plain_lists(table: pa.Table) -> pa.Table:
     return table
 
 
-def bad_rows(part: Part, table: pa.Table, columns: Columns) -> dict[int, str]:
+def bad_rows(part: Part, columns: SetColumns, table: pa.Table) -> dict[int, str]:
     """The bad rows of a table and what is wrong with each."""
     faults: dict[int, str] = {}
     for name in columns.names:
@@ -325,8 +271,7 @@ def bad_rows(part: Part, table: pa.Table, columns: Columns) -> dict[int, str]:
         else:
             found = find_faults(table, name, None)
             if part.format in ("csv", "tsv"):  # which have no other null
-                empty = np.flatnonzero(np.asarray(pc.equal(pc.binary_length(column), 0)))
-                found |= {int(at): f"{name} is empty" for at in empty}
+                found |= empty_cells(column, name)
         faults = found | faults
     if columns.count is not None:
         good = np.delete(np.arange(len(table)), list(faults))

@@ -1,13 +1,15 @@
-"""Arrow tables in plain types, what their columns can hold, and which of their rows are bad."""
+"""Arrow tables in plain types: what their columns can hold, and which of their rows are bad."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.core.errors import ENCODING_HINT, SKIP_HINT, DataError
-from lookalike.io.parts import TEXTS, Part
+from lookalike.io.formats import ENCODED
+from lookalike.io.part import Part
 
 NOT_UTF8 = "not valid UTF-8"
 
@@ -21,8 +23,8 @@ def names_apart(part: Part, schema: pa.Schema) -> None:
 
 
 def bad_row(part: Part, where: str, why: str) -> DataError:
-    """The error for a row, with what can be done."""
-    hints = [ENCODING_HINT, SKIP_HINT] if NOT_UTF8 in why and part.format in TEXTS else [SKIP_HINT]
+    """The error for a bad row, with what can be done."""
+    hints = [ENCODING_HINT, SKIP_HINT] if NOT_UTF8 in why and part.format in ENCODED else [SKIP_HINT]
     return DataError("; ".join([f"{where}: {why}", *hints]) + ".")
 
 
@@ -34,6 +36,11 @@ def reading(part: Part) -> Iterator[None]:
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"{part.name}: cannot be read as {part.format}: {reason}") from error
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether each value of this type is a list; list views are not read, since Arrow may crash of them."""
+    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -97,7 +104,7 @@ def find_faults(table: pa.Table, text: str, identity: str | None, html: bool = F
         column = table[name]
         if column.null_count:
             faults |= {int(at): f"{name} is null" for at in np.flatnonzero(column.is_null())}
-        if is_text(column.type) and not (html and is_binary(column.type) and name == text):
+        if is_text(column.type) and not (html and name == text):
             try:
                 as_text(column).validate(full=True)
             except pa.ArrowInvalid:
@@ -114,3 +121,9 @@ def not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
         except UnicodeDecodeError as error:
             faults[at] = f"{name} is {NOT_UTF8} (byte {error.start} is {hex(error.object[error.start])})"
     return faults
+
+
+def empty_cells(column: pa.ChunkedArray, name: str) -> dict[int, str]:
+    """The rows where a column of texts is empty."""
+    empty = pc.equal(pc.binary_length(column), 0).fill_null(False)
+    return {int(at): f"{name} is empty" for at in np.flatnonzero(np.asarray(empty))}

@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.io.codes import StringCodes, integer_codes, matrix_codes
-from lookalike.io.formats import READERS, schema_of
-from lookalike.io.json_lists import good_numbers
-from lookalike.io.parts import Block, Part
-from lookalike.io.tables import find_faults, is_text, plain, plain_schema, plain_type
-from lookalike.io.vector_columns import choose_columns, json_schema, read_json_rows, to_number, with_names
+from lookalike.io.formats import FORMATS
+from lookalike.io.part import Block, Part
+from lookalike.io.tables import empty_cells, find_faults, is_list, is_text, plain, plain_schema, plain_type
+from lookalike.io.vector_columns import choose_columns, to_number, with_names
 
 
 class Batch(NamedTuple):
@@ -42,7 +41,7 @@ class TableReader:
         self.bits = bits
         self.size = size
         self.untyped = part.format in ("csv", "tsv")
-        schema = plain_schema(json_schema(part, size) if part.format == "jsonl" else schema_of(self.part))
+        schema = plain_schema(FORMATS[part.format].schema(self.part))
         if not schema.names and part.format in ("jsonl", "csv", "tsv"):  # an empty file has the columns asked for
             schema = pa.schema([(vector or "vector", pa.list_(pa.float64()))])
             identity = "-"
@@ -55,6 +54,8 @@ class TableReader:
         """The type to read a column as; in JSON a component may be an integer, and an id is one or a string."""
         if self.part.format != "jsonl":
             return field
+        if is_list(field.type):
+            return field.with_type(pa.list_(pa.float64()))
         if field.name == self.columns.identity:
             return field.with_type(pa.int64() if pa.types.is_integer(field.type) else pa.string())
         return field.with_type(pa.float64()) if self.columns.kind == "numbers" else field
@@ -68,13 +69,10 @@ class TableReader:
 
     def batches(self) -> Iterator[Batch]:
         """The rows, some at a time."""
-        if self.part.format == "jsonl":
-            found = read_json_rows(self.part, self.schema, self.size)
-        else:
-            found = READERS[self.part.format](self.part, self.columns.every, self.size)
+        found = FORMATS[self.part.format].read(self.part, self.schema, self.size)
         read = {"list": self._lists, "numbers": self._numbers, "integers": self._codes, "strings": self._codes}
         for block in chain(found, [Block(self.schema.empty_table())]):  # also without rows the width may be known
-            table, numbers, faults = plain(block.table), good_numbers(block), dict(block.faults)
+            table, numbers, faults = plain(block.table), block.numbers(), dict(block.faults)
             table, numbers = left(table, numbers, self._cell_faults(table), faults)
             values, wrong = read[self.columns.kind](table)
             table, _ = left(table, numbers, wrong, faults)
@@ -88,8 +86,7 @@ class TableReader:
             if is_text(table[name].type):
                 found = find_faults(table, name, None) if name == self.columns.identity else {}
                 if self.untyped:
-                    empty = np.flatnonzero(np.asarray(pc.equal(pc.binary_length(table[name]), 0)))
-                    found |= {int(at): f"{name} is empty" for at in empty}
+                    found |= empty_cells(table[name], name)
                 faults = found | faults
             if table[name].null_count:
                 faults = {int(at): f"{name} is null" for at in np.flatnonzero(table[name].is_null())} | faults

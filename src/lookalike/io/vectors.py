@@ -1,27 +1,27 @@
 """Files to vectors or codes of bits: arrays, tables with a column of lists, rows of numbers, pictures.
 
-A `VectorSource` reads its inputs one after another. An array of floats stays in its file, memory-mapped. Bad rows
-(nan, null, a row of another length, a zero vector where only directions count) are an error with file and row, or
-are left out and counted.
+A `VectorSource` reads its inputs one after another. An array of floats stays in its file, memory-mapped. Bad rows are
+also those with nan or null, those of another length, and zero vectors where only directions count.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, choice
+from lookalike.core.errors import DataError
 from lookalike.core.run import Run
 from lookalike.io.codes import array_codes
-from lookalike.io.documents import BATCH_BYTES
 from lookalike.io.elements import common_type
+from lookalike.io.formats import SUFFIXES, VECTOR_SUFFIXES, format_of
+from lookalike.io.inputs import find_parts
 from lookalike.io.npy import ARRAYS, as_vectors, read_arrays, unnamed
-from lookalike.io.parts import SUFFIXES, UTF8, VECTOR_SUFFIXES, Part, find_parts, format_of
+from lookalike.io.part import UTF8, Part
 from lookalike.io.pictures import HASH_SIZE, PICTURE_SUFFIXES, VECTOR_SIZE, hash_greys, need_pillow, read_greys
-from lookalike.io.tables import bad_row, reading
+from lookalike.io.source import BATCH_BYTES, ItemSource, Progress
+from lookalike.io.tables import reading
 from lookalike.io.vector_columns import counts_columns
 from lookalike.io.vector_tables import Batch, TableReader
 from lookalike.items.bits import Bits
@@ -32,7 +32,7 @@ TABLES = {suffix: kind for suffix, kind in SUFFIXES.items() if kind != "text"} |
 MAGIC = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}  # how standard input may begin
 
 
-class VectorSource:
+class VectorSource(ItemSource):
     """Vectors, or with `bits` codes, of files, folders, globs, `-` (standard input) or Arrow tables.
 
     In a table `vector` names the column of lists (or of codes); by default it is the only column of lists of numbers,
@@ -40,6 +40,8 @@ class VectorSource:
     or `id`, and else the row's number from 0 in all inputs (also with id="-"); that of a picture is its path in the
     folder. With `directions` a zero vector is a bad row. `on_error` is "fail" or "skip".
     """
+
+    formats = VECTOR_FORMATS
 
     def __init__(
         self,
@@ -54,38 +56,45 @@ class VectorSource:
         encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
-        choice("on_error", on_error, ("fail", "skip"))
-        if format is not None:
-            choice("format", format, VECTOR_FORMATS)
-        self.vector = vector
-        self.id = id
-        self.bits = bits
-        self.directions = directions and not bits
-        self.on_error = on_error
-        self.batch_bytes = batch_bytes
-        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
-        self.parts = [part for one in given for part in parts_of(one, format, encoding)]
-        if not self.parts:
-            raise UsageError("nothing to read: the input names no file.")
-        if any(part.format == "pictures" for part in self.parts):
+        self.vector, self.id, self.bits, self.directions = vector, id, bits, directions and not bits
+        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
+
+    def find(self, given: list[Any]) -> list[Part]:
+        """The parts that each input names; files that are no tables are pictures if one of them has the name of one."""
+        form = "files" if self.format == "pictures" else self.format
+        kinds: Any = {"suffixes": TABLES, "encoding": self.encoding, "pictures": True}
+        parts = [self._known(part) for one in given for part in find_parts([one], form, **kinds)]
+        if any(part.format == "pictures" for part in parts):
             need_pillow()
-        self.skipped = 0  # bad rows left out
+        return parts
+
+    def _known(self, part: Part) -> Part:
+        """A part with a format that vectors are read from."""
+        if part.format not in ("text", "files"):
+            return part
+        if self.format == "pictures" or any(path.suffix.lower() in PICTURE_SUFFIXES for path in part.paths):
+            return replace(part, format="pictures")
+        if part.paths:
+            strange = next(path for path in part.paths if format_of(path, TABLES) is None)
+            known = ", ".join(VECTOR_FORMATS)
+            raise DataError(f"{strange}: its name does not tell what it is; --format does, one of {known}.")
+        kinds = [kind for magic, kind in MAGIC.items() if part.content.startswith(magic)]
+        return replace(part, format=(kinds or ["csv"])[0])
 
     def read(self, run: Run) -> Vectors | Bits:
-        """All vectors or codes, in the order of the inputs."""
-        self.skipped = 0
+        """Read all vectors or codes, in the order of the inputs."""
+        self.begin()
         rows = Gathered(self.bits)
-        sizes = [part.content.nbytes if part.format == "table" else part.byte_size() for part in self.parts]
-        with run.stage("read", sum(sizes)) as tick:
-            for part, size in zip(self.parts, sizes, strict=True):
-                progress = Progress(tick, size)
+        with run.stage("read", self.byte_size()) as tick:
+            for part in self.parts:
+                progress = Progress(tick, part)
                 with reading(part):
                     self._read_part(part, run, rows, progress)
-                progress(size)
+                progress.finish()
             if not rows.width:
                 left_out = f"; all {self.skipped:,} rows were left out" if self.skipped else ""
                 raise DataError(f"{self.parts[0].name}: no {rows.what} there{left_out}.")
-            if self.skipped and self.skipped == rows.count:
+            if self.skipped and self.skipped == self.rows_read:
                 raise DataError(
                     f"{self.parts[0].name}: all {self.skipped:,} rows were left out, so no {rows.what} are."
                 )
@@ -94,26 +103,21 @@ class VectorSource:
                 return Bits(rows.values(), rows.width, ids, self.skipped)
             return Vectors(rows.values(), ids, self.on_error, self.skipped)
 
-    def _read_part(self, part: Part, run: Run, rows: "Gathered", progress: "Progress") -> None:
+    def _read_part(self, part: Part, run: Run, rows: "Gathered", progress: Progress) -> None:
         """Add the good rows of a part."""
-        start = rows.count
+        before = self.rows_read
         for batch in self._batches(part, run):
-            faults = batch.faults
             progress(getattr(batch.values, "data", batch.values).nbytes)
-            if not self.bits:
-                found = float_faults(batch.values, self.directions)
-                if found:
-                    numbers = batch.numbers()
-                    faults = faults | {int(numbers[at]): why for at, why in found.items()}
-                    good = np.delete(np.arange(len(numbers)), list(found))
-                    ids = None if batch.ids is None else batch.ids.take(pa.array(good))
-                    batch = Batch(batch.values[good], batch.width, ids, faults)
-            if faults and self.on_error == "fail":
-                row = rows.count - start + min(faults)
-                where = part.paths[row] if part.format == "pictures" else f"{part.name}, row {row + 1}"
-                raise bad_row(part, str(where), faults[min(faults)])
-            self.skipped += len(faults)
-            rows.add(part, batch)
+            found = {} if self.bits else float_faults(batch.values, self.directions)
+            if found:
+                numbers = batch.numbers()
+                faults = batch.faults | {int(numbers[at]): why for at, why in found.items()}
+                good = np.delete(np.arange(len(numbers)), list(found))
+                ids = None if batch.ids is None else batch.ids.take(pa.array(good))
+                batch = Batch(batch.values[good], batch.width, ids, faults)
+            first = self.rows_read
+            self.leave_out(part, first - before, batch.faults, len(batch.numbers()) + len(batch.faults))
+            rows.add(part, batch, first)
 
     def _batches(self, part: Part, run: Run) -> Iterator[Batch]:
         """The rows of a part, before those that are not finite or have no direction are told apart."""
@@ -137,7 +141,7 @@ class VectorSource:
     def _pictures(self, part: Part, run: Run) -> Iterator[Batch]:
         """Pictures as grey levels, or as difference hashes."""
         unnamed(part, self.vector, self.id)
-        names = [(path.relative_to(part.base) if part.base else path).as_posix() for path in part.paths]
+        names = [part.id_of(path) for path in part.paths]
         columns, rows = (HASH_SIZE + 1, HASH_SIZE) if self.bits else (VECTOR_SIZE, VECTOR_SIZE)
         start = 0
         for some in read_greys(part.paths, columns, rows, run):
@@ -150,20 +154,6 @@ class VectorSource:
             start += len(some)
 
 
-class Progress:
-    """Passes on what is done, up to a total."""
-
-    def __init__(self, tick: Callable[[float], None], total: int):
-        self.tick = tick
-        self.left = total
-
-    def __call__(self, amount: int) -> None:
-        """So much more is done."""
-        done = min(self.left, amount)
-        self.left -= done
-        self.tick(done)
-
-
 class Gathered:
     """The good rows of all parts so far."""
 
@@ -172,13 +162,12 @@ class Gathered:
         self.unit = "bits" if bits else "dimensions"
         self.width = 0  # not known yet
         self.first = ""  # the part that told the width
-        self.count = 0  # rows, bad ones included
         self.chunks: list[Any] = []
         self.names: list[pa.Array | None] = []
         self.numbers: list[np.ndarray] = []
 
-    def add(self, part: Part, batch: Batch) -> None:
-        """Some more; all must have one width."""
+    def add(self, part: Part, batch: Batch, first: int) -> None:
+        """Add some more, numbered from `first` on; all must have one width."""
         if batch.width and not self.width:
             self.width, self.first = batch.width, part.name
         if batch.width not in (0, self.width):
@@ -190,8 +179,7 @@ class Gathered:
         if len(numbers) or (batch.width and not self.chunks):
             self.chunks.append(batch.values)
             self.names.append(batch.ids)
-            self.numbers.append(self.count + numbers)
-        self.count += len(numbers) + len(batch.faults)
+            self.numbers.append(first + numbers)
 
     def values(self) -> Any:
         """One matrix of all rows; a single one is not copied."""
@@ -223,21 +211,3 @@ def float_faults(values: Any, directions: bool) -> dict[int, str]:
     """The rows that are not finite, or have no direction where they need one."""
     faults = dict.fromkeys(not_finite(values).tolist(), NOT_FINITE)
     return faults | (dict.fromkeys(zero_rows(values).tolist(), NO_DIRECTION) if directions else {})
-
-
-def parts_of(given: Any, format: str | None, encoding: str) -> list[Part]:
-    """What an input names; files that are no tables are pictures if one of them has the name of one."""
-    parts = []
-    for part in find_parts([given], "files" if format == "pictures" else format, TABLES, encoding=encoding):
-        if part.format not in ("text", "files"):
-            parts.append(part)
-        elif format == "pictures" or any(path.suffix.lower() in PICTURE_SUFFIXES for path in part.paths):
-            parts.append(replace(part, format="pictures"))
-        elif part.paths:
-            strange = next(path for path in part.paths if format_of(path, TABLES) is None)
-            known = ", ".join(VECTOR_FORMATS)
-            raise DataError(f"{strange}: its name does not tell what it is; --format does, one of {known}.")
-        else:
-            kinds = [kind for magic, kind in MAGIC.items() if part.content.startswith(magic)]
-            parts.append(replace(part, format=(kinds or ["csv"])[0]))
-    return parts

@@ -16,8 +16,6 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
-from lookalike.io.formats import schema_of
-from lookalike.io.parts import find_parts
 from lookalike.io.records import RecordSource
 from lookalike.measures import MEASURES
 from lookalike.report.beside import Beside, FieldRow, Fields, visible
@@ -49,8 +47,9 @@ class ResultFile:
     @classmethod
     def read(cls, path: str, run: Run) -> "ResultFile":
         """From a file, or a folder of files, in any format that results are written in."""
-        table = RecordSource(path).read(run)
-        told = schema_of(find_parts([path], None)[0]).metadata or {}
+        source = RecordSource(path)
+        table = source.read(run)
+        told = source.columns_of(source.parts[0]).metadata or {}
         known = {name.decode(): value.decode() for name, value in told.items() if name.startswith(PREFIX.encode())}
         return cls(Path(path).name, table, {name.removeprefix(PREFIX): value for name, value in known.items()})
 

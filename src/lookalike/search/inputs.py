@@ -13,7 +13,7 @@ import pyarrow as pa
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
-from lookalike.io.parts import VECTOR_SUFFIXES
+from lookalike.io.formats import VECTOR_SUFFIXES
 from lookalike.io.tables import is_text
 from lookalike.io.vectors import VectorSource
 from lookalike.items.bits import Bits

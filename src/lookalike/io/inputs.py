@@ -1,7 +1,7 @@
 """What the inputs name: files, folders, globs, standard input and tables, each as parts of one format.
 
-A part is read by the reader of its format, in `formats`. What is no text is told by how it begins, and what other
-programs leave beside their tables is passed over.
+What cannot be read as text is recognized by its name or by how it begins, and what other programs leave beside their
+tables is passed over.
 """
 
 import codecs
@@ -9,30 +9,19 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, UsageError
+from lookalike.io.files import why_no_text
+from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIXES, format_of, format_of_start
+from lookalike.io.part import BOM, UTF8, Part
 
-SUFFIXES = {
-    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".txt": "text",
-}  # fmt: skip
-PAGE_SUFFIXES = {".html": "files", ".htm": "files", ".xhtml": "files"}
-VECTOR_SUFFIXES = {".npy": "npy", ".npz": "npz", ".fvecs": "fvecs", ".bvecs": "bvecs", ".ivecs": "ivecs"}
-MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow", b"{": "jsonl"}
-CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-COLONS, UNIT = "::", "\x1f"  # a separator of two signs, as MovieLens has it, and what is read in its place
-UTF8 = "utf-8"
-TEXTS = ("jsonl", "csv", "tsv", "text", "files")  # formats that have an encoding
-BOM = b"\xef\xbb\xbf"
 FOREIGN = {  # how files begin that are no text
     b"PK\x03\x04": "is a workbook or another archive; save its table as CSV in UTF-8",
     b"BZh": "is compressed by bzip2, which is not read; bzcat can write it to lookalike, which reads - then",
@@ -48,90 +37,6 @@ ARROW_NOTES = ("dataset_info.json", "state.json", "dataset_dict.json")  # or bes
 PAPERS = ("README", "LICENSE")  # and what people put there
 
 
-@dataclass(frozen=True)
-class Part:
-    """One input: its name for messages, its format, and its files, bytes or table."""
-
-    name: str
-    format: str
-    paths: tuple[Path, ...] = ()
-    content: Any = None  # bytes of standard input, or an Arrow table
-    base: Path | None = None  # ids of documents that are files are relative to it
-    names: tuple[str, ...] = ()  # of the columns of CSV that has no header line
-    separator: str = ""  # of its cells, if not the usual one
-    html: bool = False  # its files are web pages, in whatever encoding
-    passed_over: int = 0  # files of its folder that are not named like pages
-    encoding: str = UTF8  # of a text that is none of tables with types
-    partition: tuple[tuple[str, int | str | None], ...] = ()  # columns of one value, which its folders tell
-
-    def open(self) -> pa.NativeFile:
-        """A stream of the part's bytes, decompressed, in UTF-8 whatever encoding it has.
-
-        A separator of two signs, which readers of CSV do not know, is one sign there.
-        """
-        if self.content is None:
-            stream = open_path(self.paths[0], self.encoding)
-        else:
-            codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
-            stream = _as_utf8(pa.input_stream(pa.py_buffer(self.content), compression=codec), self.encoding)
-        return stream if self.separator != COLONS else pa.TransformInputStream(stream, _OneSign())
-
-    def raw(self) -> Any:
-        """The path, or the bytes as a file."""
-        return self.paths[0] if self.paths else pa.BufferReader(self.content)
-
-    def byte_size(self) -> int:
-        """About how many bytes the part has, decompressed; text is taken to shrink to a quarter."""
-        if isinstance(self.content, bytes):
-            return len(self.content) * (4 if self.content.startswith(tuple(CODEC_MAGIC)) else 1)
-        return sum(path.stat().st_size * (4 if path.suffix.lower() in CODECS else 1) for path in self.paths)
-
-    def is_named_text(self) -> bool:
-        """Whether the name of its only file tells that it is lines of text."""
-        return bool(self.paths) and format_of(self.paths[0]) == "text"
-
-    def row_count(self) -> int | None:
-        """How many rows the part has, where that can be told without reading it."""
-        if self.format == "files":
-            return len(self.paths) if self.content is None else 1
-        if self.format == "table":
-            return len(self.content)
-        if self.format == "parquet":
-            import pyarrow.parquet as pq
-
-            return int(pq.read_metadata(self.raw()).num_rows)
-        return None
-
-
-class Block(NamedTuple):
-    """Some rows of a part: those of the table, and the faulty ones between them by their number in the block."""
-
-    table: pa.Table
-    faults: Mapping[int, str] = MappingProxyType({})
-    lines: Sequence[bytes] = ()  # of JSON: the rows of the table as they stand in the file
-
-
-def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:
-    """A stream of a file's bytes, decompressed, in UTF-8 whatever encoding it has."""
-    return _as_utf8(pa.input_stream(path, compression=CODECS.get(path.suffix.lower())), encoding)
-
-
-def _as_utf8(stream: pa.NativeFile, encoding: str) -> pa.NativeFile:
-    return stream if encoding == UTF8 else pa.transcoding_input_stream(stream, encoding, UTF8)
-
-
-class _OneSign:
-    """Puts one sign in place of two colons, in blocks of bytes that may cut them apart."""
-
-    def __init__(self) -> None:
-        self.rest = b""
-
-    def __call__(self, block: pa.Buffer) -> bytes:
-        whole: bytes = (self.rest + block.to_pybytes()).replace(COLONS.encode(), UNIT.encode())
-        self.rest = whole[len(whole.rstrip(b":")) :]
-        return whole[: len(whole) - len(self.rest)]
-
-
 def check_encoding(name: str) -> str:
     """The usual name of an encoding of text; an error if there is none."""
     try:
@@ -142,24 +47,18 @@ def check_encoding(name: str) -> str:
         raise UsageError(f"encoding must be the name of one, {known}; got {name!r}.") from None
 
 
-def format_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
-    """The format a file's name tells, if any: `a.jsonl.zst` is JSON lines."""
-    endings = [s.lower() for s in path.suffixes]
-    if endings and endings[-1] in CODECS:
-        endings.pop()
-    return suffixes.get(endings[-1]) if endings else None
-
-
 def find_parts(
     inputs: list[Any],
     format: str | None,
     suffixes: Mapping[str, str] = SUFFIXES,
     html: bool = False,
     encoding: str = UTF8,
+    pictures: bool = False,
 ) -> list[Part]:
     """What the inputs name. One text file is a document a line; several, a folder or a glob a document a file.
 
     Of web pages a single one is a document too, and those of a folder are the files that are named like pages.
+    With `pictures` a file may be one.
     """
     encoding = check_encoding(encoding)
     parts: list[Part] = []
@@ -180,7 +79,7 @@ def find_parts(
             if kind is None and format_of(Path(given), VECTOR_SUFFIXES):
                 raise DataError(f"{given}: holds vectors, not texts or sets; `lookalike vectors` reads it.")
             if not html and kind in (None, "text", "csv", "tsv", "jsonl"):
-                check_text(Path(given), encoding)
+                check_text(Path(given), encoding, named=format is None and not pictures)
             if kind in (None, "text", "files"):
                 loose.append(Path(given))
             else:
@@ -198,13 +97,16 @@ def _encoded(parts: list[Part], encoding: str) -> list[Part]:
     """The parts with the encoding of their text."""
     if any(part.html for part in parts):
         raise UsageError(f"encoding is not for web pages, which tell theirs; got {encoding!r}.")
-    if not any(part.format in TEXTS for part in parts):
+    if not any(part.format in ENCODED for part in parts):
         raise UsageError(f"encoding is for CSV, JSON lines and text; {parts[0].name} is {parts[0].format}.")
-    return [replace(part, encoding=encoding) if part.format in TEXTS else part for part in parts]
+    return [replace(part, encoding=encoding) if part.format in ENCODED else part for part in parts]
 
 
-def check_text(path: Path, encoding: str = UTF8) -> None:
-    """An error for a file that is no text, which says what it is and what to do."""
+def check_text(path: Path, encoding: str = UTF8, named: bool = True) -> None:
+    """Raise an error for a file that is no text by how it begins, or by its name; it says what it is and what to do."""
+    why = why_no_text(path) if named else None
+    if why is not None:
+        raise DataError(f"{path}: {why}.")
     with path.open("rb") as file:
         start = file.read(8)
     for magic, what in FOREIGN.items():
@@ -296,5 +198,5 @@ def _standard_input(format: str | None, html: bool) -> Part:
             head = stream.read(64).removeprefix(BOM).lstrip()
     except (OSError, EOFError) as error:
         raise DataError(f"standard input: cannot be decompressed: {error}") from error
-    kind = next((name for magic, name in MAGIC.items() if head.startswith(magic)), "files" if html else "text")
+    kind = format_of_start(head) or ("files" if html else "text")
     return Part("standard input", format or kind, content=content, html=html)

@@ -1,0 +1,115 @@
+"""Tables with types: Parquet, Arrow IPC files and streams, and Arrow tables in memory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from lookalike.io.part import Block, Part, selected
+
+ROWS = 1 << 14  # of Parquet, read at a time at most
+
+
+# --- tables in memory ---
+
+
+def read_table(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+    """Yield slices of an Arrow table in memory."""
+    yield from _cut(selected(part.content, schema), size)
+
+
+def table_schema(part: Part) -> pa.Schema:
+    """The columns of an Arrow table in memory."""
+    return part.content.schema
+
+
+def table_rows(part: Part) -> int:
+    """How many rows an Arrow table in memory has."""
+    return len(part.content)
+
+
+# --- Parquet ---
+
+
+def read_parquet(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+    """Yield row group by row group, in batches that do not cross them, with the columns of the folders' names."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(part.raw()) as file:
+        meta, have = file.metadata, file.schema_arrow.names
+        columns = [name for name in schema.names if name in have] or have[:1]  # one at least says how many rows
+        wanted = [i for i in range(meta.num_columns) if meta.schema.column(i).path.partition(".")[0] in columns]
+        for group in range(meta.num_row_groups):
+            group_meta = meta.row_group(group)
+            stored = sum(group_meta.column(i).total_uncompressed_size for i in wanted)
+            # What repeats is stored once, so this can be far too many rows: hence a limit, and a second cut.
+            rows = min(ROWS, rows_for(size, stored, group_meta.num_rows))
+            for batch in file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False):
+                table = with_partition(pa.Table.from_batches([batch]), part, have)
+                yield from _cut(selected(table, schema), size)
+
+
+def parquet_schema(part: Part) -> pa.Schema:
+    """The columns of a Parquet file, and those of its folders' names."""
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(part.raw())
+    return with_partition(schema.empty_table(), part, schema.names).schema
+
+
+def parquet_rows(part: Part) -> int:
+    """How many rows a Parquet file has."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(part.raw()).num_rows)
+
+
+def with_partition(table: pa.Table, part: Part, have: list[str]) -> pa.Table:
+    """Add the columns of the folders' names to a table, but for those that the file has itself."""
+    for name, value in part.partition:
+        if name not in have:
+            table = table.append_column(name, pa.repeat(pa.scalar(value, _partition_type(value)), len(table)))
+    return table
+
+
+def _partition_type(value: int | str | None) -> pa.DataType:
+    return pa.null() if value is None else pa.int64() if isinstance(value, int) else pa.string()
+
+
+# --- Arrow IPC ---
+
+
+def read_arrow(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+    """Yield the batches of an IPC file, memory-mapped, or of an IPC stream."""
+    with _open(part) as (_, batches):
+        for batch in batches:
+            yield from _cut(selected(pa.Table.from_batches([batch]), schema), size)
+
+
+def arrow_schema(part: Part) -> pa.Schema:
+    """The columns of an IPC file or stream."""
+    with _open(part) as (schema, _):
+        return schema
+
+
+@contextmanager
+def _open(part: Part) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    with pa.memory_map(str(part.paths[0])) if part.paths else part.raw() as source:
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        if is_file:
+            file = pa.ipc.open_file(source)
+            yield file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
+        else:
+            stream = pa.ipc.open_stream(source)
+            yield stream.schema, stream
+
+
+def rows_for(size: int, stored: int, rows: int) -> int:
+    """How many rows make about `size` bytes."""
+    return max(1, min(rows, size * rows // max(1, stored)))
+
+
+def _cut(table: pa.Table, size: int) -> Iterator[Block]:
+    rows = rows_for(size, table.nbytes, len(table))
+    return (Block(table.slice(start, rows)) for start in range(0, len(table), rows))

@@ -1,0 +1,72 @@
+"""Folders and lists of files: one document per file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.io.part import BOM, Block, Part, open_path
+from lookalike.items.pages import decode_page
+
+SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
+HEAD = 8192  # bytes that show whether a file is text
+PICTURE = "is a picture, not text; `lookalike vectors` compares pictures"
+NO_TEXT = {  # what files are that cannot be read as text, by the ends of their names
+    ".avro": "is Avro, which is not read; save it as Parquet or JSON lines",
+    ".orc": "is ORC, which is not read; save it as Parquet",
+    ".pkl": "is a pickle, which is never loaded; save it as Parquet or JSON lines",
+    ".pickle": "is a pickle, which is never loaded; save it as Parquet or JSON lines",
+    ".sqlite": "is a SQLite database; export its table as CSV or Parquet",
+    ".sqlite3": "is a SQLite database; export its table as CSV or Parquet",
+    ".db": "is a database; export its table as CSV or Parquet",
+    ".duckdb": "is a DuckDB database; export its table as CSV or Parquet",
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".ico"), PICTURE),
+}
+
+
+def why_no_text(path: Path) -> str | None:
+    """Say why a file cannot be read as text, if its name shows that."""
+    return NO_TEXT.get(path.suffix.lower())
+
+
+def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+    """Yield one document per file; its id is the path, relative to the folder or glob it was found by."""
+    kinds = pa.schema([("id", pa.string()), ("text", pa.large_string() if part.html else pa.large_binary())])
+    rows: list[dict[str, Any]] = []
+    faults: dict[int, str] = {}
+    held = 0
+    for name, content in _contents(part):
+        text: Any = decode_page(content) if part.html else content.removeprefix(BOM)
+        why = why_no_text(Path(name))
+        if why is None and ("\0" if part.html else b"\0") in text[:HEAD]:
+            why = "holds null bytes, so it is no text"
+        if why is not None:
+            faults[len(rows) + len(faults)] = why
+        else:
+            rows.append({"id": name, "text": text})
+            held += len(content)
+        if held >= size:
+            yield Block(pa.Table.from_pylist(rows, kinds), faults)
+            rows, faults, held = [], {}, 0
+    yield Block(pa.Table.from_pylist(rows, kinds), faults)
+
+
+def _contents(part: Part) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a part, or standard input, by name."""
+    if part.content is not None:
+        with part.open() as stream:
+            yield "-", stream.read()
+    for path in part.paths:
+        with open_path(path, part.encoding) as stream:
+            yield part.id_of(path), stream.read()
+
+
+def files_schema(part: Part) -> pa.Schema:
+    """The columns that documents in files have from us."""
+    return SCHEMA
+
+
+def files_rows(part: Part) -> int:
+    """How many documents there are."""
+    return len(part.paths) if part.content is None else 1

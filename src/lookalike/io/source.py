@@ -1,0 +1,148 @@
+"""What all sources share: inputs and their formats, rows good and bad, what is skipped and counted.
+
+A source of one kind of item derives from `ItemSource`, says which columns it wants, and makes its items of the good
+rows. A bad row (a null, invalid UTF-8, a broken line, too few fields) is an error that names file and row, or with
+on_error="skip" it is left out and counted.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.errors import DataError, UsageError, all_left_out, choice, one_column
+from lookalike.core.run import Tick
+from lookalike.io.formats import FORMATS, NAMED
+from lookalike.io.inputs import find_parts
+from lookalike.io.part import Part
+from lookalike.io.tables import bad_row, plain, plain_schema, reading
+
+BATCH_BYTES = 4 << 20
+FindFaults = Callable[[pa.Table], dict[int, str]]  # the bad rows of a table and what is wrong with each
+
+
+class Good(NamedTuple):
+    """The good rows of a block."""
+
+    part: Part
+    table: pa.Table
+    numbers: np.ndarray  # of each row in its part
+    before: int  # rows of the parts before it
+    lines: list[bytes]  # of JSON: the rows as they stand in the file
+
+
+class Progress:
+    """Passes on how many bytes of a part have been read, up to its size."""
+
+    def __init__(self, tick: Tick, part: Part):
+        self.tick, self.left = tick, part.byte_size()
+
+    def __call__(self, amount: int) -> None:
+        """So many bytes more have been read."""
+        done = min(self.left, amount)
+        self.left -= done
+        self.tick(done)
+
+    def finish(self) -> None:
+        """All have."""
+        self(self.left)
+
+
+class ItemSource:
+    """Items of files, folders, globs, `-` (standard input) or Arrow tables."""
+
+    formats: ClassVar[Sequence[str]] = NAMED  # that may be asked for
+
+    def __init__(self, inputs: Any, *, format: str | None, on_error: str, encoding: str, batch_bytes: int):
+        self.on_error = choice("on_error", on_error, ("fail", "skip"))
+        if format is not None:
+            choice("format", format, self.formats)
+        self.inputs, self.format, self.encoding, self.batch_bytes = inputs, format, encoding, batch_bytes
+        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
+        self._schemas: dict[int, pa.Schema] = {}
+        self.parts = self.find(given)
+        if not self.parts:
+            raise UsageError("nothing to read: the input names no file.")
+        self.begin()
+
+    def find(self, given: list[Any]) -> list[Part]:
+        """The parts that the inputs name."""
+        return find_parts(given, self.format, encoding=self.encoding)
+
+    def byte_size(self) -> int:
+        """About how many bytes the inputs have, decompressed."""
+        return sum(part.byte_size() for part in self.parts)
+
+    # --- rows ---
+
+    def begin(self) -> None:
+        """Count from the start."""
+        self.rows_read = self.skipped = 0  # in all parts so far; those left out among them
+        self._first_fault = ""
+
+    def end(self) -> None:
+        """Raise an error if all rows were left out."""
+        if self.skipped and self.skipped == self.rows_read:
+            raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
+
+    def good_rows(
+        self, part: Part, schema: pa.Schema, find_faults: FindFaults, prepare: Callable[[pa.Table], pa.Table] = plain
+    ) -> Iterator[Good]:
+        """Yield the rows of a part without the bad ones, with plain types or as `prepare` makes them."""
+        before, start = self.rows_read, 0
+        for block in FORMATS[part.format].read(part, schema, self.batch_bytes):
+            table, numbers = prepare(block.table), block.numbers()
+            wrong = find_faults(table)
+            faults = {**block.faults, **{int(numbers[at]): why for at, why in wrong.items()}}
+            self.leave_out(part, start, faults, len(table) + len(block.faults))
+            good = np.delete(np.arange(len(table)), list(wrong))
+            lines = [block.lines[at] for at in good.tolist()] if block.lines else []
+            yield Good(part, table.take(good) if wrong else table, start + numbers[good], before, lines)
+            start += len(table) + len(block.faults)
+
+    def leave_out(self, part: Part, start: int, faults: dict[int, str], rows: int) -> None:
+        """Count rows of a part from number `start` on, of which some are faulty: an error, unless they are skipped."""
+        if faults and self.on_error == "fail":
+            raise self.bad_row(part, start + min(faults), faults[min(faults)])
+        if faults and not self.skipped:
+            self._first_fault = faults[min(faults)]
+        self.skipped += len(faults)
+        self.rows_read += rows
+
+    def bad_row(self, part: Part, row: int, why: str) -> DataError:
+        """The error for a row."""
+        return bad_row(part, part.place(row), why)
+
+    # --- columns ---
+
+    def columns_of(self, part: Part, asked: Sequence[str] = ()) -> pa.Schema:
+        """The columns of a part with plain types; an empty file of a table has the columns asked for."""
+        if id(part) not in self._schemas:
+            with reading(part):
+                schema = FORMATS[part.format].schema(part)
+            if not schema.names and part.format in ("jsonl", "csv", "tsv"):
+                schema = pa.schema([(name, pa.string()) for name in asked])
+            self._schemas[id(part)] = plain_schema(schema)
+        return self._schemas[id(part)]
+
+
+def id_column(part: Part, schema: pa.Schema, name: str, purpose: str = " for the id") -> str:
+    """The name of a column that holds ids; an error if there is none of that name, or if it holds no ids."""
+    one_column(schema.names, name, f"{part.name}:", purpose)
+    kind = schema.field(name).type
+    if pa.types.is_nested(kind):
+        what = purpose if purpose != " for the id" else ""
+        raise DataError(f"{part.name}: column {name!r}{what} holds {kind}, which is no id.")
+    return name
+
+
+def unified(schemas: list[pa.Schema]) -> pa.Schema:
+    """The columns of all inputs in one table."""
+    if all(schema.equals(schemas[0]) for schema in schemas):
+        return schemas[0]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError(f"the inputs do not fit into one table: {' '.join(str(error).split())}.") from error

@@ -15,7 +15,8 @@ from pathlib import Path
 from shared import Table, machine, publish
 
 import lookalike as la
-from lookalike.cli.plots import BLUE, GREEN, GREY, ORANGE, picture
+from lookalike.cli.plots import picture
+from lookalike.core.drawing import BLUE, GREEN, GREY, ORANGE
 from lookalike.core.run import Run
 from lookalike.io.sets import SetSource
 from lookalike.results import Pairs

@@ -551,7 +551,8 @@ def predicted(plan: Any, measure: str, distances: np.ndarray) -> float | None:
 
 def draw_recall(drawing: dict[str, list[tuple[float, ...]]], path: Path) -> None:
     """The table as a picture: what was found at each threshold, against the prediction."""
-    from lookalike.cli.plots import BLUE, GREY, ORANGE, picture
+    from lookalike.cli.plots import picture
+    from lookalike.core.drawing import BLUE, GREY, ORANGE
 
     units = {"cosine": "angle in degrees", "euclidean": "Euclidean distance", "hamming": "bits that differ, of 256"}
     with picture(path, panels=(1, len(drawing)), size=(9.6, 3.6)) as panels:

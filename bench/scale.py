@@ -62,6 +62,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where the files are made")
     parser.add_argument("--markdown", type=Path, help="write the table to this file too")
     given = parser.parse_args()
+    if shutil.which("lookalike") is None:
+        sys.exit("lookalike is not installed")
     options = ["-t", given.threshold, "-s", given.shingle, "--memory", given.memory]
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         place = Path(folder)
@@ -212,6 +214,4 @@ def growth(runs: list[Ran]) -> str:
 
 
 if __name__ == "__main__":
-    if shutil.which("lookalike") is None:
-        sys.exit("lookalike is not installed")
     main()

@@ -1,7 +1,7 @@
 """What the site has beyond the pages of this folder: navigation, the reference, benchmarks and changes.
 
-Pages stay plain Markdown that reads well where the code is hosted. The build adds what only a site needs: the navigation
-at the end of the map, and pages made from docstrings, from the commands and from files elsewhere.
+Pages stay plain Markdown that reads well where the code is hosted. The build adds what only a site needs: the
+navigation at the end of the map, and pages made from docstrings, from the commands and from files elsewhere.
 """
 
 import re

@@ -2,7 +2,7 @@
 
     python bench/baskets.py DATA [--parts pairs,recommend,large] [--retail retail.dat] [--users 1000000]
 
-DATA is the folder of MovieLens 100k, with u.data in it. retail.dat has one basket a line. For the peers:
+DATA is the folder of MovieLens 100k, with u.data in it. retail.dat has one basket per line. For the peers:
 
     pip install implicit
 
@@ -72,7 +72,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of MovieLens 100k")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--retail", type=Path, metavar="FILE", help="one basket a line")
+    parser.add_argument("--retail", type=Path, metavar="FILE", help="one basket per line")
     parser.add_argument("--users", type=int, default=1_000_000, help="of the baskets that are made up")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
     given = parser.parse_args()
@@ -121,8 +121,9 @@ def pair_blocks(data: Ratings) -> list[str | Table]:
             row.append(f"{seconds:.2f} s")
         table.append(row)
     notes = (
-        "Brute force multiplies matrices of 0 and 1, of stars one for each star, and compares whole numbers. The "
-        f"recall asked for with 'lsh' is 0.99. Times are the best of {REPEAT} runs, from ratings in memory to pairs."
+        "Brute force multiplies matrices of 0 and 1 (for stars, one matrix per star) and compares whole numbers. "
+        f"'lsh' is asked for a recall of 0.99. Each time is the best of {REPEAT} runs, from ratings in memory to "
+        "pairs."
     )
     return ["Pairs", table, notes]
 
@@ -152,7 +153,7 @@ def brute_force(data: Ratings, by: str, ratings: str, threshold: float) -> set[t
 
 
 def recommend_blocks(data: Ratings) -> list[str | Table]:
-    blocks: list[str | Table] = ["Recommendations: what was tried, by earlier ratings", *tried(data)]
+    blocks: list[str | Table] = ["Recommendations: settings tried on earlier ratings", *tried(data)]
     makers: dict[str, Callable[[Ratings], np.ndarray]] = {
         "lookalike": ours,
         "lookalike, all ratings count the same": lambda train: ours(train, half_life=0),
@@ -168,10 +169,11 @@ def recommend_blocks(data: Ratings) -> list[str | Table]:
         row = [name, f"{hits.mean():.4f}", f"{low:.3f} to {high:.3f}", f"{hits[liked].mean():.4f}", f"{seconds:.2f} s"]
         table.append(row)
     notes = (
-        f"The last rating of each of {len(users):,} users is held out (by time; of the same time the last in the "
-        f"file), and all films that the user has not rated before are ranked; {int(liked.sum())} of those held out are "
-        "liked. Settings were chosen by the five ratings before: the one before the last is held out and the last not "
-        "seen, and so on, and the mean of the five hit-rates counts. Times are for all users, with fitting."
+        f"The last rating of each of {len(users):,} users is held out (the last by time; among equal times, the last "
+        f"in the file), and all films that the user has not rated before are ranked; {int(liked.sum())} of the "
+        "ratings held out are liked. Settings were chosen on the five ratings before: the one before the last is "
+        "held out and the last is not seen, and so on; the mean of the five hit rates decides. Times are for all "
+        "users and include fitting."
     )
     return [*blocks, "Recommendations: the last rating", table, notes]
 
@@ -309,10 +311,10 @@ def large_blocks(retail: Path | None, users: int) -> list[str | Table]:
         table.append([f"{name}: {told.pop('sets'):,}", *told.values()])
         print(f"{table[-1]}", file=sys.stderr)
     notes = (
-        "Similarity of at least 0.2, all ratings count, recall 0.99 asked for; the method is the planner's choice, but "
-        f"for 'lsh', which was asked for. The audit compares {SAMPLED} baskets with all. The time of pairs is with "
-        "planning, without the audit. One user: a recommendation with its reasons, once the index is made; 1,000 "
-        "users: recommendations without."
+        "Similarity of at least 0.2; all ratings count; recall 0.99. The planner chose the method, except for "
+        f"'lsh', which was requested. The audit compares {SAMPLED} baskets with all others. The time for pairs "
+        "includes planning but not the audit. One user: a recommendation with its reasons, once the index is built; "
+        "1,000 users: recommendations without reasons."
     )
     return ["Large sets", table, notes]
 

@@ -4,7 +4,7 @@
 
 Each tool runs in a process of its own, one after another, in several rounds, and its best time counts; one that
 takes over half a minute runs once. What is imported or compiled before the work begins is not in the time. The pairs
-are judged by an exact join. Two limits are measured along: reading the file, and hashing its shingles once.
+are judged by an exact join. It also measures two limits: reading the file, and hashing its shingles once.
 """
 
 import argparse

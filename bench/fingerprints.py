@@ -1,4 +1,4 @@
-"""Whose finger a print is of: how often that is found, and how many prints are looked at.
+"""Identify fingerprints: how often the right finger is found, and how many prints are compared.
 
     python bench/fingerprints.py DATA
     python bench/fingerprints.py --simulate 100000
@@ -8,8 +8,8 @@ DATA is a folder of folders of ISO 19794-2 templates named finger_impression.iso
 DB2_B (10 fingers, 8 impressions each) that come with openafis. The first impression of each finger is enrolled, the
 others are identified; the equal error rate is of all pairs of impressions.
 
---simulate makes grids of so many fingers with the chances of the textbook's Example 3.22 and compares what it predicts
-with what happens; --enrolled enrolls so many made-up prints and measures one look-up.
+--simulate makes grids of N fingers with the probabilities of the textbook's Example 3.22 and compares its
+predictions with what happens; --enrolled enrols N made-up prints and times one look-up.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measured(prints: fp.Prints) -> Table:
-    """A row a way of comparing or of choosing what to compare."""
+    """One row per way to compare, or to choose what to compare."""
     rows: Table = [["way", "rank-1", "equal error rate", "database compared", "one look-up"]]
     for name, similarity in WAYS.items():
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""An index that lives: lookalike's on disk, datasketch's in memory and on Redis; to build, to add to and to ask.
+"""A persistent index: build it, add to it, query it. lookalike on disk, datasketch in memory and on Redis.
 
     python bench/index.py [--documents N] [--peers-documents N] [--queries N] [--threshold 0.7] [--folder FOLDER]
 
@@ -8,7 +8,7 @@ truth is exact: every document whose Jaccard similarity with the query, by word:
 
 Each tool runs in a process of its own, one after another, in several rounds; the best figure of the rounds counts, and
 a tool that takes over two minutes runs once. The peers are slow, so they get the first --peers-documents of the
-documents; lookalike gets those too, in a row of its own. The index is made under --folder, which is to be on a disk.
+documents; lookalike gets those too, in a row of its own. The index is made under --folder, which should be on a disk.
 
     pip install datasketch redis          and redis-server, from your system's packages
 
@@ -51,7 +51,7 @@ PEERS = {"datasketch, in memory": ("datasketch",), "datasketch, on Redis": ("dat
 REDIS = "datasketch, on Redis"
 BUILD_HEAD = (
     f"tool|documents|bands|build, documents/s|batches of {BATCH:,}, documents/s|one by one, adds/s|"
-    "bytes an item|kept|once all are added|memory of the process, bytes an item|its peak in the build"
+    "bytes per item|kept|once all are added|memory of the process, bytes per item|its peak in the build"
 )
 QUERY_HEAD = "tool|documents|queries|p50|p99|true matches|returned|recall|precision"
 
@@ -221,9 +221,9 @@ def describe(given: argparse.Namespace) -> str:
     similar = [len(set(one) & set(other)) / len(set(one) | set(other)) for one, other in pairs]
     size = np.mean([len(text) for text in texts_of(rows[:1000])])
     return (
-        f"Documents of {LENGTH} words, {size:.0f} characters, out of {WORDS:,} words; one in {COPIES} is a copy of an "
-        f"earlier one with one word replaced, of Jaccard similarity {min(similar):.2f} to {max(similar):.2f}, "
-        f"{np.mean(similar):.2f} on average and {np.median(similar):.2f} mostly. "
+        f"Documents of {LENGTH} words, {size:.0f} characters, from {WORDS:,} words; one in {COPIES} is a copy of an "
+        f"earlier one with one word replaced; their Jaccard similarity is {min(similar):.2f} to {max(similar):.2f}, "
+        f"with a mean of {np.mean(similar):.2f} and a median of {np.median(similar):.2f}. "
         f"Shingles {SHINGLES}; similarity at least {given.threshold:g}."
     )
 
@@ -499,20 +499,20 @@ def wait_for(server: subprocess.Popen[bytes], port: int) -> None:
 
 
 BUILD_NOTES = (
-    "The best of the rounds. Documents a second and bytes an item may be compared between rows of different numbers "
-    "of documents. Kept is where the bytes are: on disk, where lookalike's include the hashed shingles of every "
-    "document, by which answers are verified; in the memory of the process; or in Redis by its own account "
-    "(resident in brackets). datasketch keeps ids and bands only, with which nothing can be verified. Once all are "
-    f"added there are 1% more documents, at least {BATCH:,}, and those added one by one. The memory of the process "
-    "is its growth, without the pages of files that are mapped, which the system may drop; the peak has those too. "
+    "Each figure is the best of the rounds. Documents per second and bytes per item may be compared between rows "
+    "with different numbers of documents. Kept says where the bytes are: on disk, where lookalike's include the "
+    "hashed shingles of every document, which verify the answers; in the memory of the process; or in Redis by its "
+    "own account (resident in brackets). datasketch keeps only ids and bands, which cannot verify anything. Once "
+    f"all are added, there are 1% more documents (at least {BATCH:,}) and those added one by one. The memory of the "
+    "process is its growth, excluding pages of mapped files, which the system may drop; the peak includes these. "
     "What lookalike adds is on disk when the call returns; the others write nothing to disk. lookalike builds and "
-    f"adds on all cores; datasketch has one thread, {HASHES} hashes, insertion sessions, and need not check that ids "
-    "are new."
+    f"adds on all cores; datasketch uses one thread, {HASHES} hashes and insertion sessions, and does not have to "
+    "check that ids are new."
 )
 QUERY_NOTES = (
-    "One query at a time, from the text, after all documents were added; the best of the rounds. Recall and precision "
-    "are of pairs of a query and a document. lookalike returns at most 10, verified and with their similarity; "
-    "datasketch returns candidates that nobody has verified."
+    "One query at a time, from the text, after all documents were added; the best of the rounds. Recall and "
+    "precision count pairs of a query and a document. lookalike returns at most 10 documents, verified and with "
+    "their similarity; datasketch returns candidates that are not verified."
 )
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from shared import Table, machine, publish
 
 from lookalike import And, Or, Sets, choose_bands
-from lookalike.cli.plots import BLUE, GREEN, GREY, INK, ORANGE, draw_curve, picture
+from lookalike.cli.plots import picture
+from lookalike.core.drawing import BLUE, GREEN, GREY, INK, ORANGE, draw_curve
 from lookalike.families import BitSampling, Family, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
 from lookalike.families.draws import gaussians
 

@@ -2,7 +2,7 @@
 
     python bench/methods.py --sets retail.dat bms.txt --texts articles.jsonl corpus.parquet
 
-A file of sets has one set a line; a file of texts is anything `lookalike pairs` reads.
+A file of sets has one set per line; a file of texts is anything `lookalike pairs` reads.
 """
 
 import argparse
@@ -15,7 +15,8 @@ from pathlib import Path
 from shared import Table, machine, publish
 
 import lookalike as la
-from lookalike.cli.plots import BLUE, GREEN, GREY, ORANGE, picture
+from lookalike.cli.plots import picture
+from lookalike.core.drawing import BLUE, GREEN, GREY, ORANGE
 from lookalike.core.run import Run
 from lookalike.io.sets import SetSource
 from lookalike.results import Pairs
@@ -72,7 +73,7 @@ def choices_table(jobs: dict[str, Callable[..., Pairs]], thresholds: list[str], 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="*", type=Path, default=[], help="files with one set a line")
+    parser.add_argument("--sets", nargs="*", type=Path, default=[], help="files with one set per line")
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help="files of documents")
     parser.add_argument("--shingle", default="word:5", help="what texts are compared by")
     parser.add_argument("--filters", default="0.9,0.8,0.7", help="thresholds of the first table")

@@ -1,10 +1,11 @@
-"""The way of a newcomer: a fresh clone, every command of the README pasted, and the time to a first own result.
+"""A newcomer's first steps: clone, run every command of the README, and deduplicate files of their own.
 
     python bench/newcomer.py
 
-Own results are of two hundred files made up here, of which forty are copies with a word changed.
+The newcomer's own files are 200 texts made up here; forty of them are copies with one word changed.
 """
 
+import argparse
 import os
 import random
 import re
@@ -20,12 +21,13 @@ SERVING = 8  # seconds after which a server is stopped
 
 
 def main() -> int:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     with TemporaryDirectory() as folder:
         return walk(Path(folder))
 
 
 def walk(folder: Path) -> int:
-    """Take the way in an empty folder; how many commands failed."""
+    """Take these steps in an empty folder; return how many commands failed."""
     home, own, clone = folder / "home", folder / "own", folder / "lookalike"
     home.mkdir()
     write_files(own)

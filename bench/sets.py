@@ -2,7 +2,7 @@
 
     python bench/sets.py FILE... [--thresholds 0.9,0.8,0.7,0.5] [--repeat 3] [--patience 600]
 
-A file has one set a line, its elements separated by white space; blank lines are left out. Each tool runs in a
+A file has one set per line, its elements separated by white space; blank lines are left out. Each tool runs in a
 process of its own, one after another, in several rounds, and its best time counts; one that takes over half a minute
 runs once. What is read, imported or compiled before the work begins is not in the time. A peer whose process, with
 all that, takes longer than the patience is killed.
@@ -53,9 +53,10 @@ def main() -> None:
         blocks += [describe(path), file_table(path, given, versions)]
     threads = f"{given.threads} threads" if given.threads > 1 else "one thread" if given.threads else "all cores"
     notes = (
-        "Times are the best of the runs. The join of lookalike begins with Sets, made by Sets.of; from Python sets, it "
-        "has that too. SetSimilaritySearch begins with Python sets, py_stringsimjoin with a table of lines that it "
-        f"splits itself: they have one time only. lookalike runs on {threads}, the other tools on one thread."
+        "Each time is the best of its runs. The join of lookalike starts from Sets; the time from Python sets "
+        "includes making them with Sets.of. SetSimilaritySearch starts from Python sets and py_stringsimjoin from a "
+        f"table of lines that it splits itself, so each has one time only. lookalike runs on {threads}, the other "
+        "tools on one thread."
     )
     words = machine("lookalike", "numpy", "numba", "pyarrow")
     publish(["; ".join([words, *versions.values()]), *blocks, notes], given.markdown)
@@ -63,7 +64,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="one set a line")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="one set per line")
     parser.add_argument("--thresholds", default="0.9,0.8,0.7,0.5")
     parser.add_argument("--repeat", type=int, default=3, help="rounds")
     parser.add_argument("--peers", default=",".join(PEERS), help=f"of {', '.join(PEERS)}")

@@ -164,7 +164,7 @@ def cost(session: SparkSession, file: Path, logs: Path) -> list[str | Table]:
     dropped, kept = found.dropped.count(), found.kept.count()
     seconds = time.perf_counter() - start
     steps = taken(logs, before)
-    rows: Table = [["step", "core-seconds", "MB shuffled", "microseconds of a core a document", "bytes a document"]]
+    rows: Table = [["step", "core-seconds", "MB shuffled", "core-microseconds per document", "bytes per document"]]
     for name, (core, shuffled) in [*steps.items(), ("all", tuple(map(sum, zip(*steps.values(), strict=True))))]:
         a_document = [f"{core / documents * 1e6:.1f}", f"{shuffled / documents:.0f}"]
         rows.append([name, f"{core:.1f}", f"{shuffled / 1e6:,.1f}", *a_document])

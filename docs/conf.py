@@ -26,7 +26,7 @@ myst_fence_as_directive: list[str] = []
 
 smartquotes = False  # options keep their two dashes
 default_role = "code"  # docstrings put names in single backticks
-add_module_names = False
+add_module_names = True
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True

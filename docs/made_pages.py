@@ -1,7 +1,7 @@
 """What the site has beyond the pages of this folder: navigation, the reference, benchmarks and changes.
 
-Pages stay plain Markdown that reads well where the code is hosted. What only a site needs is put in while it is built:
-the navigation at the end of the map, and pages made from docstrings, from the commands and from files elsewhere.
+Pages stay plain Markdown that reads well where the code is hosted. The build adds what only a site needs: the
+navigation at the end of the map, and pages made from docstrings, from the commands and from files elsewhere.
 """
 
 import re
@@ -44,17 +44,29 @@ NAVIGATION = {
     ],
     "Reference": ["reference/api", "reference/commands", "reference/benchmarks", "reference/changes"],
 }
-ELSEWHERE = {"../bench/README.md": "reference/benchmarks.md", "../CHANGELOG.md": "reference/changes.md"}
+ELSEWHERE = {
+    "../bench/README.md": "reference/benchmarks.md",
+    "../bench/results/": "reference/results/",
+    "../CHANGELOG.md": "reference/changes.md",
+}
+BENCH = DOCS.parent / "bench"
 
-FUNCTIONS = {  # the public names that are functions and classes, and what they give back
+# Names as users write them after `la.`; a name that `la` does not have is a path within the package.
+FUNCTIONS = {
     "What goes in": ["Source", "Shingles", "Sets", "Bits"],
     "Finding": ["find_pairs", "find_matches", "find_clusters", "dedup"],
-    "What comes out": ["results.Pairs", "results.Clusters", "results.Dedup", "results.Explanation", "audit.Audit"],
+    "What comes out": [
+        "results.Pairs",
+        "results.Clusters",
+        "results.Dedup",
+        "results.Explanation",
+        "search.audit.Audit",
+    ],
     "An index": ["Index", "index.sifting.Sifted"],
     "Bands and rows": ["And", "Or", "choose_bands"],
-    "Errors": ["LookalikeError", "errors.UsageError", "errors.DataError", "errors.TooManyPairs"],
+    "Errors": ["LookalikeError", "core.errors.UsageError", "core.errors.DataError", "core.errors.TooManyPairs"],
 }
-MODULES = {  # those that are modules, and what they are for
+MODULES = {
     "measures": "Measures",
     "families": "Families",
     "exact": "Bounds of exact joins",
@@ -63,9 +75,9 @@ MODULES = {  # those that are modules, and what they are for
     "news": "Web pages",
     "fingerprints": "Fingerprints",
     "spark": "Spark",
-    "passages": "Shared passages",
+    "items.passages": "Shared passages",
 }
-OF_MODULES = {"news": ["visible_text", "article_text"], "passages": ["Passage", "shared_passages"]}
+OF_MODULES = {"news": ["visible_text", "article_text"], "items.passages": ["Passage", "shared_passages"]}
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -73,6 +85,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("builder-inited", make_pages)
     app.connect("source-read", add_what_a_site_needs)
     app.connect("autodoc-process-docstring", make_readable)
+    app.connect("doctree-read", name_as_users_do)
     return {"parallel_read_safe": True}
 
 
@@ -89,16 +102,24 @@ def add_what_a_site_needs(app: Any, name: str, source: list[str]) -> None:
 
 def make_pages(app: Any) -> None:
     """Write the pages of the reference."""
-    MADE.mkdir(exist_ok=True)
+    results = sorted((BENCH / "results").glob("*.md"))
     pages = {
         "api.rst": "\n".join(api()),
         "commands.md": "\n".join(commands()),
-        "benchmarks.md": (DOCS.parent / "bench" / "README.md").read_text().replace("](../docs/", "](../"),
+        "benchmarks.md": manual_of_benchmarks([page.stem for page in results]),
         "changes.md": (DOCS.parent / "CHANGELOG.md").read_text().replace("](docs/", "](../"),
+        **{f"results/{page.name}": page.read_text().replace("](../../docs/", "](../../") for page in results},
     }
+    (MADE / "results").mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
         if not (MADE / name).exists() or (MADE / name).read_text() != text:  # else the build need not read it again
             (MADE / name).write_text(text)
+
+
+def manual_of_benchmarks(results: list[str]) -> str:
+    """The README of the benchmarks, with their results below it in the navigation."""
+    text = (BENCH / "README.md").read_text().replace("](../docs/", "](../").replace("[results](results)", "results")
+    return text + "\n```{toctree}\n:hidden:\n\n" + "\n".join(f"results/{name}" for name in results) + "\n```\n"
 
 
 # --- the Python package ---
@@ -107,45 +128,58 @@ def make_pages(app: Any) -> None:
 def api() -> Iterator[str]:
     """The public names, from their docstrings."""
     yield from heading("The Python package", "=")
-    yield "All names below are those of ``import lookalike as la``: ``la.find_pairs``, ``la.measures.jaccard``.\n"
+    yield "``la`` is the package: ``import lookalike as la``. What is not part of ``la`` has its whole path.\n"
     for title, names in FUNCTIONS.items():
         yield from heading(title, "-")
         for name in names:
-            yield from describe(name if "." in name else home(name), name.rpartition(".")[2])
+            yield from describe(name)
         if title == "Finding":
             yield "The options of all four, each by its name:\n"
             yield ".. literalinclude:: ../../src/lookalike/find.py"
             yield "   :pyobject: Options\n   :lines: 4-\n   :dedent: 4\n"
     for name, title in MODULES.items():
-        module = import_module(f"lookalike.{name}")
+        module = find(name)
         yield from heading(f"{title}: {name}", "-")
-        yield f".. automodule:: lookalike.{name}\n   :no-index:\n"
+        yield f".. automodule:: {module.__name__}\n   :no-index:\n"
         for one in OF_MODULES.get(name) or public_names(module):
-            yield from describe(f"{name}.{one}", one)
+            yield from describe(f"{name}.{one}")
 
 
-def home(name: str) -> str:
-    """Where a public name is defined, within the package."""
-    return getattr(lookalike, name).__module__.removeprefix("lookalike.") + f".{name}"
+def find(path: str) -> Any:
+    """What a path names: an attribute of the package or of one of its modules, or a module."""
+    one: Any = lookalike
+    for name in path.split("."):
+        one = getattr(one, name, None) or import_module(f"{one.__name__}.{name}")
+    return one
 
 
 def public_names(module: ModuleType) -> list[str]:
     """The functions and classes that a module is there for: those it lists, or else all it defines."""
-    own = (name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__)
+    own = [name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__]
     listed = getattr(module, "__all__", None) or [name for name in own if name.islower() and name[0] != "_"]
-    return [str(name) for name in listed]
+    return [name for name in listed if callable(getattr(module, name))]
 
 
-def describe(path: str, name: str) -> Iterator[str]:
+def describe(path: str) -> Iterator[str]:
     """The docstring of one name."""
-    module, _, short = f"lookalike.{path}".rpartition(".")
-    one = getattr(import_module(module), short)
+    one = find(path)
     is_class, is_result = isinstance(one, type), path in FUNCTIONS["What comes out"]  # which users do not make
-    yield f".. currentmodule:: {module}\n"
-    yield f".. auto{'class' if is_class else 'function'}:: {name}{'()' if is_result else ''}"
+    yield f".. auto{'class' if is_class else 'function'}:: lookalike.{path}{'()' if is_result else ''}"
     yield "   :members:\n   :inherited-members: tuple, ValueError, dict\n" if is_class else ""
     if is_result:
         yield f"   Fields: {', '.join(f'`{field.name}`' for field in fields(one))}.\n"
+
+
+def name_as_users_do(app: Any, page: Any) -> None:
+    """Show what the package offers as `la.find_pairs` and `la.measures.jaccard`."""
+    from docutils.nodes import Text
+    from sphinx.addnodes import desc_addname, desc_signature
+
+    for signature in page.findall(desc_signature):
+        for prefix in signature.findall(desc_addname):
+            package, _, rest = f"{prefix.astext()}{signature['fullname']}".partition(".")
+            if package == "lookalike" and rest.partition(".")[0] in dir(lookalike):
+                prefix.children = [Text(prefix.astext().replace("lookalike.", "la.", 1))]
 
 
 def make_readable(app: Any, what: str, name: str, one: Any, options: Any, lines: list[str]) -> None:
@@ -153,6 +187,9 @@ def make_readable(app: Any, what: str, name: str, one: Any, options: Any, lines:
 
     Lines such as `k: how many`, after an empty line, are a list.
     """
+    if what == "module":  # what follows is for contributors
+        notes = (at for at, line in enumerate(lines) if line.startswith(("Lives here:", "May import:")))
+        del lines[next(notes, len(lines)) :]
     in_example = in_list = False
     for at, line in enumerate(lines):
         in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))

@@ -3,7 +3,8 @@
 The similar users of a user are those of the greatest Jaccard similarity, where of the user's own ratings the latest
 count most: one that `half_life` ratings came after counts half. Each of them gives an item the stars it rated it with,
 times a power of its similarity; the sum over all of them is divided by a power of the number of users who rated the
-item, since what everybody has says little. The numbers were chosen by ratings that were held out: bench/README.md.
+item, since what everybody has says little. The numbers were chosen by ratings that were held out: see
+bench/results/baskets.md.
 """
 
 from collections.abc import Iterator, Sequence

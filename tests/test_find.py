@@ -15,6 +15,7 @@ import pytest
 import lookalike as la
 from lookalike.core.errors import DataError, TooManyPairs, UsageError
 from lookalike.core.run import Run
+from lookalike.items.sides import Sides
 from lookalike.search import plan as plan_module
 from lookalike.search.identical import group_identical
 from tests import reference as ref
@@ -261,7 +262,7 @@ def test_identical_means_equal_in_both_hashes():
     reverse = group_identical(contents, np.array([2, 1, 0]))
     assert reverse.first.tolist() == [2, 1, 2, -1, -1, -1]
     assert reverse.heads.tolist() == [1, 2]
-    assert group_identical(contents, np.arange(6), split=1).first.tolist()[:3] == [0, 1, 2]
+    assert group_identical(contents, np.arange(6), Sides(1)).first.tolist()[:3] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("recall", [0.99, 1.0])

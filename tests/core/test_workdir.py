@@ -22,8 +22,8 @@ import lookalike as la
 from lookalike.core import workdir
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
-from lookalike.core.storage import Room
-from lookalike.core.workdir import Folder, parse_memory
+from lookalike.core.storage import Storage
+from lookalike.core.workdir import FolderStorage, parse_memory
 from lookalike.search import collection
 from lookalike.theory.banding import in_buckets
 from tests.commands import environment
@@ -115,7 +115,7 @@ class Cut(Exception):
 def counting(monkeypatch, at):
     """Cut the run off when it has written down its state so many times; returns the names of what was."""
     noted = []
-    note = Folder.note
+    note = FolderStorage.note
 
     def cut(self, kind, name, what):
         if len(noted) == at:
@@ -123,7 +123,7 @@ def counting(monkeypatch, at):
         note(self, kind, name, what)
         noted.append(name)
 
-    monkeypatch.setattr(Folder, "note", cut)
+    monkeypatch.setattr(FolderStorage, "note", cut)
     return noted
 
 
@@ -232,13 +232,13 @@ def test_an_interrupted_command_says_how_to_go_on(run, corpus, out, monkeypatch)
     with monkeypatch.context() as patched:
         noted = counting(patched, 3)
 
-        def interrupted(self, kind, name, what, note=Folder.note):
+        def interrupted(self, kind, name, what, note=FolderStorage.note):
             try:
                 note(self, kind, name, what)
             except Cut:
                 raise KeyboardInterrupt from None
 
-        patched.setattr(Folder, "note", interrupted)
+        patched.setattr(FolderStorage, "note", interrupted)
         stopped = run(*command, "--threads", "1")
     assert (stopped.code, len(noted)) == (1, 3)
     assert stopped.err.splitlines()[-2:] == [
@@ -293,9 +293,9 @@ def test_folders_that_cannot_be(corpus, tmp_path):
         la.dedup(corpus, workdir=tmp_path / "old")
     with pytest.raises(DataError, match="cannot be the folder of a run: "):
         la.dedup(corpus, workdir=corpus)
-    held = Folder(tmp_path / "held", {}, 10**9)
+    held = FolderStorage(tmp_path / "held", {}, 10**9)
     with pytest.raises(DataError, match="another run works there; name another --workdir"):
-        Folder(tmp_path / "held", {}, 10**9)
+        FolderStorage(tmp_path / "held", {}, 10**9)
     held.close()
 
 
@@ -384,6 +384,6 @@ def test_more_documents_than_memory_is_for(corpus, monkeypatch):
 
 
 def test_in_memory_nothing_is_written(tmp_path):
-    plain = Room()
+    plain = Storage()
     assert plain.made("x", lambda: (np.arange(3),))[0].tolist() == [0, 1, 2]
     assert list(Path(tmp_path).iterdir()) == []

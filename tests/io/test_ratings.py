@@ -180,8 +180,10 @@ BAD_JSON = [
     ('{"user": "a", "item": "x"}\n{"user": "", "item": "y"}\n', "user is empty"),
     ('{"user": "a", "item": "x"}\n\nnull\n', "not a JSON object but NoneType"),
     ('{"user": "a", "item": "x"}\n[1]\n', "not a JSON object but list (of an array jq -c '.[]' makes lines)"),
-    ('{"user": "a", "item": "x"}\n{"user": "b", \n', "not valid JSON (Expecting property name enclosed in double quotes: line 1 column 15 (char 14))"),
-    ('{"user": "a", "item": "x"}\n{"user" "b"}\n', "not valid JSON (Expecting ':' delimiter: line 1 column 9 (char 8))"),
+    ('{"user": "a", "item": "x"}\n{"user": "b", \n', "not valid JSON (Expecting property name enclosed in double"
+     " quotes: line 1 column 15 (char 14))"),
+    ('{"user": "a", "item": "x"}\n{"user" "b"}\n', "not valid JSON (Expecting ':' delimiter: line 1 column 9"
+     " (char 8))"),
     ('{"user": "a", "item": "x"}\n{"user": 3, "item": "x"}\n', "user is int, not str"),
     ('{"user": 1, "item": "x"}\n{"user": "b", "item": "x"}\n', "user is str, not int"),
     ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": "x"}\n', "stars is 'x', no number"),

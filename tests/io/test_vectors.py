@@ -551,7 +551,10 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
         "str.jsonl": (b'{"v": [1]}\n{"v": 5}\n', "row 2: v is int, not list", [[1]], [0]),
         "holds.jsonl": (b'{"v": [1]}\n{"v": ["5"]}\n', "row 2: v holds str, not numbers", [[1]], [0]),
         "line.jsonl": (b"oops\n" + b'{"v": [1]}\n', r"row 1: not valid JSON \(Expecting value.*", [[1]], [1]),
-        "list.jsonl": (b'{"v": [1]}\n[1]\n', r"row 2: not a JSON object but list \(of an array jq -c '\.\[\]' makes lines\)", [[1]], [0]),
+        "list.jsonl": (
+            b'{"v": [1]}\n[1]\n',
+            r"row 2: not a JSON object but list \(of an array jq -c '\.\[\]' makes lines\)", [[1]], [0],
+        ),
         "x.jsonl": (b'{"x": 1}\n{"x": "1"}\n{"x": 2.5}\n', "row 2: x is '1', no number", [[1], [2.5]], [0, 2]),
         "id.jsonl": (
             b'{"id": 1, "x": 1}\n{"id": "b", "x": 1}\n{"id": null, "x": 5}\n{"id": 4, "x": 2}\n',

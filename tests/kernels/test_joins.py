@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lookalike.core.errors import TooManyPairs
 from lookalike.core.run import Run
 from lookalike.items.sets import Sets
+from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels import bounds
-from lookalike.kernels.buckets import ONE
 from lookalike.search.joins import STAGES, exact_pairs
 from tests import reference as ref
 
@@ -32,7 +32,7 @@ numbers = st.one_of(st.integers(0, ref.ALL), st.sampled_from((0, 1, 2**32 - 1, 2
 def join(sets, measure, split=None, stage=3, threads=1):
     """{(i, j): shared}, and how many pairs were compared."""
     kind, p, q = measure
-    across = ONE if split is None else split
+    across = Sides(split)
     rows = [sorted(one) for one in sets]
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
     elements = np.array([x for row in rows for x in row], np.uint64)
@@ -161,7 +161,7 @@ def test_elements_whose_high_bits_agree_are_told_apart():
 def test_too_many_pairs():
     sets = Sets.of([{1, 2, 3}] * 10)
     with pytest.raises(TooManyPairs, match="at least 45 similar pairs, more than max_pairs = 44"):
-        exact_pairs(sets, bounds.JACCARD, 1, 2, ONE, 44, Run(1))
+        exact_pairs(sets, bounds.JACCARD, 1, 2, ALONE, 44, Run(1))
 
 
 def test_stages_are_in_order():

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 from scipy import sparse
 
+from lookalike.items.sides import ALONE, Sides
 from lookalike.items.vectors import read_only
-from lookalike.kernels.buckets import ONE
 from lookalike.kernels.near import (
     LANES,
     ROWS,
@@ -39,7 +39,7 @@ from lookalike.kernels.vectors import (
     project,
     project_sparse,
 )
-from lookalike.search.tables import make_buckets
+from lookalike.search.tables import make_blocks
 from tests import reference as ref
 
 BORDERS = [ROWS, STEP, LANES, SMALL, 64, TILE]
@@ -310,15 +310,15 @@ def test_blocks_of_a_bucket_cover_each_pair_once(side, reach, monkeypatch):
     rng = np.random.default_rng(side)
     for sizes in ([0], [1], [2], [13], [1, 2, 3, 4, 5, 6, 7], [9, 1, 12], [3, 3, 20]):
         indptr = np.concatenate(([0], np.cumsum(sizes)))
-        for split in (ONE, 0, 1, 10, 40):
+        for split in (None, 0, 1, 10, 40):
             items = np.concatenate([np.sort(rng.permutation(40)[:size]) for size in sizes])
-            buckets = make_buckets(indptr, items, split)
+            buckets = make_blocks(indptr, items, Sides(split))
             expected = [
                 (int(a), int(b))
                 for start, stop in pairwise(indptr)
                 for i, a in enumerate(items[start:stop])
                 for b in items[start:stop][i + 1 :]
-                if split == ONE or a < split <= b
+                if split is None or a < split <= b
             ]
             met = ref.pairs_in(buckets.order.tolist(), buckets.rectangles.tolist())
             assert sorted((int(a), int(b)) for a, b in met) == sorted(expected)
@@ -329,9 +329,11 @@ def test_blocks_of_a_bucket_cover_each_pair_once(side, reach, monkeypatch):
 
 @pytest.mark.parametrize("items", [2047, 2048, 2049, 8192, 8193, 12289])
 def test_large_buckets(items):
-    buckets = make_buckets(np.array([0, items]), np.arange(items), ONE)
+    buckets = make_blocks(np.array([0, items]), np.arange(items), ALONE)
     assert buckets.pairs == items * (items - 1) // 2
-    assert make_buckets(np.array([0, items]), np.arange(items), 2049).pairs == min(items, 2049) * max(0, items - 2049)
+    assert make_blocks(np.array([0, items]), np.arange(items), Sides(2049)).pairs == min(items, 2049) * max(
+        0, items - 2049
+    )
 
 
 # --- measures ---

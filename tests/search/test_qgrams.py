@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError, TooManyPairs
 from lookalike.core.run import Run
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import ALONE, Sides
 from lookalike.measures.rows import MOVES, edit
 from lookalike.search import qgrams as strings
 from lookalike.search.qgrams import edit_pairs
@@ -25,7 +25,7 @@ splits = st.one_of(st.none(), st.integers(0, 12))
 
 def joined(texts, edits, moves, split=None, threads=1):
     """{(i, j): distance}, and how many pairs were compared."""
-    across = ONE if split is None else split
+    across = Sides(split)
     *found, compared = edit_pairs(texts, edits, moves, across, 10**9, Run(threads))
     assert all(column.dtype == np.int64 for column in found)
     left, right, distance = (column.tolist() for column in found)
@@ -122,7 +122,7 @@ def test_edits_that_take_away_all_the_grams_they_can(edits, moves, lost):
 def ways_of(texts, edits, moves="levenshtein"):
     """The candidates of each way, as lists of pairs."""
     found = []
-    for chunks, count, compared in strings.candidates(texts, edits, moves, ONE, Run(1)):
+    for chunks, count, compared in strings.candidates(texts, edits, moves, ALONE, Run(1)):
         pairs = [pair for left, right in chunks for pair in zip(left.tolist(), right.tolist(), strict=True)]
         assert len(pairs) == count <= compared
         found.append(sorted(pairs))
@@ -204,9 +204,9 @@ def people(count):
 @pytest.mark.parametrize(("edits", "moves"), [(1, "transpositions"), (2, "levenshtein"), (3, "indel")])
 def test_no_result_depends_on_threads_or_chunks(edits, moves, monkeypatch):
     names = people(1000)
-    one = edit_pairs(names, edits, moves, ONE, 10**9, Run(1))
+    one = edit_pairs(names, edits, moves, ALONE, 10**9, Run(1))
     monkeypatch.setattr(strings, "CHUNK", 100)
-    three = edit_pairs(names, edits, moves, ONE, 10**9, Run(3))
+    three = edit_pairs(names, edits, moves, ALONE, 10**9, Run(3))
     assert all(np.array_equal(a, b) for a, b in zip(one, three, strict=True))
 
 
@@ -234,9 +234,9 @@ def test_pairs_across_a_split():
 @pytest.mark.parametrize("text", ["a long string of many grams", "short", ""])
 def test_too_many_pairs(text):
     texts = [text] * 10
-    assert len(edit_pairs(texts, 0, "indel", ONE, 45, Run(1))[0]) == 45
+    assert len(edit_pairs(texts, 0, "indel", ALONE, 45, Run(1))[0]) == 45
     with pytest.raises(TooManyPairs, match="at least 45 similar pairs, more than max_pairs = 44"):
-        edit_pairs(texts, 0, "indel", ONE, 44, Run(1))
+        edit_pairs(texts, 0, "indel", ALONE, 44, Run(1))
 
 
 def test_the_limit_is_of_answers_not_of_candidates():
@@ -245,16 +245,16 @@ def test_the_limit_is_of_answers_not_of_candidates():
     found, compared = joined(texts, 2, "levenshtein")
     assert found == {}
     assert compared == 6
-    assert len(edit_pairs(texts, 2, "levenshtein", ONE, 0, Run(1))[0]) == 0
+    assert len(edit_pairs(texts, 2, "levenshtein", ALONE, 0, Run(1))[0]) == 0
 
 
 def test_the_limit_is_of_all_ways_together():
     texts = ["a long string of many grams"] * 3 + ["short"] * 3 + [""] * 3
     with pytest.raises(TooManyPairs, match="at least 9 similar pairs, more than max_pairs = 8"):
-        edit_pairs(texts, 0, "indel", ONE, 8, Run(1))
+        edit_pairs(texts, 0, "indel", ALONE, 8, Run(1))
 
 
 def test_stages_are_timed():
     run = Run(1)
-    edit_pairs(["a long string of many grams"] * 3, 1, "indel", ONE, 10, run)
+    edit_pairs(["a long string of many grams"] * 3, 1, "indel", ALONE, 10, run)
     assert set(run.seconds) == {"index prefixes", "compare", "edit distances"}

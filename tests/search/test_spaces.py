@@ -17,12 +17,14 @@ from lookalike.core.errors import DataError
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import Vectors
-from lookalike.search.spaces import KINDS, BitSpace, VectorSpace, space_of
+from lookalike.search.spaces import BitSpace, VectorSpace, space_of
 from tests import reference as ref
 
 FLOATS = [np.float32, np.float64]
 FARTHEST = {"cosine": 180.0, "cosine_similarity": -1.0, "euclidean": 1e300}
 NEAREST = {"cosine": 0.0, "cosine_similarity": 1.0, "euclidean": 0.0}
+
+KINDS = ("cosine", "cosine_similarity", "euclidean")
 
 
 def all_pairs(n):

@@ -13,10 +13,11 @@ from lookalike.baskets.ratings import Elements, Ratings
 from lookalike.core.errors import UsageError, choice
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
-from lookalike.find import MAX_PAIRS, dedup, find_pairs
+from lookalike.find import dedup, find_pairs
 from lookalike.items.sets import Sets
 from lookalike.measures import exact_fraction
 from lookalike.results import Dedup, Pairs
+from lookalike.search.settings import MAX_PAIRS
 
 UNIONS = ("max", "sum")
 

@@ -10,7 +10,7 @@ from lookalike.core.errors import UsageError, choice
 from lookalike.core.wording import counted
 from lookalike.index import Index
 from lookalike.io.write import write_tables
-from lookalike.search.spaces import MEASURES_OF_VECTORS
+from lookalike.measures.table import OF_VECTORS
 
 KINDS = ("documents", "sets", "vectors")
 
@@ -20,7 +20,7 @@ def build(job: Job, path: str, inputs: list[str], kind: str | None, store_text: 
     given = job.given
     measure = given["measure"]
     if kind is None:
-        kind = "vectors" if measure in MEASURES_OF_VECTORS else "sets" if given["rows"] else "documents"
+        kind = "vectors" if measure in OF_VECTORS else "sets" if given["rows"] else "documents"
     choice("kind", kind, KINDS)
     items = _items(job, inputs, kind)
     wanted = {name: given[name] for name in ("measure", "recall", "seed")}

@@ -30,9 +30,9 @@ from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles, split_words
 from lookalike.items.vectors import Vectors
+from lookalike.measures.table import OF_VECTORS
 from lookalike.report import check_report
 from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.search.spaces import MEASURES_OF_VECTORS
 
 
 class Job:
@@ -168,7 +168,7 @@ class Job:
         """The vectors or codes of the inputs."""
         self.begin(inputs)
         given = self.given
-        measure = choice("measure", given["measure"], MEASURES_OF_VECTORS)
+        measure = choice("measure", given["measure"], OF_VECTORS)
         names = ("vector", "id", "format", "encoding", "on_error")
         bits, directions = measure == "hamming", measure.startswith("cosine")
         named = {name: given[name] for name in names}

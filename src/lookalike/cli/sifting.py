@@ -16,7 +16,7 @@ from lookalike.cli.progress import time_line
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Run, Tick
 from lookalike.core.wording import counted
-from lookalike.index import NAMES, Index
+from lookalike.index import Index, banded_name
 from lookalike.index.batches import named
 from lookalike.index.codings import shingle_settings
 from lookalike.index.sifting import Sieve, Sifted
@@ -101,7 +101,7 @@ def check_options(job: Job, settings: dict[str, Any]) -> None:
     if "threshold" in job.chosen and exact_fraction(job.given["threshold"]) == exact_fraction(have["threshold"]):
         have["threshold"] = job.given["threshold"]  # if written in another way
     for name in ("threshold", *WANTED, "html", "article"):
-        if name in job.chosen and NAMES.get(job.given[name], job.given[name]) != have.get(name, False):
+        if name in job.chosen and banded_name(job.given[name]) != have.get(name, False):
             raise UsageError(f"--{name} of the index is {have.get(name, False)}; got {job.given[name]}.")
     made = shingle_settings(job.options["shingles"])
     for option, names in SHINGLES.items():

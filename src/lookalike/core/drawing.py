@@ -32,7 +32,7 @@ def draw_values(axes: Any, values: np.ndarray, kind: str, plan: "Plan | None") -
     if plan is None:
         return
     axes.axvline(float(plan.threshold), color=ORANGE, linewidth=1, linestyle="--", label="threshold")
-    if plan.measure in ("jaccard", "bag_jaccard"):
+    if plan.has_curve and kind == "similarity":
         x = np.linspace(every.min(), 1, 201)
         other = axes.twinx()
         other.plot(x, plan.probability(x), color=GREEN, linewidth=1.5)

@@ -1,6 +1,6 @@
 """Where the large arrays of a run are: here in memory, in `workdir` in files of a folder that are mapped into it.
 
-The stages of a run ask a room for their arrays and do not know which it is.
+The stages of a run ask a storage for their arrays and do not know which it is.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ Part = Any  # an array, or an Arrow table
 Kinds = dict[str, np.dtype[Any] | None]  # of columns; None for those of Arrow
 
 
-class Growing:
+class GrowingColumns:
     """Columns that grow, each at its own pace, and are whole arrays when all is done."""
 
     done = 0  # of whatever the columns are made from, as told by the last `append` that counts
@@ -22,7 +22,7 @@ class Growing:
     def __init__(self, kinds: Kinds, most: dict[str, int]) -> None:
         self.kinds = kinds
         self.parts: dict[str, list[Any]] = {name: [] for name in kinds}
-        self.whole = {name: np.empty(size, kinds[name]) for name, size in most.items()}  # room not used costs nothing
+        self.whole = {name: np.empty(size, kinds[name]) for name, size in most.items()}  # memory not used costs nothing
         self.filled = dict.fromkeys(most, 0)
 
     def append(self, done: int, parts: Iterable[Part]) -> None:
@@ -51,15 +51,15 @@ class Growing:
         return column
 
 
-class Room:
+class Storage:
     """Arrays in memory."""
 
     held = True  # whether texts are in memory, too
     memory: int | None = None  # bytes that may be used at a time, if that is limited
 
-    def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> Growing:
+    def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> GrowingColumns:
         """New columns, or those that an earlier run has begun; of some it may be known what they have at most."""
-        return Growing(kinds, most or {})
+        return GrowingColumns(kinds, most or {})
 
     def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         """The arrays that `make` makes, or has made in an earlier run."""
@@ -75,7 +75,7 @@ class Room:
     def remove(self) -> None:
         """Let go of it and of what is in files."""
 
-    def __enter__(self) -> "Room":
+    def __enter__(self) -> "Storage":
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, StoreError, UsageError
-from lookalike.core.storage import Arrays, Growing, Kinds, Part, Room
+from lookalike.core.storage import Arrays, GrowingColumns, Kinds, Part, Storage
 
 FORMAT = 1
 RUN = "lookalike-run"
@@ -30,7 +30,7 @@ UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
 LEAST_MEMORY = 10**8
 
 
-class Folder(Room):
+class FolderStorage(Storage):
     """Arrays in files, all in one folder within the one that is named. One run at a time has it."""
 
     held = False
@@ -119,7 +119,7 @@ class Folder(Room):
         """What was written down, if anything was."""
         return self._noted[kind].get(name)
 
-    def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> Growing:
+    def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> GrowingColumns:
         self._open.append(GrowingFiles(self, name, kinds))
         return self._open[-1]
 
@@ -160,10 +160,10 @@ class Folder(Room):
         remove(self.workdir)
 
 
-class GrowingFiles(Growing):
+class GrowingFiles(GrowingColumns):
     """A file for each column. What is written is noted from time to time; what is not noted is cut off again."""
 
-    def __init__(self, folder: Folder, name: str, kinds: Kinds) -> None:
+    def __init__(self, folder: FolderStorage, name: str, kinds: Kinds) -> None:
         self.folder, self.name, self.kinds = folder, name, kinds
         there = folder.noted("grown", name) or {"done": 0, "sizes": dict.fromkeys(kinds, 0), "complete": False}
         self.done, self.complete = there["done"], there["complete"]

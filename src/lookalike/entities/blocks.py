@@ -16,12 +16,13 @@ import pyarrow.compute as pc
 from lookalike.core.errors import TooManyPairs
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
-from lookalike.find import Options, find_matches, find_pairs
+from lookalike.find import find_matches, find_pairs
 from lookalike.items.sets import Sets, hash_texts
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
 from lookalike.kernels.buckets import ONE, members
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
+from lookalike.search.settings import Options
 from lookalike.search.tables import distinct, merge
 from lookalike.theory.banding import sort_keys
 

@@ -49,16 +49,14 @@ from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
+from lookalike.measures.table import BANDED, OF_VECTORS, SHORT
 from lookalike.search.plan import parse_threshold
-from lookalike.search.spaces import MEASURES_OF_VECTORS
 from lookalike.search.vector_plan import parse_distance
 
 BULK = 1_000_000  # items that are written at a time when an index is built
 BATCH_BYTES = 300_000_000  # or of so many bytes
 SAMPLE = 1000  # items that the bands are chosen by
 LONGEST_CODE = 1 << 31
-MEASURED = ("jaccard", "bag_jaccard", *MEASURES_OF_VECTORS)
-NAMES = {"bag": "bag_jaccard"}
 
 
 class Index(Asking):
@@ -97,8 +95,8 @@ class Index(Asking):
         """
         path = Path(path)
         check_new(path)
-        measure = choice("measure", NAMES.get(measure, measure), MEASURED)
-        if measure in MEASURES_OF_VECTORS:
+        measure = choice("measure", banded_name(measure), (*BANDED, *OF_VECTORS))
+        if measure in OF_VECTORS:
             parse_distance(measure, threshold, LONGEST_CODE)
         else:
             parse_threshold(measure, threshold)
@@ -266,3 +264,8 @@ class Index(Asking):
         before = self.store.byte_size()
         self.store.compact()
         return before - self.store.byte_size()
+
+
+def banded_name(measure: str) -> str:
+    """The name of a measure that an index may have; "cosine" is that of vectors."""
+    return SHORT[measure] if SHORT.get(measure) in BANDED else measure

@@ -18,8 +18,8 @@ from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import as_array
 from lookalike.items.vectors import Vectors
+from lookalike.measures.table import OF_VECTORS
 from lookalike.search.inputs import as_items
-from lookalike.search.spaces import MEASURES_OF_VECTORS
 
 BATCH = 10_000  # items that are taken at a time
 
@@ -115,7 +115,7 @@ def as_kind(items: list[Any], kind: str | None, measure: str) -> Any:
 
 def kind_by(measure: str, item: Any = "") -> str:
     """The kind of items that a measure compares, of which this is one."""
-    if measure in MEASURES_OF_VECTORS:
+    if measure in OF_VECTORS:
         return "bits" if measure == "hamming" else "vectors"
     return "texts" if isinstance(item, str) else "sets"
 

@@ -7,7 +7,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,11 +25,11 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.measures import MEASURES
 from lookalike.search.collection import band_keys
 from lookalike.search.plan import Plan, fit, make_plan
+from lookalike.search.saved import plan_of
 from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
 from lookalike.search.tables import part_tables
 from lookalike.search.vector_plan import VectorPlan, fit_tables, make_vector_plan
 from lookalike.search.vectors import fit_for
-from lookalike.theory.amplify import Bands
 
 Settings = dict[str, Any]  # what JSON can hold
 Content = bytes | memoryview
@@ -91,8 +90,7 @@ class Coding(ABC):
 
     def near(self, values: np.ndarray, threshold: float) -> np.ndarray:
         """Which of the values are within a threshold."""
-        inside: np.ndarray = values >= threshold if self.plan.kind == "similarity" else values <= threshold
-        return inside
+        return self.plan.row.within(values, threshold)
 
     def _check(self, items: Any) -> None:
         """An error if the items are of another kind."""
@@ -127,7 +125,9 @@ class SetCoding(Coding):
         """The coding that has these settings."""
         given = settings["shingles"]
         shingles = None if given is None else Shingles(**given)
-        return cls(_plan_of(settings), shingles)
+        plan = plan_of(settings)
+        assert plan is not None
+        return cls(plan, shingles)
 
     def encode(self, items: Any) -> Encoded:
         self._check(items)
@@ -158,7 +158,7 @@ class SetCoding(Coding):
 
     def settings(self) -> Settings:
         shingles = None if self.shingles is None else shingle_settings(self.shingles)
-        return {**_plan_settings(self.plan), "kind": self.kind, "shingles": shingles}
+        return {**self.plan.saved(), "kind": self.kind, "shingles": shingles}
 
 
 class VectorCoding(Coding):
@@ -191,7 +191,9 @@ class VectorCoding(Coding):
     @classmethod
     def of_settings(cls, settings: Settings) -> "VectorCoding":
         """The coding that has these settings."""
-        return cls(_plan_of(settings), settings["size"], settings["dtype"], settings["centre"])
+        plan = plan_of(settings)
+        assert isinstance(plan, VectorPlan)
+        return cls(plan, settings["size"], settings["dtype"], settings["centre"])
 
     def encode(self, items: Any) -> Encoded:
         self._check(items)
@@ -252,7 +254,7 @@ class VectorCoding(Coding):
     def settings(self) -> Settings:
         centre = None if self.centre is None else self.centre.tolist()
         own = {"kind": self.kind, "size": self.size, "dtype": self.dtype.str, "centre": centre}
-        return {**_plan_settings(self.plan), **own, "width": self.plan.width, "parts": self.plan.parts}
+        return {**self.plan.saved(), **own}
 
 
 def coding_of(settings: Settings) -> Coding:
@@ -263,30 +265,3 @@ def coding_of(settings: Settings) -> Coding:
 def shingle_settings(shingles: Shingles) -> Settings:
     """What it takes to make the same shingles again."""
     return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in asdict(shingles).items()}
-
-
-def _plan_settings(plan: Plan) -> Settings:
-    return {
-        "measure": plan.measure,
-        "threshold": str(plan.threshold),
-        "recall": plan.wanted,
-        "seed": plan.seed,
-        "sketch": plan.sketch,
-        "bands": None if plan.bands is None else list(plan.bands),
-    }
-
-
-def _plan_of(settings: Settings) -> Any:
-    shared = {
-        "method": "lsh",
-        "measure": settings["measure"],
-        "threshold": Fraction(settings["threshold"]),
-        "seed": settings["seed"],
-        "what": settings["kind"],
-        "wanted": settings["recall"],
-        "bands": None if settings["bands"] is None else Bands(*settings["bands"]),
-        "sketch": settings["sketch"],
-    }
-    if settings["kind"] in ("texts", "sets"):
-        return Plan(**shared)
-    return VectorPlan(**shared, width=settings["width"], parts=settings["parts"])

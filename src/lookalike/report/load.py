@@ -6,7 +6,6 @@ Parquet and Arrow files tell how they were made; of CSV and JSON lines there is 
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.records import RecordSource
-from lookalike.measures import MEASURES
 from lookalike.report.beside import Beside, FieldRow, Fields, visible
 from lookalike.report.choosing import sizes_of
 from lookalike.report.describe import finding_of, in_brief
@@ -26,9 +24,7 @@ from lookalike.report.items import Items
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.search.audit import Audit
 from lookalike.search.plan import Plan
-from lookalike.search.spaces import MEASURES_OF_VECTORS
-from lookalike.search.vector_plan import VectorPlan
-from lookalike.theory.amplify import Bands
+from lookalike.search.saved import plan_of
 
 MEASURED = ("similarity", "distance")
 PREFIX = "lookalike."  # of what files tell
@@ -233,24 +229,3 @@ def field_rows(names: list[str], left: Any, right: Any, points: list[float | Non
         told = "missing" if given is None else f"{given:.0f}"
         rows.append(FieldRow(visible(name), one, other, told, "", 0.5 if given is None else given / 100))
     return rows
-
-
-def plan_of(settings: Mapping[str, str]) -> Plan | None:
-    """The plan that a file tells of."""
-    if not {"measure", "threshold", "items", "seed", "method"} <= set(settings) or settings["measure"] not in MEASURES:
-        return None
-    method, _, size = settings["method"].partition(" ")
-    threshold, seed = Fraction(settings["threshold"]), int(settings["seed"])
-    what, sketch = settings["items"], settings.get("sketch", "minhash")
-    plan = Plan(method, settings["measure"], threshold, seed, what, sketch=sketch)
-    if settings["measure"] in MEASURES_OF_VECTORS:
-        parts, probes, nearest = (int(settings.get(name, "0")) for name in ("parts", "probes", "nearest"))
-        length = int("".join(filter(str.isdigit, what)) or 0)
-        near = VectorPlan(method, settings["measure"], threshold, seed, what, parts=parts, probes=probes, size=length)
-        plan = replace(near, nearest=nearest, width=float(settings.get("width", "0")))
-    if not size:
-        return plan
-    bands, rows = map(int, size.split("x"))
-    plan = replace(plan, bands=Bands(bands, rows, 0.0))
-    chance = float(plan.probability(np.array([float(threshold)]))[0]) if plan.has_curve else float("nan")
-    return replace(plan, bands=Bands(bands, rows, chance))

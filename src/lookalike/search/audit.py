@@ -9,7 +9,6 @@ import numpy as np
 from lookalike.core.errors import whole
 from lookalike.core.run import Run
 from lookalike.core.statistics import wilson
-from lookalike.kernels.buckets import ONE
 from lookalike.kernels.joins import index_elements, probe
 from lookalike.search.collection import Collection
 
@@ -78,7 +77,6 @@ def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.nda
             one, other = one[apart], other[apart]
             pairs.append(np.minimum(one, other) * n + np.maximum(one, other))
         left, right = np.divmod(np.unique(np.concatenate(pairs)), n)
-    if collection.split != ONE:
-        across = (left < collection.split) & (right >= collection.split)
-        left, right = left[across], right[across]
+    across = collection.sides.across(left, right)
+    left, right = left[across], right[across]
     return Audit(len(sample), len(left), int(np.count_nonzero(found(left, right))))

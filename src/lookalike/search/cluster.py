@@ -7,7 +7,7 @@ million comparisons and not half a billion of them. Only verified similarities j
 import numpy as np
 
 from lookalike.core.run import Run, slices
-from lookalike.core.storage import Arrays, Room
+from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sets import Sets
 from lookalike.kernels.buckets import buckets_of, join_buckets, keep_apart, roots, stars
 from lookalike.theory.banding import Buckets
@@ -25,7 +25,7 @@ def reach(items: int) -> int:
     return patience(items) // 4
 
 
-def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, room: Room) -> tuple[np.ndarray, int]:
+def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: Storage) -> tuple[np.ndarray, int]:
     """The least member of each item's component, and how many items were not compared with all they could be."""
 
     def join() -> Arrays:
@@ -40,12 +40,12 @@ def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, room: Roo
                     tick(part.stop - part.start)
         return roots(parent), np.array([np.count_nonzero(cut)])
 
-    root, crowded = room.made("components", join)
+    root, crowded = storage.made("components", join)
     return root, int(crowded[0])
 
 
 def keep_stars(
-    buckets: Buckets, sets: Sets, order: np.ndarray, p: int, q: int, run: Run, room: Room
+    buckets: Buckets, sets: Sets, order: np.ndarray, p: int, q: int, run: Run, storage: Storage
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Visit items in `order` and keep those not similar to one kept before: (centre, shared, crowded).
 
@@ -56,12 +56,12 @@ def keep_stars(
     def keep() -> Arrays:
         sizes = np.concatenate([np.diff(indptr) for indptr, _ in buckets.bands])
         total = int(sizes.sum())
-        items = room.empty("stars.items", total, np.int64)
+        items = storage.empty("stars.items", total, np.int64)
         np.concatenate([items for _, items in buckets.bands], out=items)
-        of_item = room.empty("stars.buckets", total, np.int64)
+        of_item = storage.empty("stars.buckets", total, np.int64)
         at = buckets_of(np.concatenate(([0], np.cumsum(sizes))), items, len(sets), of_item)
         rooms = np.concatenate(([0], np.cumsum(np.minimum(sizes, reach(len(sets))))))
-        kept = room.empty("stars.kept", int(rooms[-1]), np.int64)
+        kept = storage.empty("stars.kept", int(rooms[-1]), np.int64)
         held = np.zeros(len(sizes), np.int64)
         seen = np.full(len(sets), -1)
         state = (at, of_item, rooms, kept, held, seen, patience(len(sets)))
@@ -74,7 +74,7 @@ def keep_stars(
                 tick(part.stop - part.start)
         return centre, shared, np.array([crowded])
 
-    centre, shared, crowded = room.made("stars", keep)
+    centre, shared, crowded = storage.made("stars", keep)
     return centre, shared, int(crowded[0])
 
 

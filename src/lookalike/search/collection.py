@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError
 from lookalike.core.run import Run, slices
-from lookalike.core.storage import Kinds, Room
+from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
 from lookalike.items.sets import Sets, text_bounds
 from lookalike.items.shingles import Shingles
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import Sides
 from lookalike.kernels.sets import hash_rows, sort_rows
 from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
@@ -53,21 +53,21 @@ class Collection:
     contents: np.ndarray  # items x 2: equal just for equal items
     keys: list[np.ndarray]  # of each band those of all items
     maker: "Maker"
-    room: Room
+    storage: Storage
 
     @property
-    def split(self) -> int:
-        """Of two collections: where the second begins."""
-        return len(self.ids[0]) if len(self.ids) > 1 else ONE
+    def sides(self) -> Sides:
+        """Whether it is one collection, or two."""
+        return Sides.of([len(ids) for ids in self.ids])
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def sets(self, rows: np.ndarray, run: Run, name: str | None = None) -> Sets:
-        """The sets of items at ascending positions; those that have a name are kept where there is room."""
-        room = self.room if name is not None else Room()
+        """The sets of items at ascending positions; those that have a name are kept in the storage."""
+        storage = self.storage if name is not None else Storage()
         kinds: Kinds = {"elements": np.dtype(np.uint64), "sizes": np.dtype(np.int64)}
-        grown = room.growing(name or "", kinds, {"elements": int(self.counts[rows].sum())})
+        grown = storage.growing(name or "", kinds, {"elements": int(self.counts[rows].sum())})
         done = grown.done
         with run.stage("sets of candidates", len(rows)) as tick:
             tick(done)
@@ -79,7 +79,7 @@ class Collection:
         return Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
 
 
-def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, room: Room) -> Collection:
+def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, storage: Storage) -> Collection:
     """Read, prepare, shingle and sketch the texts of one source or two; `fit` plans from a sample of the start."""
     stream = ((side, table) for side, source in enumerate(sources) for table in source.batches())
     head: list[tuple[int, pa.Table]] = []
@@ -99,11 +99,11 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         return side, table, chunks, [sketch_texts(chunk, shingles, plan) for chunk in chunks]
 
     chunks: list[pa.LargeStringArray] = []
-    grown = room.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
+    grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
     done = grown.done
     if done:
         run.say(f"goes on: {counted(done, 'document')} had been read before")
-    if room.memory is not None and PER_ITEM * items > room.memory:
+    if storage.memory is not None and PER_ITEM * items > storage.memory:
         needed = f"{PER_ITEM * items / 1e9:,.1f} GB"
         run.say(f"note: about {items:,} documents take {needed} of memory, which is more than was allowed")
     with run.stage("read and sketch", items) as tick:
@@ -114,13 +114,13 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
             ids = [table.select(["id"]) if at == side else none for at in range(len(sources))]
             done += len(table)
             grown.append(done, [*_joined(made, plan), *ids])
-            chunks.extend(some if room.held else [])
+            chunks.extend(some if storage.held else [])
             tick(len(table))
     counts, lengths, contents, *rest = grown.finish()
     bands = len(rest) - len(sources)
     ids = [unique_ids([table["id"] for table in tables if len(table)]) for tables in rest[bands:]]
-    maker: Maker = TextSets(chunks, shingles) if room.held else SourceSets(sources[0], shingles)
-    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), rest[:bands], maker, room)
+    maker: Maker = TextSets(chunks, shingles) if storage.held else SourceSets(sources[0], shingles)
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), rest[:bands], maker, storage)
 
 
 def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tuple[int, pa.Table]]:
@@ -169,13 +169,15 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
         sizes = np.diff(indptr)
         return sizes, sizes, hash_rows(indptr, sets.elements), band_keys(plan, indptr, sets.elements)
 
-    grown = Room().growing("sets", _kinds(plan))
+    grown = Storage().growing("sets", _kinds(plan))
     with run.stage("sketch", len(sets)) as tick:
         for columns in run.map(work, slices(len(sets), SLICE)):
             grown.append(0, _joined([columns], plan))
             tick(len(columns[0]))
     counts, lengths, contents, *keys = grown.finish()
-    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets, collections), Room())
+    return Collection(
+        ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets, collections), Storage()
+    )
 
 
 def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:

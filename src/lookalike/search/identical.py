@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.items.sets import text_bounds
-from lookalike.kernels.buckets import ONE, members
+from lookalike.items.sides import ALONE, Sides
+from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.theory.banding import all_pairs, in_buckets, sort_keys, too_many
 
@@ -33,7 +34,7 @@ class Groups:
         right: np.ndarray,
         values: np.ndarray,
         own: np.ndarray,
-        split: int,
+        sides: Sides,
         limit: int,
         directed: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,7 +53,7 @@ class Groups:
         sizes = np.diff(starts)
         a, b = np.searchsorted(self.heads, left), np.searchsorted(self.heads, right)
         counts = sizes[a] * sizes[b]
-        alike = np.zeros_like(sizes) if split != ONE else sizes * (sizes - 1) // 2  # pairs within each group
+        alike = np.zeros_like(sizes) if sides.two else sizes * (sizes - 1) // 2  # pairs within each group
         total = int(counts.sum() + (1 + directed) * alike.sum())
         if total > limit:
             raise too_many(total, limit)
@@ -83,13 +84,13 @@ def ascending(keys: np.ndarray, end: int) -> np.ndarray:
     return order
 
 
-def group_identical(contents: np.ndarray, order: np.ndarray, split: int = ONE, memory: int | None = None) -> Groups:
+def group_identical(contents: np.ndarray, order: np.ndarray, sides: Sides = ALONE, memory: int | None = None) -> Groups:
     """Group the items in `order` by content; the first of a group in that order stands for it.
 
-    `contents` holds two 64-bit hashes an item. Items on the two sides of a `split` are never in one group.
+    `contents` holds two 64-bit hashes an item. Items of two collections are never in one group.
     """
     first = np.full(len(contents), -1)
-    for side in (order[order < split], order[order >= split]):
+    for side in sides.apart(order) if sides.two else [order]:
         indptr, items = in_buckets(contents[side, 0], memory)
         head = np.arange(len(side))
         leader = np.repeat(items[indptr[:-1]], np.diff(indptr))

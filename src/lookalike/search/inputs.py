@@ -20,19 +20,19 @@ from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets, hash_values
 from lookalike.items.shingles import as_array
 from lookalike.items.vectors import Vectors
-from lookalike.search.plan import EDITS
-from lookalike.search.spaces import MEASURES_OF_VECTORS
+from lookalike.measures import MEASURES
+from lookalike.measures.table import BANDED, OF_VECTORS
 
-ONLY_OF_VECTORS = [measure for measure in MEASURES_OF_VECTORS if measure != "cosine"]
+ONLY_OF_VECTORS = [measure for measure in OF_VECTORS if measure != "cosine"]
 
 
 def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
     """Whether the items can be compared by it."""
-    if measure in EDITS and sets:
+    if measure in MEASURES and MEASURES[measure].moves and sets:
         raise UsageError(f"measure {measure!r} compares texts; got sets.")
     if measure == "bag_jaccard" and not all(one.bag for one in sets if len(one)):
         raise UsageError("measure 'bag_jaccard' compares bags: Counters, or texts; got sets.")
-    if audit and measure not in ("jaccard", "bag_jaccard"):
+    if audit and measure not in BANDED:
         raise UsageError(f"audit is for Jaccard similarity; {measure!r} is joined exactly and misses nothing.")
 
 
@@ -84,7 +84,7 @@ def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bi
     if measure in ONLY_OF_VECTORS or (measure == "cosine" and _looks_like_vectors(given)):
         return as_vectors(given, measure, run)
     if _is_matrix(given) and given.dtype.kind == "f":
-        raise UsageError(f"measure must be one of {', '.join(MEASURES_OF_VECTORS)} for a matrix; got {measure!r}.")
+        raise UsageError(f"measure must be one of {', '.join(OF_VECTORS)} for a matrix; got {measure!r}.")
     if isinstance(given, str | Path | pa.Table):
         return Source(given)
     if isinstance(given, pa.Array | pa.ChunkedArray):

@@ -8,7 +8,7 @@ import numpy as np
 from lookalike.core.errors import DataError
 from lookalike.core.run import Run, slices
 from lookalike.items.sets import Sets
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.joins import SUFFIX, count_elements, length_join, post, prefix_join, prefixes
 from lookalike.theory.banding import sort_keys, too_many
 
@@ -27,16 +27,16 @@ class Work(NamedTuple):
 
 
 def exact_pairs(
-    sets: Sets, kind: int, p: int, q: int, split: int, limit: int, run: Run, stage: int = SUFFIX, ranked: bool = False
+    sets: Sets, kind: int, p: int, q: int, sides: Sides, limit: int, run: Run, stage: int = SUFFIX, ranked: bool = False
 ) -> Found:
     """All similar pairs of rows, of a kind of similarity and its p and q (see `kernels.bounds`).
 
     Two similar sets share an element of their prefixes, however the elements are ordered; with rare elements first few
     sets share one by chance. `ranked` elements, made by `in_order`, are in their order already. `stage` is the last
-    filter to be used. Unless `split` is ONE only pairs across it. More than `limit` pairs are an error.
+    filter to be used. Of two collections only pairs across. More than `limit` pairs are an error.
     """
     found, total = [], 0
-    for part in exact_parts(sets, kind, p, q, split, run, stage, ranked):
+    for part in exact_parts(sets, kind, p, q, sides, run, stage, ranked):
         found.append(part)
         total += len(part[0])
         if total > limit:
@@ -47,11 +47,11 @@ def exact_pairs(
 
 
 def exact_parts(
-    sets: Sets, kind: int, p: int, q: int, split: int, run: Run, stage: int = SUFFIX, ranked: bool = False
+    sets: Sets, kind: int, p: int, q: int, sides: Sides, run: Run, stage: int = SUFFIX, ranked: bool = False
 ) -> Iterator[Found]:
     """The same, some rows at a time."""
     rows = by_size(sets)
-    measure = (kind, p, q)
+    measure, split = (kind, p, q), sides.split
     index: tuple[np.ndarray, ...] = ()
     if stage:
         with run.stage("index prefixes"):
@@ -107,8 +107,9 @@ def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, in
     starts, *index = index_prefixes(sample, rows, ranks, measure)
     *_, begins, ends = index
     times = items / max(1, len(sample))
-    sides = (sample.indptr, sample.elements)
-    *_, compared = prefix_join(0, len(rows), rows, starts, *index, *sides, *measure, SUFFIX, ONE)
+    *_, compared = prefix_join(
+        0, len(rows), rows, starts, *index, sample.indptr, sample.elements, *measure, SUFFIX, ALONE.split
+    )
     return Work(len(begins) * times, float((ends - begins).sum()) * times**2, compared * times**2)
 
 

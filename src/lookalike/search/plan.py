@@ -16,26 +16,14 @@ from lookalike.core.wording import counted, rounded
 from lookalike.families import Family, MinHash, SimHash
 from lookalike.families.base import as_keys
 from lookalike.items.sets import Sets
-from lookalike.kernels.bounds import CONTAINMENT, COSINE, GRAMS, JACCARD, OVERLAP
 from lookalike.kernels.sketch import count_agreements
-from lookalike.measures import LARGEST, MEASURES, exact_fraction
+from lookalike.measures import LARGEST, MEASURES, Measure, exact_fraction
+from lookalike.measures.table import BANDED, OF_SETS, SHORT, usual_names
 from lookalike.search.joins import STAGES, Ranks, element_ranks, estimate_work
 from lookalike.theory.amplify import And, Bands, Or, bands_for, fitting_bands
 
 METHODS = ("auto", "lsh", "exact")
 SKETCHES = {"minhash": MinHash, "simhash": SimHash}  # the families that are banded
-BANDED = ("jaccard", "bag_jaccard")  # the measures that they find
-NAMES = {"bag": "bag_jaccard", "cosine": "set_cosine"}  # what measures of sets are also called
-EDITS = {"edit": "indel", "levenshtein": "levenshtein"}  # what each may do
-KINDS = {  # of what is joined exactly
-    "jaccard": JACCARD,
-    "bag_jaccard": JACCARD,
-    "containment": CONTAINMENT,
-    "set_cosine": COSINE,
-    "overlap": OVERLAP,
-    "edit": GRAMS,
-    "levenshtein": GRAMS,
-}
 MOST_HASHES = 512
 SAMPLE = 400  # items whose pairs show how similar the collection is to itself
 SAMPLE_HASHES = 256
@@ -71,19 +59,25 @@ class Plan:
         return self.bands.recall if self.bands else 1.0
 
     @property
+    def row(self) -> Measure:
+        """What the table says of the measure."""
+        return MEASURES[self.measure]
+
+    @property
     def kind(self) -> str:
         """Whether the measure is a "similarity" or a "distance"."""
-        return MEASURES[self.measure].kind
+        return self.row.kind
 
     @property
     def directed(self) -> bool:
         """Whether the measure of two items depends on which comes first."""
-        return self.measure == "containment"
+        return self.row.directed
 
     @property
     def join(self) -> tuple[int, int, int]:
         """The kind of similarity of sets, and its p and q: see `kernels.bounds`."""
-        return KINDS[self.measure], *self.threshold.as_integer_ratio()
+        assert self.row.join is not None
+        return self.row.join, *self.threshold.as_integer_ratio()
 
     def functions(self, hashes: int) -> MinHash | SimHash:
         """So many functions of the sketch's family."""
@@ -99,13 +93,13 @@ class Plan:
 
     def lines(self) -> list[str]:
         """The plan in two or three lines for people to read."""
-        sign = ">=" if self.kind == "similarity" else "<="
+        sign = ">=" if self.row.is_similarity else "<="
         short = f"{float(self.threshold):g}"
         threshold = short if Fraction(short) == self.threshold else str(self.threshold)
         aim = f"{self.measure} {sign} {threshold} of {self.what}"
         if self.bands is None:
             ways = {"length": "lengths", "prefix": "prefix index", "position": "prefix index with positions"}
-            how = "grams" if self.measure in EDITS else ways.get(self.filter, "prefix index with positions and lengths")
+            how = "grams" if self.row.moves else ways.get(self.filter, "prefix index with positions and lengths")
             return [f"plan: {aim}, exact: {how}, every pair is found", *self._reasons()]
         bands, rows, recall = self.bands
         width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, self.sketch, 'es')})"
@@ -153,8 +147,19 @@ class Plan:
     def _reasons(self) -> list[str]:
         return [f"      {self.reason}"] if self.reason else []
 
+    def saved(self) -> dict[str, Any]:
+        """What an index keeps of the plan, to make it again: see `saved.plan_of`."""
+        return {
+            "measure": self.measure,
+            "threshold": str(self.threshold),
+            "recall": self.wanted,
+            "seed": self.seed,
+            "sketch": self.sketch,
+            "bands": None if self.bands is None else list(self.bands),
+        }
+
     def settings(self) -> dict[str, str]:
-        """What a file made by this plan depends on."""
+        """What the file of a result keeps of the plan it was made by."""
         return {
             "format": "1",
             "measure": self.measure,
@@ -178,9 +183,9 @@ def make_plan(
     sketch: str = "minhash",
 ) -> Plan:
     """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
-    measure = NAMES.get(measure, measure)
-    if measure not in KINDS:
-        choice("measure", measure, ("jaccard", "bag", "containment", "cosine", "overlap", "edit", "levenshtein"))
+    measure = SHORT.get(measure, measure)
+    if measure not in OF_SETS:
+        choice("measure", measure, usual_names("sets", "bags", "strings"))
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
     choice("sketch", sketch, SKETCHES)
@@ -213,7 +218,8 @@ def make_plan(
 
 def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction:
     """The threshold as it was typed: a similarity in (0, 1], or a number of shared elements or of edits."""
-    if measure in ("jaccard", "bag_jaccard", "containment", "set_cosine"):
+    row = MEASURES[measure]
+    if not row.counts:
         ratio = Fraction(*exact_fraction(threshold))
         if measure == "set_cosine" and ratio != Fraction(str(threshold)):
             raise UsageError(f"threshold must have at most nine decimals for cosine; got {threshold!r}.")
@@ -222,7 +228,7 @@ def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction
     if isinstance(threshold, str):
         with suppress(ValueError):
             given = float(threshold)
-    return Fraction(whole("threshold", given, least=1 if measure == "overlap" else 0, most=LARGEST))
+    return Fraction(whole("threshold", given, least=1 if row.is_similarity else 0, most=LARGEST))
 
 
 def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None = None, listing: bool = True) -> Plan:

@@ -7,14 +7,14 @@ import numpy as np
 from lookalike.core.errors import UsageError, choice
 from lookalike.core.run import Run, slices
 from lookalike.items.sets import Sets
-from lookalike.kernels.bounds import GRAMS
 from lookalike.kernels.joins import prefixes
 from lookalike.kernels.probes import prefix_probe
+from lookalike.measures import MEASURES
+from lookalike.measures.table import OF_SETS, SHORT, usual_names
 from lookalike.search.joins import Found, element_counts
-from lookalike.search.plan import KINDS, NAMES, parse_threshold
+from lookalike.search.plan import parse_threshold
 
 STEP = 64  # queries a task
-MEASURES = tuple(measure for measure, kind in KINDS.items() if kind != GRAMS)  # those of sets
 
 
 class PrefixIndex:
@@ -38,13 +38,13 @@ class PrefixIndex:
     """
 
     def __init__(self, sets: Sets, *, threshold: float | str | Fraction = 0.8, measure: str = "jaccard"):
-        measure = NAMES.get(measure, measure)
-        if measure not in MEASURES:
-            choice("measure", measure, ("jaccard", "bag", "containment", "cosine", "overlap"))
+        measure = SHORT.get(measure, measure)
+        if measure not in OF_SETS or MEASURES[measure].moves:
+            choice("measure", measure, usual_names("sets", "bags"))
         self.sets = _checked("sets", sets)
         self.measure = measure
         self.threshold = parse_threshold(measure, threshold)
-        self._join = (KINDS[measure], *self.threshold.as_integer_ratio())
+        self._join = (MEASURES[measure].join, *self.threshold.as_integer_ratio())
         self._ranks, self._shift = query_ranks(sets)
         starts, tokens, places, short = self._prefixes(sets, np.arange(len(sets)))
         order = np.lexsort((~short, tokens))  # by element, those of shorter prefixes first, then by row

@@ -30,8 +30,8 @@ from rapidfuzz import process
 
 from lookalike.core.run import Run, slices
 from lookalike.items.shingles import Shingles
+from lookalike.items.sides import Sides
 from lookalike.kernels.bounds import GRAMS
-from lookalike.kernels.buckets import ONE
 from lookalike.measures.rows import MOVES
 from lookalike.search.joins import Found, exact_pairs
 from lookalike.theory.banding import CHUNK, too_many
@@ -44,16 +44,16 @@ NO_LIMIT = 1 << 62  # of candidates
 Chunks = Iterator[tuple[np.ndarray, np.ndarray]]  # left, right
 
 
-def edit_pairs(texts: Sequence[str], edits: int, moves: str, split: int, limit: int, run: Run) -> Found:
+def edit_pairs(texts: Sequence[str], edits: int, moves: str, sides: Sides, limit: int, run: Run) -> Found:
     """All pairs of strings at most so many edits apart: (left, right, distance, pairs compared).
 
-    Positions left < right; unless `split` is ONE only pairs across it. `moves` tells what an edit may do. Pairs are
+    Positions left < right; of two collections only pairs across. `moves` tells what an edit may do. Pairs are
     compared by their grams, and those that share enough of them, or are very short, by their edit distance. More than
     `limit` pairs are an error.
     """
     found = [(np.zeros(0, np.int64),) * 3]
     total, compared = 0, 0
-    for chunks, pairs, seen in candidates(texts, edits, moves, split, run):
+    for chunks, pairs, seen in candidates(texts, edits, moves, sides, run):
         compared += seen
         with run.stage("edit distances", pairs) as tick:
             for left, right in chunks:
@@ -71,7 +71,9 @@ def edit_pairs(texts: Sequence[str], edits: int, moves: str, split: int, limit: 
     return left, right, distance, compared
 
 
-def candidates(texts: Sequence[str], edits: int, moves: str, split: int, run: Run) -> Iterator[tuple[Chunks, int, int]]:
+def candidates(
+    texts: Sequence[str], edits: int, moves: str, sides: Sides, run: Run
+) -> Iterator[tuple[Chunks, int, int]]:
     """Pairs that may be near, way by way and none twice: (chunks, how many they are, how many pairs were compared)."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     done = int(lengths.max(initial=0)) + 1  # all pairs with a string of so many characters have been found
@@ -79,11 +81,11 @@ def candidates(texts: Sequence[str], edits: int, moves: str, split: int, run: Ru
         least = lost + q + shared - 1  # characters of the longer string
         if least < done:
             rows = np.flatnonzero((lengths >= least - edits) & (lengths < done))
-            left, right, compared = share_grams(texts, rows, q, lost, edits, split, run)
+            left, right, compared = share_grams(texts, rows, q, lost, edits, sides, run)
             long = np.maximum(lengths[left], lengths[right]) >= least
             yield listed(left[long], right[long]), int(long.sum()), compared
             done = least
-    yield all_pairs(np.flatnonzero(lengths < done), split)
+    yield all_pairs(np.flatnonzero(lengths < done), sides)
 
 
 def listed(left: np.ndarray, right: np.ndarray) -> Chunks:
@@ -92,20 +94,19 @@ def listed(left: np.ndarray, right: np.ndarray) -> Chunks:
 
 
 def share_grams(
-    texts: Sequence[str], rows: np.ndarray, q: int, lost: int, edits: int, split: int, run: Run
+    texts: Sequence[str], rows: np.ndarray, q: int, lost: int, edits: int, sides: Sides, run: Run
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """The pairs of some of the texts that share all but `lost` q-grams of the longer one, and one at least."""
     shingles = Shingles(k=q, unit="char", bag=True, space="keep", form="none")
     sets = shingles.sets(texts[i] for i in rows.tolist())
-    border = split if split == ONE else int(np.searchsorted(rows, split))
-    left, right, _, compared = exact_pairs(sets, GRAMS, lost, edits, border, NO_LIMIT, run)
+    left, right, _, compared = exact_pairs(sets, GRAMS, lost, edits, sides.among(rows), NO_LIMIT, run)
     return rows[left], rows[right], compared
 
 
-def all_pairs(rows: np.ndarray, split: int) -> tuple[Chunks, int, int]:
-    """All pairs of the rows, or those across the split: (chunks, pairs, pairs)."""
-    one, two = (rows, rows) if split == ONE else (rows[rows < split], rows[rows >= split])
-    pairs = len(rows) * (len(rows) - 1) // 2 if split == ONE else len(one) * len(two)
+def all_pairs(rows: np.ndarray, sides: Sides) -> tuple[Chunks, int, int]:
+    """All pairs of the rows, or those across two collections: (chunks, pairs, pairs)."""
+    one, two = sides.apart(rows)
+    pairs = len(one) * len(two) if sides.two else len(rows) * (len(rows) - 1) // 2
 
     def chunks() -> Chunks:
         for part in slices(len(one), max(1, CHUNK // max(1, len(two)))):

@@ -8,28 +8,69 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.errors import UsageError
-from lookalike.core.run import Run
-from lookalike.core.storage import Room
+from lookalike.core.storage import Storage
 from lookalike.io.documents import Source
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
+from lookalike.items.sides import Sides
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures import MEASURES
+from lookalike.measures.table import SHORT
 from lookalike.results import Explanation
 from lookalike.search.audit import Audit, audit
-from lookalike.search.base import Found, IsFound, Search
+from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
-from lookalike.search.collection import TextSets, take_in_sets, take_in_texts
+from lookalike.search.collection import Collection, TextSets, take_in_sets, take_in_texts
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import check_measure, order_of
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
-from lookalike.search.plan import EDITS, fit, make_plan
+from lookalike.search.plan import fit, make_plan
 from lookalike.search.qgrams import edit_pairs
+from lookalike.search.settings import Settings
 from lookalike.search.verify import both_ways, verify_bands
 from lookalike.theory.banding import Buckets, find_buckets
 
 GRAMS = Shingles(k=2, bag=True, space="keep", form="none")  # of texts that are compared by edit distance
+
+
+def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage) -> "SetSearch":
+    """Read texts or take sets, plan for them and sketch them, in one pass."""
+    if settings.probes is not None:
+        raise UsageError("probes are for vectors, not for sets or texts.")
+    sets = [side for side in items if isinstance(side, Sets)]
+    sources = [side for side in items if isinstance(side, Source)]
+    measure = SHORT.get(settings.measure, settings.measure)
+    row = MEASURES.get(measure)
+    shingles = settings.shingles or Shingles()
+    if row is not None and row.moves:
+        shingles = replace(GRAMS, lowercase=shingles.lowercase, form=shingles.form)
+    elif measure == "bag_jaccard" and not sets:
+        shingles = replace(shingles, bag=True)
+    check_measure(measure, sets, settings.audit)
+    threshold: Any = settings.threshold
+    if threshold is None and row is not None:
+        if row.asks:
+            raise UsageError(f"measure {measure!r} needs a threshold: {row.asks}.")
+        threshold = row.default
+    order = None if settings.order is None else order_of(settings.order, sets)
+    if order is not None and settings.method == "lsh":
+        raise UsageError("order is for method 'exact'; got 'lsh'.")
+    plan = make_plan(
+        threshold=threshold,
+        measure=measure,
+        recall=settings.recall,
+        method=settings.method if storage.held else "lsh",
+        seed=settings.seed,
+        what="sets" if sets else "texts" if row is not None and row.moves else str(shingles),
+        sketch=settings.sketch or "minhash",
+        filter=settings.filter or (None if order is None else "suffix"),
+    )
+    planner = partial(fit, plan, listing=settings.listing)
+    if sets:
+        return SetSearch(take_in_sets(sets, planner, settings.run), settings, storage, order=order)
+    collection = take_in_texts(sources, shingles, planner, settings.run, storage)
+    return SetSearch(collection, settings, storage, sources, shingles)
 
 
 class SetSearch(Search):
@@ -37,52 +78,22 @@ class SetSearch(Search):
 
     def __init__(
         self,
-        sides: list[Sets] | list[Source],
-        settings: dict[str, Any],
-        run: Run,
-        listing: bool,  # pairs are wanted, not groups
-        room: Room,
+        collection: Collection,
+        settings: Settings,
+        storage: Storage,
+        sources: list[Source] | None = None,
+        shingles: Shingles | None = None,
+        order: np.ndarray | None = None,  # of elements, as hashes
     ):
-        self.run, self.room = run, room
-        self.shingles = None
-        sets = [side for side in sides if isinstance(side, Sets)]
-        self.sources = [side for side in sides if isinstance(side, Source)]
-        measure = settings["measure"]
-        shingles: Shingles = settings["shingles"]
-        if measure in EDITS:
-            shingles = replace(GRAMS, lowercase=shingles.lowercase, form=shingles.form)
-        elif measure == "bag_jaccard" and not sets:
-            shingles = replace(shingles, bag=True)
-        check_measure(measure, sets, settings["audit"])
-        if settings["threshold"] is None and measure in (*EDITS, "overlap"):
-            what = "the least number of shared elements" if measure == "overlap" else "the most edits"
-            raise UsageError(f"measure {measure!r} needs a threshold: {what}.")
-        self.order = None if settings.get("order") is None else order_of(settings["order"], sets)
-        if self.order is not None and settings["method"] == "lsh":
-            raise UsageError("order is for method 'exact'; got 'lsh'.")
-        plan = make_plan(
-            threshold=0.8 if settings["threshold"] is None else settings["threshold"],
-            measure=measure,
-            recall=settings["recall"],
-            method=settings["method"],
-            seed=settings["seed"],
-            what="sets" if sets else "texts" if measure in EDITS else str(shingles),
-            sketch=settings["sketch"],
-            filter=settings.get("filter") or (None if self.order is None else "suffix"),
-        )
-        planner = partial(fit, plan, listing=listing)
-        if sets:
-            self.collection = take_in_sets(sets, planner, run)
-        else:
-            self.shingles = shingles
-            self.collection = take_in_texts(self.sources, shingles, planner, run, room)
-        self.plan, self.ids, self.split = self.collection.plan, self.collection.ids, self.collection.split
-        self.contents, self.lengths = self.collection.contents, self.collection.lengths
+        self.collection, self.storage, self.run = collection, storage, settings.run
+        self.sources, self.shingles, self.element_order = sources or [], shingles, order
+        self.plan, self.ids, self.sides = collection.plan, collection.ids, collection.sides
+        self.contents, self.lengths = collection.contents, collection.lengths
         self.ratio = self.plan.threshold.as_integer_ratio()
         self.live = self._live()
 
     def _live(self) -> np.ndarray:
-        if self.plan.measure in EDITS:  # an empty text is a few edits away from a short one
+        if self.plan.row.moves:  # an empty text is a few edits away from a short one
             return np.arange(len(self))
         some = np.flatnonzero(self.collection.counts)
         if self.plan.measure == "overlap":  # a set of too few elements does not even share them with its like
@@ -90,51 +101,57 @@ class SetSearch(Search):
         return some
 
     def pairs(self, groups: Groups, limit: int) -> Found:
-        plan = self.plan
-        if plan.bands is None:
-            rows = groups.heads
-            split = self.split_among(rows)
-            if plan.measure in EDITS:
-                maker = self.collection.maker
-                assert isinstance(maker, TextSets)
-                limits = (int(plan.threshold), EDITS[plan.measure], split, limit)
-                found = edit_pairs(maker.look(rows), *limits, self.run)
-                left, right, values, self.candidates = found
-                return rows[left], rows[right], values, np.zeros(len(rows), np.int64)
-            sets, kind, p, q, split = self._exact(rows)
-            found = exact_pairs(sets, kind, p, q, split, limit, self.run, *self._ways())
-            left, right, shared, self.candidates = found
-            sizes = sets.sizes
-            own = MEASURES[plan.measure].of_overlaps(sizes, sizes, sizes)
-            if plan.directed:
-                left, right, shared = both_ways(left, right, shared, sizes, *self.ratio, split)
-        else:
-            buckets, rows, sets = self._buckets(groups)
-            found = verify_bands(buckets, sets, *self.ratio, self.split_among(rows), limit, self.run, self.room)
-            left, right, shared, self.candidates = found
-            sizes, own = sets.sizes, np.ones(len(groups.heads))
-        values = MEASURES[plan.measure].of_overlaps(shared, sizes[left], sizes[right])
-        return rows[left], rows[right], values, own
+        if self.plan.row.moves:
+            return self._edits(groups.heads, limit)
+        return self._joined(groups.heads, limit) if self.plan.bands is None else self._banded(groups, limit)
 
-    def labels(self, groups: Groups) -> np.ndarray:
+    def _edits(self, rows: np.ndarray, limit: int) -> Found:
+        """The pairs of texts that are a few edits apart."""
+        maker = self.collection.maker
+        assert isinstance(maker, TextSets)
+        plan, sides = self.plan, self.sides.among(rows)
+        texts = maker.look(rows)
+        left, right, values, compared = edit_pairs(texts, int(plan.threshold), plan.row.moves, sides, limit, self.run)
+        return Found(rows[left], rows[right], values, np.zeros(len(rows), np.int64), compared)
+
+    def _joined(self, rows: np.ndarray, limit: int) -> Found:
+        """The pairs of an exact join."""
+        sets, kind, p, q, sides = self._exact(rows)
+        left, right, shared, compared = exact_pairs(sets, kind, p, q, sides, limit, self.run, *self._ways())
+        sizes, row = sets.sizes, self.plan.row
+        own = row.of_overlaps(sizes, sizes, sizes)
+        if self.plan.directed:
+            left, right, shared = both_ways(left, right, shared, sizes, *self.ratio, sides)
+        values = row.of_overlaps(shared, sizes[left], sizes[right])
+        return Found(rows[left], rows[right], values, own, compared)
+
+    def _banded(self, groups: Groups, limit: int) -> Found:
+        """The pairs that share a bucket, verified."""
+        buckets, rows, sets = self._buckets(groups)
+        sides = self.sides.among(rows)
+        found = verify_bands(buckets, sets, *self.ratio, sides, limit, self.run, self.storage)
+        left, right, shared, compared = found
+        values = self.plan.row.of_overlaps(shared, sets.sizes[left], sets.sizes[right])
+        return Found(rows[left], rows[right], values, np.ones(len(groups.heads)), compared)
+
+    def labels(self, groups: Groups) -> Labels:
         label = np.arange(len(self))
-        if self.plan.measure in EDITS:
-            left, right, _, _ = self.listed(groups)
-            join_pairs(left, right, label)
-            label = roots(label)
-        elif self.plan.bands is None:
-            rows = groups.heads
+        if self.plan.row.moves:
+            found = self.listed(groups)
+            join_pairs(found.left, found.right, label)
+            return Labels(roots(label), found.candidates)
+        if self.plan.bands is None:
+            rows, candidates = groups.heads, 0
             for left, right, _, compared in exact_parts(*self._exact(rows), self.run, *self._ways()):
-                self.candidates += compared
+                candidates += compared
                 join_pairs(rows[left], rows[right], label)
-            label = roots(label)
-        else:
-            buckets, members, sets = self._buckets(groups)
-            root, self.crowded = components(buckets, sets, *self.ratio, self.run, self.room)
-            label[members] = members[root]
-        return label
+            return Labels(roots(label), candidates)
+        buckets, members, sets = self._buckets(groups)
+        root, crowded = components(buckets, sets, *self.ratio, self.run, self.storage)
+        label[members] = members[root]
+        return Labels(label, crowded=crowded)
 
-    def stars(self, groups: Groups, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def stars(self, groups: Groups, order: np.ndarray) -> Stars:
         if self.plan.bands is None:
             return super().stars(groups, order)
         centre, values = np.arange(len(self)), np.ones(len(self))
@@ -142,10 +159,10 @@ class SetSearch(Search):
         rank = np.empty(len(self), np.int64)
         rank[order] = np.arange(len(order))
         visit = np.argsort(rank[members])
-        centres, shared, self.crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run, self.room)
+        centres, shared, crowded = keep_stars(buckets, sets, visit, *self.ratio, self.run, self.storage)
         centre[members] = members[centres]
-        values[members] = MEASURES["jaccard"].of_overlaps(shared, sets.sizes, sets.sizes[centres])
-        return centre, values
+        values[members] = self.plan.row.of_overlaps(shared, sets.sizes, sets.sizes[centres])
+        return Stars(centre, values, crowded=crowded)
 
     def audit(self, size: int, found: IsFound) -> Audit:
         return audit(self.collection, size, found, self.run)
@@ -171,19 +188,19 @@ class SetSearch(Search):
             "shingles": int(self.collection.counts.sum()),
         }
 
-    def _exact(self, rows: np.ndarray) -> tuple[Sets, int, int, int, int]:
-        """What an exact join takes: the sets of some rows, the measure, and where the second collection begins."""
+    def _exact(self, rows: np.ndarray) -> tuple[Sets, int, int, int, Sides]:
+        """What an exact join takes: the sets of some rows, the measure, and whether they are of two collections."""
         sets = self.collection.sets(rows, self.run)
-        if self.order is not None:
-            sets = in_order(sets, self.order)
-        return sets, *self.plan.join, self.split_among(rows)
+        if self.element_order is not None:
+            sets = in_order(sets, self.element_order)
+        return sets, *self.plan.join, self.sides.among(rows)
 
     def _ways(self) -> tuple[int, bool]:
         """How it is to be done: the last filter, and whether the elements are in order."""
-        return STAGES.index(self.plan.filter), self.order is not None
+        return STAGES.index(self.plan.filter), self.element_order is not None
 
     def _buckets(self, groups: Groups) -> tuple[Buckets, np.ndarray, Sets]:
         """Buckets of items that may be similar, those items, and their sets."""
-        buckets = find_buckets(self.collection.keys, groups.heads, self.run, self.room)
+        buckets = find_buckets(self.collection.keys, groups.heads, self.run, self.storage)
         members = groups.heads[buckets.items]
         return buckets, members, self.collection.sets(members, self.run, "candidates")

@@ -18,11 +18,10 @@ from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.near import bits_apart, near_bits, near_sparse, near_vectors
 from lookalike.kernels.sets import hash_rows
 from lookalike.kernels.text import hash_contents
-from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, measure_rows, measure_sparse
+from lookalike.kernels.vectors import measure_rows, measure_sparse
+from lookalike.measures import MEASURES
 
 Functions = Hyperplanes | RandomLines | BitSampling
-KINDS = {"cosine": ANGLE, "cosine_similarity": COSINE, "euclidean": DISTANCE}
-MEASURES_OF_VECTORS = (*KINDS, "hamming")
 SMALLEST = 1e-307  # below it one over a number may not be finite
 FAR_OUT = 1e15  # in units of a middling row: beyond it squares no longer fit in single precision
 MIDDLING = 255  # rows that the centre is taken from
@@ -71,12 +70,11 @@ class Space(ABC):
     @property
     def alike(self) -> bool:
         """Whether the measure is a similarity."""
-        return self.measure == "cosine_similarity"
+        return MEASURES[self.measure].is_similarity
 
     def within(self, values: np.ndarray) -> np.ndarray:
         """Which values are within the threshold."""
-        inside: np.ndarray = values >= self.threshold if self.alike else values <= self.threshold
-        return inside
+        return MEASURES[self.measure].within(values, self.threshold)
 
     def look(self, far: float) -> None:
         """Look so far from now on."""
@@ -190,7 +188,7 @@ class VectorSpace(Space):
         return found
 
     def measured(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        kind = KINDS[self.measure]
+        kind = MEASURES[self.measure].kernel
         found: np.ndarray
         if self.vectors.sparse:
             values = self.vectors.values

@@ -17,7 +17,8 @@ from lookalike.core.run import Run, slices
 from lookalike.families import BitSampling
 from lookalike.families.base import as_keys
 from lookalike.families.draws import samples
-from lookalike.kernels.buckets import ONE, members
+from lookalike.items.sides import Sides
+from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sketch import fold_bands
 from lookalike.search.multiprobe import probe_keys
@@ -32,7 +33,7 @@ AREA = 1 << 24  # pairs of a task
 FRESH = 1 << 18  # pairs found that wait to be merged with those known, at least
 
 
-class Buckets(NamedTuple):
+class Blocks(NamedTuple):
     """Items in order of their buckets, and blocks of pairs that share one: see `kernels.near`."""
 
     order: np.ndarray
@@ -51,16 +52,16 @@ class Buckets(NamedTuple):
         return np.split(self.rectangles, 1 + np.flatnonzero(np.diff(np.cumsum(a * b) // AREA)))
 
 
-def make_buckets(indptr: np.ndarray, items: np.ndarray, split: int) -> Buckets:
-    """Blocks of the buckets items[indptr[b]:indptr[b + 1]], whose items ascend; only pairs across a split count."""
+def make_blocks(indptr: np.ndarray, items: np.ndarray, sides: Sides) -> Blocks:
+    """Blocks of the buckets items[indptr[b]:indptr[b + 1]], whose items ascend; of two collections pairs across."""
     starts, stops = indptr[:-1], indptr[1:]
-    if split == ONE:
+    if not sides.two:
         blocks = np.stack((starts, stops, starts, stops), axis=1)
     else:
-        firsts = np.cumsum(np.concatenate(([0], items < split)))  # of the first collection before each place
+        firsts = np.cumsum(np.concatenate(([0], items < sides.split)))  # of the first collection before each place
         middles = starts + firsts[stops] - firsts[starts]
         blocks = np.stack((starts, middles, middles, stops), axis=1)
-    return Buckets(items, cut(blocks))
+    return Blocks(items, cut(blocks))
 
 
 def cut(blocks: np.ndarray) -> np.ndarray:
@@ -151,26 +152,26 @@ def part_tables(words: np.ndarray, length: int, parts: int, distance: int, seed:
     return Tables(math.comb(parts, distance), keys())
 
 
-def find_buckets(keys: np.ndarray, rows: np.ndarray, split: int, tables: Tables) -> Buckets:
+def table_blocks(keys: np.ndarray, rows: np.ndarray, sides: Sides, tables: Tables) -> Blocks:
     """The buckets of a table of the given rows, and of those that probe it."""
     indptr, places = members(*sort_keys(keys))
     if not tables.probes:
-        return make_buckets(indptr, rows[places], split)
+        return make_blocks(indptr, rows[places], sides)
     own = places < len(rows)
     items = rows[np.where(own, places, (places - len(rows)) // tables.probes)]
     owners = np.cumsum(np.concatenate(([0], own)))
-    firsts = np.cumsum(np.concatenate(([0], own & (items < split)))) if split != ONE else np.zeros(len(items) + 1, int)
+    firsts = np.cumsum(np.concatenate(([0], own & (items < sides.split))))  # of the first collection, if there are two
     starts, stops = indptr[:-1], indptr[1:]
     ends = starts + owners[stops] - owners[starts]  # of those whose own bucket it is, and after them come the probers
     middles = starts + firsts[stops] - firsts[starts]  # of those of the first collection
-    return Buckets(items, cut(np.concatenate((
-        np.stack((starts, ends, starts, ends) if split == ONE else (starts, middles, middles, ends), axis=1),
+    return Blocks(items, cut(np.concatenate((
+        np.stack((starts, middles, middles, ends) if sides.two else (starts, ends, starts, ends), axis=1),
         np.stack((ends, stops, middles, ends), axis=1),
     ))))  # fmt: skip
 
 
 def near_numbers(
-    space: Space, rows: np.ndarray, tables: Tables | None, split: int, run: Run, seen: Callable[[int], None]
+    space: Space, rows: np.ndarray, tables: Tables | None, sides: Sides, run: Run, seen: Callable[[int], None]
 ) -> Iterator[np.ndarray]:
     """Pairs that share a bucket and may be near, as numbers, in parts; some of them more than once.
 
@@ -178,9 +179,9 @@ def near_numbers(
     told how many pairs are compared.
     """
     with run.stage("compare", tables.number if tables else 1) as tick:
-        every: Iterator[Buckets] = iter([make_buckets(np.array([0, len(rows)]), rows, split)])
+        every: Iterator[Blocks] = iter([make_blocks(np.array([0, len(rows)]), rows, sides)])
         if tables is not None:
-            every = (find_buckets(keys, rows, split, tables) for keys in tables.keys)
+            every = (table_blocks(keys, rows, sides, tables) for keys in tables.keys)
         for buckets in every:
             seen(buckets.pairs)
             tasks = buckets.tasks()
@@ -193,7 +194,7 @@ def near_pairs(
     space: Space,
     rows: np.ndarray,
     tables: Tables | None,
-    split: int,
+    sides: Sides,
     limit: int,
     run: Run,
     seen: Callable[[int], None],
@@ -202,7 +203,7 @@ def near_pairs(
     known = np.empty(0, np.int64)
     fresh: list[np.ndarray] = []
     waiting = 0
-    for found in near_numbers(space, rows, tables, split, run, seen):
+    for found in near_numbers(space, rows, tables, sides, run, seen):
         fresh.append(found)
         waiting += len(found)
         if waiting > max(len(known) // 4, FRESH):

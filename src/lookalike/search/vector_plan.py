@@ -8,21 +8,22 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from lookalike.core.errors import UsageError, choice, fraction, whole, within
 from lookalike.core.wording import counted, rounded
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import ALONE, Sides
+from lookalike.measures import MEASURES
+from lookalike.measures.table import OF_VECTORS
 from lookalike.search.multiprobe import found
 from lookalike.search.plan import Plan
-from lookalike.search.spaces import MEASURES_OF_VECTORS, BitSpace, Functions, Space, VectorSpace
+from lookalike.search.spaces import BitSpace, Functions, Space, VectorSpace
 from lookalike.theory.amplify import And, Bands, Or, bands_for
 
 METHODS = ("auto", "lsh", "exact", "brute")
-FUNCTIONS = {"cosine": "hyperplane", "cosine_similarity": "hyperplane", "euclidean": "line", "hamming": "bit"}
-FARTHEST = {"cosine": 180, "cosine_similarity": -1, "euclidean": 1e300, "hamming": 0}  # that there is, or may be
 SAMPLE = 400  # items of each side whose distances are looked at
 MOST_ROWS = 40
 MOST_FUNCTIONS = 4096
@@ -54,8 +55,8 @@ class VectorPlan(Plan):
 
     def lines(self) -> list[str]:
         """The plan in two or three lines for people to read."""
-        sign = ">=" if self.kind == "similarity" else "<="
-        unit = {"cosine": " degrees", "hamming": " bits"}.get(self.measure, "")
+        sign = ">=" if self.row.is_similarity else "<="
+        unit = f" {self.row.unit}" if self.row.unit else ""
         aim = f"{self.measure} {sign} {float(self.threshold):g}{unit} of {self.what}"
         if not self.bounded:
             aim = f"the {self.nearest:,} nearest by {self.measure} of {self.what}"
@@ -69,7 +70,7 @@ class VectorPlan(Plan):
             how = f"{counted(self.parts, 'part')}, of which {agree} must agree ({counted(self.tables, 'table')})"
             return [f"plan: {aim}, exact: {how}", f"      every pair is found{expected}", *self._reasons()]
         bands, rows, recall = self.bands
-        functions = counted(self.bands.hashes, FUNCTIONS[self.measure])
+        functions = counted(self.bands.hashes, self.row.function)
         cut = f", cut into segments of {self.width:g}" if self.width else ""
         cut += f"; {counted(self.probes, 'probe')} in each band" if self.probes else ""
         return [
@@ -104,8 +105,10 @@ class VectorPlan(Plan):
         found: np.ndarray = self.bands.curve(family.collision(distances))
         return found
 
+    def saved(self) -> dict[str, Any]:
+        return {**super().saved(), "width": self.width, "parts": self.parts}
+
     def settings(self) -> dict[str, str]:
-        """What a file made by this plan depends on."""
         own = {"width": self.width, "parts": self.parts, "probes": self.probes, "nearest": self.nearest}
         return {**super().settings(), **{name: f"{value!r}" for name, value in own.items() if value}}
 
@@ -123,7 +126,7 @@ def make_vector_plan(
     probes: int | None = None,
 ) -> VectorPlan:
     """Check the parameters; the rest is chosen once the items have been seen, by `fit_vectors`."""
-    choice("measure", measure, MEASURES_OF_VECTORS)
+    choice("measure", measure, OF_VECTORS)
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
     if method == "lsh" and recall == 1:
@@ -147,18 +150,24 @@ def parse_distance(measure: str, threshold: object, length: int) -> Fraction:
         number = float(exact)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         raise UsageError(f"threshold must be a number; got {threshold!r}.") from None
-    if measure == "hamming":
+    row = MEASURES[measure]
+    if row.counts:
         return Fraction(whole("threshold", int(exact) if exact.denominator == 1 else number, least=0, most=length))
-    if measure == "cosine_similarity":
-        if not -1 <= number <= 1:
-            raise UsageError(f"threshold must be in [-1, 1]; got {number:g}.")
-    else:
-        within("threshold", number, 180.0 if measure == "cosine" else math.inf)
+    if row.is_similarity and not row.low <= number <= row.high:
+        raise UsageError(f"threshold must be in [{row.low:g}, {row.high:g}]; got {number:g}.")
+    if not row.is_similarity:
+        within("threshold", number, row.high)
     return exact
 
 
+def farthest(measure: str) -> float:
+    """A threshold that bounds nothing, or that any code has."""
+    row = MEASURES[measure]
+    return row.low if row.is_similarity or row.counts else min(row.high, 1e300)
+
+
 @dataclass(frozen=True)
-class Work:
+class VectorWork:
     """What there is to do: how many items and pairs, at which distances a sample of the pairs lies, and its costs."""
 
     items: int
@@ -180,35 +189,37 @@ class Work:
         return self.items * each + probing + tables * rate * self.pairs * self.pair * IN_BUCKETS
 
 
-def look_at(space: Space, rows: np.ndarray, split: int) -> Work:
+def look_at(space: Space, rows: np.ndarray, sides: Sides) -> VectorWork:
     """The work among the given items, from the distances within a sample of them."""
     rng = np.random.default_rng(0)
-    if split == ONE:
+    if not sides.two:
         some = rows[np.sort(rng.permutation(len(rows))[:SAMPLE])]
         distances = space.between(some, some)[np.triu_indices(len(some), 1)]
         pairs, probers = len(rows) * (len(rows) - 1) / 2, len(rows)
     else:
-        sides = rows[rows < split], rows[rows >= split]
-        one, other = (side[np.sort(rng.permutation(len(side))[:SAMPLE])] for side in sides)
+        both = sides.apart(rows)
+        one, other = (side[np.sort(rng.permutation(len(side))[:SAMPLE])] for side in both)
         distances = space.between(one, other).ravel()
-        pairs, probers = float(len(sides[0]) * len(sides[1])), len(sides[0])
+        pairs, probers = float(len(both[0]) * len(both[1])), len(both[0])
     if isinstance(space, BitSpace):
         words = space.words.shape[1]
-        return Work(len(rows), pairs, distances, probers, WORD * words, GATHER * words, 5.0)
+        return VectorWork(len(rows), pairs, distances, probers, WORD * words, GATHER * words, 5.0)
     assert isinstance(space, VectorSpace)
     if space.vectors.sparse:
         held = space.vectors.values.nnz / max(1, len(space))
-        return Work(len(rows), pairs, distances, probers, HELD * held, 0.0, held)
+        return VectorWork(len(rows), pairs, distances, probers, HELD * held, 0.0, held)
     size = space.dimensions
-    return Work(len(rows), pairs, distances, probers, PAIR + DIMENSION * size, GATHER * size, DRAW * size)
+    return VectorWork(len(rows), pairs, distances, probers, PAIR + DIMENSION * size, GATHER * size, DRAW * size)
 
 
-def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, probes: int | None = None) -> VectorPlan:
+def fit_vectors(
+    plan: VectorPlan, space: Space, rows: np.ndarray, sides: Sides, probes: int | None = None
+) -> VectorPlan:
     """The cheapest of brute force and, as far as method and recall allow, of bands and of parts of codes.
 
     With `probes` bands have so many; if it is None they have as many as pays.
     """
-    work = look_at(space, rows, split)
+    work = look_at(space, rows, sides)
     plan = replace(plan, items=len(rows))
     brute = replace(plan, method="brute", candidates=work.pairs)
     all_pairs = work.pairs * work.pair + FOUND * work.probers * plan.nearest
@@ -242,7 +253,7 @@ def fit_vectors(plan: VectorPlan, space: Space, rows: np.ndarray, split: int, pr
 
 def fit_tables(plan: VectorPlan, space: Space, items: int) -> VectorPlan:
     """The cheapest tables for about so many items, of which those of the space are some."""
-    some = look_at(space, np.arange(len(space)), ONE)
+    some = look_at(space, np.arange(len(space)), ALONE)
     tables = _tables(plan, space, replace(some, items=items, pairs=items * (items - 1) / 2, probers=items), 0)
     if not tables:
         raise UsageError(
@@ -257,7 +268,7 @@ def cheap(choice: tuple[float, VectorPlan]) -> float:
     return choice[0]
 
 
-def _tables(plan: VectorPlan, space: Space, work: Work, probes: int | None) -> list[tuple[float, VectorPlan]]:
+def _tables(plan: VectorPlan, space: Space, work: VectorWork, probes: int | None) -> list[tuple[float, VectorPlan]]:
     """All tables that method and recall allow, and what they cost."""
     found: list[tuple[float, VectorPlan]] = []
     if isinstance(space, BitSpace) and plan.method != "lsh":
@@ -270,7 +281,7 @@ def _tables(plan: VectorPlan, space: Space, work: Work, probes: int | None) -> l
     return found
 
 
-def _banded(plan: VectorPlan, space: Space, work: Work) -> Iterator[tuple[float, VectorPlan]]:
+def _banded(plan: VectorPlan, space: Space, work: VectorWork) -> Iterator[tuple[float, VectorPlan]]:
     """What each number of rows costs, and for lines each width."""
     unit = max(space.distance, 1e-6 * float(np.median(work.distances)) if len(work.distances) else 0.0, 1e-300)
     for width in [unit * times for times in WIDTHS] if plan.measure == "euclidean" else [0.0]:
@@ -298,7 +309,7 @@ def enough_bands(chance: float, rows: int, recall: float) -> Bands:
 
 
 def _probed(
-    plan: VectorPlan, space: Space, work: Work, banded: tuple[float, VectorPlan], probes: int | None
+    plan: VectorPlan, space: Space, work: VectorWork, banded: tuple[float, VectorPlan], probes: int | None
 ) -> Iterator[tuple[float, VectorPlan]]:
     """What probing costs, near the best plan without it.
 
@@ -336,7 +347,7 @@ def all_agree(length: int, distance: np.ndarray, bits: int) -> np.ndarray:
     return agree
 
 
-def _splits(plan: VectorPlan, space: BitSpace, work: Work) -> Iterator[tuple[float, VectorPlan]]:
+def _splits(plan: VectorPlan, space: BitSpace, work: VectorWork) -> Iterator[tuple[float, VectorPlan]]:
     """What each number of parts costs, of which all but as many as the threshold must agree."""
     distance = int(plan.threshold)
     counts = np.bincount(work.distances.astype(np.int64), minlength=1)

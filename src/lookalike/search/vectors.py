@@ -7,86 +7,101 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import UsageError, choice, whole
-from lookalike.core.run import Run
+from lookalike.core.errors import UsageError, choice
+from lookalike.core.storage import Storage
 from lookalike.core.wording import counted
 from lookalike.items.bits import Bits
+from lookalike.items.sides import Sides
 from lookalike.items.vectors import NO_DIRECTION, Vectors, zero_rows
-from lookalike.kernels.buckets import ONE, join_pairs, roots
+from lookalike.kernels.buckets import join_pairs, roots
+from lookalike.measures import MEASURES
+from lookalike.measures.table import OF_VECTORS
 from lookalike.results import Explanation
 from lookalike.search.audit import Audit
-from lookalike.search.base import Found, IsFound, Search
+from lookalike.search.base import Found, IsFound, Labels, Search
 from lookalike.search.collection import unique_ids
 from lookalike.search.identical import Groups
 from lookalike.search.nearest import last_of, nearest
-from lookalike.search.spaces import MEASURES_OF_VECTORS, BitSpace, VectorSpace, space_of
+from lookalike.search.settings import Settings
+from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
 from lookalike.search.tables import Tables, band_tables, check, near_numbers, near_pairs, near_some, part_tables
-from lookalike.search.vector_plan import FARTHEST, VectorPlan, fit_vectors, make_vector_plan
+from lookalike.search.vector_plan import VectorPlan, farthest, fit_vectors, make_vector_plan
 
-NEEDS = {  # of a threshold, by measure
-    "cosine": "the greatest angle, in degrees",
-    "cosine_similarity": "the least cosine",
-    "euclidean": "the greatest distance",
-    "hamming": "the most bits that may differ",
-}
 SAMPLE = 200  # items whose neighbours are looked for to tell how far those are
 
 
+def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearch":
+    """Measure vectors or codes for comparison, and plan for them; with `k` the nearest of the second to each first."""
+    for name in ("filter", "order", "shingles", "sketch", "memory", "workdir"):
+        if getattr(settings, name) is not None:
+            raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
+    if isinstance(settings.keep, str) and settings.keep == "longest":
+        raise UsageError("keep must be 'first', or a value for each item: vectors and bits are all as long.")
+    measure, run = choice("measure", settings.measure, OF_VECTORS), settings.run
+    if settings.threshold is None and settings.k is None:
+        raise UsageError(f"measure {measure!r} needs a threshold: {MEASURES[measure].asks}.")
+    sides = [fit_for(side, measure) for side in items]
+    size = sides[0].length if isinstance(sides[0], Bits) else sides[0].dimensions
+    plan = make_vector_plan(
+        threshold=farthest(measure) if settings.threshold is None else settings.threshold,
+        measure=measure,
+        recall=settings.recall,
+        method=settings.method,
+        seed=settings.seed,
+        what=f"codes of {counted(size, 'bit')}" if measure == "hamming" else f"vectors of {size:,} dimensions",
+        length=size,
+        nearest=settings.k or 0,
+        probes=settings.probes,
+    )
+    ids = [
+        pa.array(np.arange(len(side))) if side.ids is None else unique_ids([pa.chunked_array([side.ids])])
+        for side in sides
+    ]
+    with run.stage("take in"):
+        space = space_of(sides, measure, float(plan.threshold))
+        search = VectorSearch(plan, space, space.contents(), ids, settings, sum(side.skipped for side in sides))
+    with run.stage("plan"):
+        search.plan = search.plan_nearest() if settings.threshold is None else search.fit(plan)
+    for line in search.plan.lines():
+        run.say(line)
+    return search
+
+
 class VectorSearch(Search):
-    """Vectors or codes under a measure; with `k` the nearest of the second collection to each of the first."""
+    """Vectors or codes under a measure."""
 
     plan: VectorPlan
 
-    def __init__(self, sides: list[Vectors | Bits], settings: dict[str, Any], run: Run, k: int | None = None):
-        self.run = run
-        probes = settings.get("probes")
-        self.probes = None if probes is None else whole("probes", probes, least=0, most=100)
-        measure = choice("measure", settings["measure"], MEASURES_OF_VECTORS)
-        threshold = settings["threshold"]
-        if threshold is None and k is None:
-            raise UsageError(f"measure {measure!r} needs a threshold: {NEEDS[measure]}.")
-        sides = [fit_for(side, measure) for side in sides]
-        self.ids = [
-            pa.array(np.arange(len(side))) if side.ids is None else unique_ids([pa.chunked_array([side.ids])])
-            for side in sides
-        ]
-        self.skipped = sum(side.skipped for side in sides)
-        self.split = len(sides[0]) if len(sides) > 1 else ONE
-        size = sides[0].length if isinstance(sides[0], Bits) else sides[0].dimensions
-        self.what = f"codes of {counted(size, 'bit')}" if measure == "hamming" else f"vectors of {size:,} dimensions"
-        plan = make_vector_plan(
-            threshold=FARTHEST[measure] if threshold is None else threshold,
-            measure=measure,
-            recall=settings["recall"],
-            method=settings["method"],
-            seed=settings["seed"],
-            what=self.what,
-            length=size,
-            nearest=k or 0,
-            probes=self.probes,
-        )
-        with run.stage("take in"):
-            self.space = space_of(sides, measure, float(plan.threshold))
-            self.contents = self.space.contents()
-        self.live = np.arange(len(self.space))
-        self.lengths = np.zeros(len(self.space), np.int64)
-        with run.stage("plan"):
-            self.plan = self._plan_nearest(plan) if threshold is None else self._fit(plan)
-        for line in self.plan.lines():
-            run.say(line)
+    def __init__(
+        self,
+        plan: VectorPlan,
+        space: Space,
+        contents: np.ndarray,
+        ids: list[pa.Array],
+        settings: Settings,
+        skipped: int,
+    ):
+        self.plan, self.space, self.contents, self.ids = plan, space, contents, ids
+        self.run, self.probes, self.skipped, self.storage = settings.run, settings.probes, skipped, Storage()
+        self.sides = Sides.of([len(side) for side in ids])
+        self.unbounded = settings.nearest  # no threshold was given
+        self.live = np.arange(len(space))
+        self.lengths = np.zeros(len(space), np.int64)
 
-    def _fit(self, plan: VectorPlan) -> VectorPlan:
-        return fit_vectors(plan, self.space, self.live, self.split, self.probes)
+    def fit(self, plan: VectorPlan) -> VectorPlan:
+        """Choose the cheapest method for the items."""
+        return fit_vectors(plan, self.space, self.live, self.sides, self.probes)
 
-    def _plan_nearest(self, plan: VectorPlan) -> VectorPlan:
+    def plan_nearest(self) -> VectorPlan:
         """Look as far as nine of ten items of a sample must; brute force needs no bound."""
-        left, right = self.live[: self.split], self.live[self.split :]
+        plan = self.plan
+        left, right = self.sides.apart(self.live)
         if not len(left) or not len(right) or plan.wanted == 1:
             return replace(plan, method="brute", bounded=False)
         few = np.sort(np.random.default_rng(0).permutation(left)[:SAMPLE])
         far = np.sort(last_of(nearest(self.space, few, right, plan.nearest, self.run)[2], len(few)))
         self.space.look(float(far[len(far) // 10] if self.space.alike else far[-1 - len(far) // 10]))
-        plan = self._fit(replace(plan, threshold=Fraction(str(self.space.threshold))))
+        plan = self.fit(replace(plan, threshold=Fraction(str(self.space.threshold))))
         return replace(plan, bounded=plan.method != "brute")
 
     def _tables(self, rows: np.ndarray) -> Tables | None:
@@ -94,7 +109,7 @@ class VectorSearch(Search):
         plan, space = self.plan, self.space
         if plan.bands is not None:
             family = space.family(plan.bands.hashes, plan.seed, plan.width)
-            probers = len(rows) if self.split == ONE else self.split_among(rows)
+            probers = self.sides.among(rows).offset if self.sides.two else len(rows)
             some = (plan.probes, probers) if plan.probes else (0, 0)
             return band_tables(space, family, plan.bands.rows, rows, self.run, *some)
         if plan.parts:
@@ -102,50 +117,50 @@ class VectorSearch(Search):
             return part_tables(space.words[rows], space.dimensions, plan.parts, int(plan.threshold), plan.seed)
         return None
 
-    def _seen(self, pairs: int) -> None:
-        self.candidates += pairs
-
     def pairs(self, groups: Groups, limit: int) -> Found:
         rows = groups.heads
         if not self.plan.bounded:
             return self._nearest(rows)
-        left, right, values = near_pairs(self.space, rows, self._tables(rows), self.split, limit, self.run, self._seen)
-        return left, right, values, self.space.measured(rows, rows)
+        compared: list[int] = []
+        tables = self._tables(rows)
+        found = near_pairs(self.space, rows, tables, self.sides, limit, self.run, compared.append)
+        return Found(*found, self.space.measured(rows, rows), sum(compared))
 
     def _nearest(self, rows: np.ndarray) -> Found:
         """The k nearest by brute force."""
-        middle = self.split_among(rows)
-        with self.run.stage("compare", middle) as tick:
-            found = nearest(self.space, rows[:middle], rows[middle:], self.plan.nearest, self.run, tick)
-        self.candidates = middle * (len(rows) - middle)
-        return *found, self.space.measured(rows, rows)
+        left, right = self.sides.apart(rows)
+        with self.run.stage("compare", len(left)) as tick:
+            found = nearest(self.space, left, right, self.plan.nearest, self.run, tick)
+        return Found(*found, self.space.measured(rows, rows), len(left) * len(right))
 
-    def labels(self, groups: Groups) -> np.ndarray:
+    def labels(self, groups: Groups) -> Labels:
         label = np.arange(len(self))
         rows = groups.heads
-        for numbers in near_numbers(self.space, rows, self._tables(rows), self.split, self.run, self._seen):
+        compared: list[int] = []
+        for numbers in near_numbers(self.space, rows, self._tables(rows), self.sides, self.run, compared.append):
             left, right = np.divmod(numbers, len(self))
             apart = label[left] != label[right]
             left, right = np.divmod(check(self.space, np.unique(numbers[apart]), self.run)[0], len(self))
             join_pairs(left, right, label)
             if len(left):
                 label = roots(label)
-        return label
+        return Labels(label, sum(compared))
 
     def audit(self, size: int, found: IsFound) -> Audit:
         sample = self._sample(self.live, size)
         with self.run.stage("audit"):
             left, right, _ = near_some(self.space, sample, self.live, self.run)
-        if self.split != ONE:
-            across = (left < self.split) & (right >= self.split)
-            left, right = left[across], right[across]
+        across = self.sides.across(left, right)
+        left, right = left[across], right[across]
         return Audit(len(sample), len(left), int(np.count_nonzero(found(left, right))))
 
-    def audit_nearest(self, size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit:
-        """How many of the k nearest of a sample of left items are among the pairs found, given by position."""
+    def audit_pairs(self, size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit:
+        """Of the nearest: count how many of those of a sample of left items are among the pairs found."""
+        if not self.unbounded:
+            return super().audit_pairs(size, left, right, values)
         k = self.plan.nearest
-        others = self.live[self.split :]
-        sample = self._sample(self.live[: self.split], size)
+        ours, others = self.sides.apart(self.live)
+        sample = self._sample(ours, size)
         true = min(k, len(others))
         far = np.full(len(self), np.nan)
         with self.run.stage("audit"):

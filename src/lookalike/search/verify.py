@@ -6,9 +6,9 @@ import numpy as np
 
 from lookalike.core.run import Run
 from lookalike.core.statistics import wilson
-from lookalike.core.storage import Arrays, Room
+from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sets import Sets
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import Sides
 from lookalike.kernels.sets import overlaps
 from lookalike.theory.banding import Buckets, too_many
 
@@ -16,7 +16,7 @@ SAMPLE = 2000  # candidates looked at to tell whether there will be too many pai
 
 
 def verify_bands(
-    buckets: Buckets, sets: Sets, p: int, q: int, split: int, limit: int, run: Run, room: Room
+    buckets: Buckets, sets: Sets, p: int, q: int, sides: Sides, limit: int, run: Run, storage: Storage
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """The pairs that share a bucket and have Jaccard similarity p/q or more: (left, right, shared, candidates).
 
@@ -25,18 +25,18 @@ def verify_bands(
     """
     bands = range(len(buckets.bands))
     keys = buckets.make_keys()
-    for band in (band for band in bands if split == ONE and buckets.count(band) > limit):
+    for band in (band for band in bands if not sides.two and buckets.count(band) > limit):
         left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
         similar = int(np.count_nonzero(overlaps(sets.indptr, sets.elements, left, right, p, q) >= 0))
         if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
             raise too_many(similar * buckets.count(band) // SAMPLE, limit, "about")
 
     def work(band: int) -> Arrays:
-        return room.made(f"pairs{band}", lambda: verify(band))
+        return storage.made(f"pairs{band}", lambda: verify(band))
 
     def verify(band: int) -> Arrays:
         found, candidates, total = [], 0, 0
-        for left, right in buckets.pairs(band, keys, split):
+        for left, right in buckets.pairs(band, keys, sides):
             candidates += len(left)
             shared = overlaps(sets.indptr, sets.elements, left, right, p, q)
             good = shared >= 0
@@ -64,14 +64,14 @@ def _join(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarr
 
 
 def both_ways(
-    left: np.ndarray, right: np.ndarray, shared: np.ndarray, sizes: np.ndarray, p: int, q: int, split: int
+    left: np.ndarray, right: np.ndarray, shared: np.ndarray, sizes: np.ndarray, p: int, q: int, sides: Sides
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs as (contained, containing), each way for which the share of the first is p/q or more.
 
     Of two collections just the way from the first to the second.
     """
     there, back = (q * shared >= p * sizes[side] for side in (left, right))
-    if split != ONE:
+    if sides.two:
         return left[there], right[there], shared[there]
     one, other = np.concatenate((left[there], right[back])), np.concatenate((right[there], left[back]))
     return one, other, np.concatenate((shared[there], shared[back]))

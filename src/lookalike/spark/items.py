@@ -25,8 +25,9 @@ from lookalike.core.wording import counted
 from lookalike.io.documents import TEXT_NAMES
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
+from lookalike.measures.table import BANDED, SHORT
 from lookalike.search.collection import HEAD, sample_rows
-from lookalike.search.plan import BANDED, NAMES, Plan, fit, make_plan
+from lookalike.search.plan import Plan, fit, make_plan
 from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 
@@ -90,7 +91,7 @@ class Items:
         shingles = given if isinstance(given, Shingles) else Shingles.parse(given)
         known = self.options.get("plan")
         measure = self.options.get("measure", "jaccard") if known is None else known.measure
-        return replace(shingles, bag=True) if NAMES.get(measure, measure) == "bag_jaccard" else shingles
+        return replace(shingles, bag=True) if SHORT.get(measure, measure) == "bag_jaccard" else shingles
 
     def _order(self, keep: str) -> list[Column]:
         """What is least for the items to be kept first, if that is not the id: whether they come last, and a rank.
@@ -138,7 +139,7 @@ class Items:
             return given
         chosen: dict[str, Any] = {name: value for name, value in self.options.items() if name in ("recall", "sketch")}
         measure = self.options.get("measure", "jaccard")
-        if NAMES.get(measure, measure) not in BANDED:
+        if SHORT.get(measure, measure) not in BANDED:
             raise UsageError(f"measure must be 'jaccard' or 'bag' on Spark; got {measure!r}.")
         seed = whole("seed", self.options.get("seed", 1), least=0, most=LARGEST_SEED)
         threshold = self.options.get("threshold", 0.8)

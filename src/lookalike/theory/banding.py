@@ -7,8 +7,9 @@ import numpy as np
 
 from lookalike.core.errors import TooManyPairs
 from lookalike.core.run import Run
-from lookalike.core.storage import Arrays, Room
-from lookalike.kernels.buckets import ONE, members, new_pairs
+from lookalike.core.storage import Arrays, Storage
+from lookalike.items.sides import ALONE, Sides
+from lookalike.kernels.buckets import members, new_pairs
 from lookalike.kernels.sets import sorted_hashes
 from lookalike.kernels.sketch import fold_bands
 
@@ -34,13 +35,13 @@ class Buckets:
         sizes = np.diff(self.bands[band][0])
         return int((sizes * (sizes - 1) // 2).sum())
 
-    def pairs(self, band: int, keys: np.ndarray, split: int = ONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def pairs(self, band: int, keys: np.ndarray, sides: Sides = ALONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The pairs that share a bucket of this band and of no earlier one, by the keys of the items, in chunks."""
         indptr, items = self.bands[band]
         state = np.zeros(3, np.int64)
         while state[0] < len(indptr) - 1:
             left, right = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-            n = new_pairs(indptr, items, keys, band, self.mask, split, state, left, right)
+            n = new_pairs(indptr, items, keys, band, self.mask, sides.split, state, left, right)
             yield left[:n], right[:n]
 
     def sample(self, band: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -54,11 +55,11 @@ class Buckets:
         return items[indptr[bucket] + one], items[indptr[bucket] + other]
 
 
-def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, room: Room) -> Buckets:
+def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storage: Storage) -> Buckets:
     """Sort the keys of each band; equal keys are a bucket, but for EMPTY. Just the items `heads` are looked at."""
 
     def work(band: int) -> Arrays:
-        return room.made(f"buckets{band}", lambda: in_buckets(keys[band][heads], room.memory))
+        return storage.made(f"buckets{band}", lambda: in_buckets(keys[band][heads], storage.memory))
 
     found = []
     with run.stage("buckets", len(keys)) as tick:
@@ -73,12 +74,12 @@ def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, room: 
 
     def renumbered(band: int) -> tuple[np.ndarray, np.ndarray]:
         indptr, inside = found[band]
-        (items,) = room.made(f"members{band}", lambda: (anew[inside],))
+        (items,) = storage.made(f"members{band}", lambda: (anew[inside],))
         return indptr, items
 
     def make_keys() -> np.ndarray:
         rows = heads[numbers]
-        (made,) = room.made("keys", lambda: (np.stack([band[rows] for band in keys], axis=1),))
+        (made,) = storage.made("keys", lambda: (np.stack([band[rows] for band in keys], axis=1),))
         return made
 
     return Buckets([renumbered(band) for band in range(len(keys))], low_bits(len(heads)), numbers, make_keys)
@@ -125,7 +126,7 @@ def low_bits(items: int) -> np.uint64:
 def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> np.ndarray:
     """The pairs a < b that agree in all rows of a band or more, as ascending numbers a * items + b."""
     keys = np.ascontiguousarray(fold_bands(signatures, bands, rows).T)
-    buckets = find_buckets(list(keys), np.arange(len(signatures)), run, Room())
+    buckets = find_buckets(list(keys), np.arange(len(signatures)), run, Storage())
     total = sum(buckets.count(band) for band in range(bands))
     if total > MOST_CANDIDATES:
         raise TooManyPairs(
@@ -144,7 +145,7 @@ def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.nda
     """All `total` pairs of items that share a bucket, whatever their keys."""
     left, right = np.empty(total + 1, np.int64), np.empty(total + 1, np.int64)
     no_keys = np.empty((0, 0), np.uint64)
-    n = new_pairs(indptr, items, no_keys, 0, np.uint64(0), ONE, np.zeros(3, np.int64), left, right)
+    n = new_pairs(indptr, items, no_keys, 0, np.uint64(0), ALONE.split, np.zeros(3, np.int64), left, right)
     return left[:n], right[:n]
 
 

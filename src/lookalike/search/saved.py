@@ -1,0 +1,47 @@
+"""Plans in files: what results and indexes keep of a plan (`Plan.settings`, `Plan.saved`), and the plan made again."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from lookalike.measures import MEASURES
+from lookalike.measures.table import OF_VECTORS
+from lookalike.search.plan import Plan
+from lookalike.search.vector_plan import VectorPlan
+from lookalike.theory.amplify import Bands
+
+
+def plan_of(kept: Mapping[str, Any]) -> Plan | None:
+    """The plan that a file keeps, if it keeps one of a measure that is known.
+
+    Files of results keep strings, and the bands in the method ("lsh 20x5"); an index keeps what JSON can hold.
+    """
+    if not {"measure", "threshold", "seed"} <= set(kept) or kept["measure"] not in MEASURES:
+        return None
+    method, _, size = kept.get("method", "lsh").partition(" ")
+    what = kept.get("items") or kept.get("kind", "")
+    plan = Plan(
+        method,
+        kept["measure"],
+        Fraction(kept["threshold"]),
+        int(kept["seed"]),
+        what,
+        wanted=float(kept.get("recall", 1.0)),
+        sketch=kept.get("sketch", "minhash"),
+        bands=Bands(*kept["bands"]) if kept.get("bands") else None,
+    )
+    if plan.measure in OF_VECTORS:
+        parts, probes, nearest = (int(kept.get(name, 0)) for name in ("parts", "probes", "nearest"))
+        length = int("".join(filter(str.isdigit, what)) or 0)
+        width = float(kept.get("width", 0))
+        own = {"width": width, "parts": parts, "probes": probes, "nearest": nearest, "size": length}
+        plan = VectorPlan(**{**vars(plan), **own})
+    if not size:
+        return plan
+    bands, rows = map(int, size.split("x"))
+    plan = replace(plan, bands=Bands(bands, rows, 0.0))
+    chance = float(plan.probability(np.array([float(plan.threshold)]))[0]) if plan.has_curve else float("nan")
+    return replace(plan, bands=Bands(bands, rows, chance))

@@ -1,0 +1,84 @@
+"""Where a search keeps its large arrays: in memory, or in the files of a run that can be resumed."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike import __version__
+from lookalike.core.errors import LookalikeError, StoreError, UsageError
+from lookalike.core.storage import Storage
+from lookalike.core.workdir import FolderStorage, parse_memory, stamps
+from lookalike.io.documents import Source
+from lookalike.items.shingles import Shingles
+from lookalike.measures import MEASURES
+from lookalike.measures.table import BANDED, SHORT
+from lookalike.search.plan import parse_threshold
+from lookalike.search.settings import Settings
+
+
+@contextmanager
+def storage_for(items: list[Any], settings: Settings) -> Iterator[Storage]:
+    """Open the storage that the settings ask for."""
+    if settings.memory is None and settings.workdir is None:
+        yield Storage()
+        return
+    about = _about(items, settings)
+    with ExitStack() as opened:
+        workdir = settings.workdir
+        if workdir is None:
+            workdir = opened.enter_context(TemporaryDirectory(prefix="lookalike-"))
+        size = parse_memory("2GB" if settings.memory is None else settings.memory)
+        yield opened.enter_context(FolderStorage(Path(workdir), about, size))
+
+
+@contextmanager
+def starting(storage: Storage) -> Iterator[None]:
+    """Leave nothing behind if a search cannot even be started, which no second run would mend."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except LookalikeError:
+        storage.remove()
+        raise
+
+
+def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
+    """What a run in files depends on; an error for one that cannot be made in files."""
+    source = items[0]
+    files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
+    if len(items) > 1 or not files:
+        raise UsageError("memory and workdir are for texts of one collection in files, which can be read again.")
+    measure = SHORT.get(settings.measure, settings.measure)
+    if measure not in BANDED or settings.method == "exact" or settings.recall == 1:
+        raise UsageError("memory and workdir are for Jaccard similarity by method 'lsh', with a recall under 1.")
+    threshold: Any = MEASURES[measure].default if settings.threshold is None else settings.threshold
+    return {
+        "version": __version__,
+        "files": stamps(files),
+        **{name: getattr(source, name) for name in ("text", "id", "format", "on_error", "html", "article")},
+        "threshold": str(parse_threshold(measure, threshold)),
+        "measure": measure,
+        "recall": str(settings.recall),
+        "seed": str(settings.seed),
+        "shingles": str(settings.shingles or Shingles()),
+        "sketch": settings.sketch or "minhash",
+        "result": settings.result,
+        "keep": settings.keep if isinstance(settings.keep, str) else digest(settings.keep),
+    }
+
+
+def digest(values: Any) -> str:
+    """A hash of the values of a column."""
+    column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+    found = sha256()
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        found.update(repr((chunk.type, chunk.offset, len(chunk))).encode())
+        for buffer in filter(None, chunk.buffers()):
+            found.update(buffer)
+    return found.hexdigest()

@@ -17,6 +17,7 @@ from lookalike.items.stop_words import LANGUAGES, words_of
 from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES, SEPARATOR, SPACE, UNSTABLE
 from lookalike.measures import bag_jaccard, jaccard
 from tests import reference as ref
+from tests.kernel_samples import GOLDEN_TEXT
 
 SPACES = [*b"\t\n\v\f\r ", 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 KIND_COUNTS = [912861, 25, 39055, 159761, 2410]  # separators, white space, letters, lone letters, marks
@@ -555,3 +556,21 @@ def test_texts_of_stable_characters_are_in_normal_form(text):
 def test_few_characters_are_unstable():
     """The flag is there to spare most texts the normalisation."""
     assert Fraction(int(np.count_nonzero(FLAT & UNSTABLE)), 0x110000) < Fraction(1, 300)
+
+
+SHINGLES = {
+    "char:9": (36, 916171120671323074),
+    "word:2": (9, 16851594029228884899),
+    "stop:3": (4, 15100821082857957394),
+    "char:100": (1, 18248538796291770512),
+}
+
+
+# --- format 1 ---
+
+
+@pytest.mark.parametrize("spec", ["char:9", "word:2", "stop:3", "char:100"])
+def test_format_1_shingles(spec):
+    """Shingle hashes as files of format 1 have them: a change here needs a new format number."""
+    _, hashes = Shingles.parse(spec).hashes(pa.array([GOLDEN_TEXT], pa.large_string()))
+    assert (len(hashes), int(hashes[0])) == SHINGLES[spec]

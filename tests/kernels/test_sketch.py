@@ -4,9 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lookalike import And, Or
-from lookalike.kernels.sketch import fold_bands, sketch_rows
+from lookalike.families import MinHash
+from lookalike.items.shingles import Shingles
+from lookalike.kernels.sketch import count_agreements, fold_bands, sketch_rows
+from tests import reference as ref
+from tests.kernel_samples import EDGES, GOLDEN_TEXT, as_rows, drawn_rows, numbers, seeds
 
 # How a pair is made: the elements that both have, that only the left has, that only the right has.
 PARTS = {Fraction(1, 4): (2, 3, 3), Fraction(1, 2): (2, 1, 1), Fraction(4, 5): (8, 1, 1)}
@@ -69,3 +75,41 @@ def test_functions_agree_independently_of_their_place():
     signatures = sketch_rows(indptr, elements, np.uint64(3), 16)
     rates = (signatures[::2] == signatures[1::2]).mean(axis=0)
     assert abs(rates - 0.6).max() < 4.5 * (0.6 * 0.4 / 4000) ** 0.5
+
+
+SIGNATURE = [448590352, 2781326205, 112697744, 1078145801]
+BAND_KEYS = [12741267917703617095, 18377969194731407569]
+
+
+# --- sketches ---
+
+
+@given(seeds, st.sampled_from([1, 2, 3, 7, 64, 100]), numbers)
+def test_sketch(rng, hashes, seed):
+    rows = [row[: rng.choice([1, 8, 65, 300])] for row in drawn_rows(rng, 2, repeats=True)]
+    found = sketch_rows(*as_rows(rows), np.uint64(seed), hashes)
+    assert found.tolist() == [ref.sketch(row, seed, hashes) for row in rows]
+
+
+@given(seeds, st.integers(1, 9), st.integers(1, 9))
+def test_band_keys(rng, bands, rows):
+    pool = [*EDGES, *(rng.getrandbits(64) for _ in range(20))]
+    signatures = [rng.choices(pool, k=bands * rows + 2) for _ in range(4)]
+    found = fold_bands(np.array(signatures, np.uint64), bands, rows)
+    assert found.tolist() == [ref.band_keys(signature, bands, rows) for signature in signatures]
+
+
+@given(seeds, st.sampled_from([1, 8, 65]), st.integers(1, 9))
+def test_count_agreements(rng, hashes, items):
+    signatures = [[rng.randrange(3) for _ in range(hashes)] for _ in range(items)]
+    assert count_agreements(np.array(signatures, np.uint64)).tolist() == ref.count_agreements(signatures)
+
+
+# --- format 1 ---
+
+
+def test_format_1_signature_and_band_key():
+    sets = Shingles.parse("word:2").sets([GOLDEN_TEXT])
+    signatures = MinHash(hashes=4, seed=1).signatures(sets)
+    assert signatures.tolist() == [SIGNATURE]
+    assert fold_bands(signatures, 2, 2).tolist() == [BAND_KEYS]

@@ -574,3 +574,27 @@ def test_format_1_shingles(spec):
     """Shingle hashes as files of format 1 have them: a change here needs a new format number."""
     _, hashes = Shingles.parse(spec).hashes(pa.array([GOLDEN_TEXT], pa.large_string()))
     assert (len(hashes), int(hashes[0])) == SHINGLES[spec]
+
+
+# --- shingles read back ---
+
+
+@given(
+    st.sampled_from(["char", "word"]),
+    st.integers(1, 30),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["collapse", "keep", "remove"]),
+    st.sampled_from(["nfc", "nfkc", "none"]),
+    st.sampled_from([32, 64]),
+)
+def test_shingles_are_read_back(unit, k, bag, lowercase, space, form, bits):
+    one = Shingles(k, unit, bag=bag, lowercase=lowercase, space=space, form=form, bits=bits)
+    assert Shingles.told(str(one)) == one
+
+
+def test_stop_words_are_read_back():
+    for options in ({}, {"stop_words": "de"}, {"stop_words": "de,fr", "distance": 2, "skip_stops": True}):
+        one = Shingles.parse("stop:3", **options)
+        assert Shingles.told(str(one)) == one
+    assert Shingles.told(str(Shingles.parse("stop:3", stop_words=["a", "the"]))) is None

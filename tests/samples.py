@@ -74,3 +74,10 @@ def write(path: Path, rows: list[Row]) -> Path:
     }
     path.write_bytes(encoders[path.suffix]())
     return path
+
+
+def small_sets(rng: random.Random, n: int) -> list[set[int]]:
+    """Small sets, many of them similar, some equal or empty."""
+    pool = range(rng.choice([4, 9, 20]))
+    sets = [set(rng.sample(pool, rng.randint(0, len(pool)))) for _ in range(n // 2)]
+    return sets + [rng.choice(sets) ^ set(rng.sample(pool, rng.choice([0, 1, 2]))) for _ in range(n - n // 2)]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lookalike as la
 from lookalike.core.errors import TooManyPairs
 from lookalike.core.run import Run
 from lookalike.items.sets import Sets
@@ -16,6 +17,7 @@ from lookalike.kernels.buckets import ONE
 from lookalike.search.joins import STAGES, exact_pairs
 from tests import reference as ref
 from tests.kernel_samples import MEASURES, RATIOS
+from tests.samples import small_sets
 
 measures = st.sampled_from(MEASURES)
 seeds = st.integers(0, 2**32).map(random.Random)
@@ -111,3 +113,41 @@ def test_too_many_pairs():
 
 def test_stages_are_in_order():
     assert STAGES == ("length", "prefix", "position", "suffix")
+
+
+SINGLE = Run(1)
+
+
+def found(pairs):
+    return {(left, right): value for left, right, value in pairs}
+
+
+# --- filters and orders ---
+
+
+@settings(max_examples=60)
+@given(seeds, st.sampled_from([0.5, 0.8, 0.9]))
+def test_filters_and_orders_change_nothing_but_the_work(rng, threshold):
+    sets = [{str(x) for x in one} for one in small_sets(rng, 16)]
+    options = {"threshold": threshold, "run": SINGLE}
+    expected = found(la.find_pairs(sets, method="exact", **options))
+    compared = []
+    for stage in ("length", "prefix", "position", "suffix"):
+        pairs = la.find_pairs(sets, filter=stage, **options)
+        assert found(pairs) == expected
+        assert pairs.plan.method == "exact"
+        compared.append(pairs.stats["candidates"])
+    assert compared == sorted(compared, reverse=True)
+    order = sorted({x for one in sets for x in one}, key=lambda x: rng.random())
+    if order:
+        assert found(la.find_pairs(sets, order=order, **options)) == expected
+
+
+def test_the_order_decides_what_is_compared():
+    """Sets that begin alike in one order and not in the other."""
+    sets = [set("abcdefghi") | {last} for last in "xyz"]
+    early = la.find_pairs(sets, threshold=0.9, order="abcdefghixyz", run=SINGLE)
+    late = la.find_pairs(sets, threshold=0.9, order="xyzabcdefghi", run=SINGLE)
+    assert len(early) == len(late) == 0
+    assert early.stats["candidates"] == 3
+    assert late.stats["candidates"] == 0

@@ -123,17 +123,17 @@ def test_an_audit_of_all_items_counts_all_pairs(measure, options):
     common = {"measure": measure, "threshold": THRESHOLDS[measure], **options}
     expected = oracle(measure, rows, THRESHOLDS[measure])
     pairs = la.find_pairs(rows, audit=1000, **common)
-    assert pairs.audit == la.audit.Audit(150, len(expected), len(pairs))
+    assert pairs.audit == Audit(150, len(expected), len(pairs))
     matches = la.find_matches(rows[:60], rows[60:], audit=150, **common)
-    assert matches.audit == la.audit.Audit(150, len(oracle(measure, rows, THRESHOLDS[measure], 60)), len(matches))
+    assert matches.audit == Audit(150, len(oracle(measure, rows, THRESHOLDS[measure], 60)), len(matches))
     few = la.find_matches(rows[:60], rows[60:], audit=150, k=1, **common)
     assert few.audit == matches.audit  # with a threshold it is of all that are near
     groups = la.find_clusters(rows, audit=150, **common)
     joined = sum(groups.label[i] == groups.label[j] for i, j in expected)
-    assert groups.audit == la.audit.Audit(150, len(expected), joined)
+    assert groups.audit == Audit(150, len(expected), joined)
     result = la.dedup(rows, audit=150, **common)
     handled = sum(not (result.keep[i] and result.keep[j]) for i, j in expected)
-    assert result.audit == la.audit.Audit(150, len(expected), handled)
+    assert result.audit == Audit(150, len(expected), handled)
     assert options["method"] == "lsh" or pairs.audit.recall == groups.audit.recall == result.audit.recall == 1
 
 
@@ -146,7 +146,7 @@ def test_an_audit_of_some_items():
     again = la.find_pairs(rows, measure="euclidean", threshold=1.2, method="brute", audit=20)
     assert again.audit == pairs.audit
     nearest = la.find_matches(rows[:50], rows[50:], measure="euclidean", k=4, audit=20)
-    assert nearest.audit == la.audit.Audit(20, 80, 80, nearest=4)
+    assert nearest.audit == Audit(20, 80, 80, nearest=4)
     assert nearest.audit.line().startswith("audit: 80 of 80 of the 4 nearest of 20 sampled items found: recall 1.0000")
     fewer = la.find_matches(rows[:50], rows[50:53], measure="euclidean", k=4, audit=50)
-    assert fewer.audit == la.audit.Audit(50, 150, 150, nearest=4)
+    assert fewer.audit == Audit(50, 150, 150, nearest=4)

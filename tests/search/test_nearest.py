@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import lookalike as la
 from lookalike.core.errors import UsageError
 from lookalike.measures import MEASURES
+from lookalike.search.audit import Audit
 from tests import reference as ref
 from tests.vector_samples import EXACT, SINGLE, THRESHOLDS, drawn_bits, sample_of
 
@@ -85,7 +86,7 @@ def test_neighbours_by_bands(measure):
     assert np.bincount(pairs.left).max() <= 3
     last = (sign * true.values).reshape(100, 3)[:, -1]
     near = np.count_nonzero(sign * pairs.values <= last[pairs.left])
-    assert pairs.audit == la.audit.Audit(100, 300, near, nearest=3)
+    assert pairs.audit == Audit(100, 300, near, nearest=3)
     assert near > 200
 
 

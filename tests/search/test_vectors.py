@@ -195,7 +195,7 @@ def test_results_do_not_depend_on_threads_and_blocks(measure, method, monkeypatc
     for name, size in {"SIDE": 7, "REACH": 19, "AREA": 100, "SLICE": 33, "FRESH": 10, "FUNCTIONS": 3}.items():
         monkeypatch.setattr(f"lookalike.search.tables.{name}", size)
     for name, size in {"ROWS": 13, "FEW": 20, "SHARE": 4}.items():
-        monkeypatch.setattr(f"lookalike.nearest.{name}", size)
+        monkeypatch.setattr(f"lookalike.search.nearest.{name}", size)
     assert results(1) == expected
     assert results(3) == expected
 

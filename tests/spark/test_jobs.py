@@ -27,7 +27,7 @@ from lookalike.spark.jobs import Dedup
 from lookalike.spark.making import OfTexts
 from lookalike.spark.parcels import Parcels
 from tests.commands import spawn
-from tests.core.test_workdir import texts_of
+from tests.samples import texts_of
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have not this file
 

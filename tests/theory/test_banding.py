@@ -1,10 +1,10 @@
 """Check the pairs of buckets, all of them or an even sample."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.theory.banding import Buckets, all_pairs
+from lookalike.theory.banding import Buckets, all_pairs, in_buckets
 from tests import reference as ref
 from tests.kernel_samples import as_rows, seeds
 
@@ -27,3 +27,13 @@ def test_sample_of_a_band_is_even():
     pairs, counts = np.unique(np.sort(np.column_stack((left, right))), axis=0, return_counts=True)
     assert {tuple(pair) for pair in pairs.tolist()} == ref.bucket_pairs(drawn)
     assert abs(counts - 1000).max() < 4 * 1000**0.5
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 40), max_size=60), st.integers(0, 5), st.integers(0, 2**64 - 1))
+def test_buckets_in_parts_are_those_of_the_whole(numbers, bits, factor):
+    keys = np.array(numbers, np.uint64) * np.uint64(factor | 1)
+    whole = in_buckets(keys)
+    parts = in_buckets(keys, max(1, (32 * 8 * len(keys)) >> bits))
+    for one, other in zip(whole, parts, strict=True):
+        assert one.tolist() == other.tolist()

@@ -59,9 +59,6 @@ def write(table: pa.Table, path: Path) -> Path:
     return path
 
 
-# --- ways of making sets ---
-
-
 def bags(rows: list[tuple[Any, ...]], by: str, way: str, liked: float) -> dict[Any, Counter[Any]]:
     """What is in the basket of each user, or item, as the textbook says; of the same rated twice the last."""
     found: dict[Any, Counter[Any]] = {}

@@ -24,9 +24,6 @@ CASES = [
     for options in OPTIONS.get(name, [{}])
 ]
 
-
-# --- what is drawn ---
-
 LETTERS = "aab\0\u00e9\u4e00\ud800\U0001f600\U0010ffff"
 hashables = st.one_of(st.integers(-2, 3), st.sampled_from([-(2**63), 2**63 - 1]))
 sets = st.one_of(st.frozensets(hashables, max_size=6), st.frozensets(st.integers(0, 99), max_size=40))

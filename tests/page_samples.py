@@ -21,9 +21,6 @@ def page(paragraphs: tuple[str, ...] = STORY, before: str = "", after: str = "",
     return f"<ul>{MENU}</ul>{before}{between.join(f'<p>{one}</p>' for one in paragraphs)}{after}"
 
 
-# --- sources ---
-
-
 def put(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)

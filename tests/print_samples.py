@@ -90,9 +90,6 @@ def finger(draw, size=None, apart=10.0):
     return np.column_stack([places, along + draw.choice((0, 180), size) + draw.normal(0, 8, size)])
 
 
-# --- files ---
-
-
 def iso_record(views, resolution=(197, 197), extended=b"", version=b" 20\0", magic=b"FMR\0", length=None):
     """An ISO 19794-2 record of 2005; a view is a list of minutiae (x, y, angle in 256ths of a turn)."""
     body = b""

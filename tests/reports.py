@@ -52,15 +52,10 @@ def documents(n, seed=1):
     return texts
 
 
-# --- what is chosen ---
-
-
 def values(some, **options):
     array = np.asarray(some)
     return Values(np.arange(len(array)), np.arange(len(array)) + 1, array, "Jaccard similarity", **options)
 
-
-# --- pages ---
 
 PEOPLE = [
     {"id": at, "name": name, "city": city, "born": born}
@@ -75,8 +70,5 @@ PEOPLE = [
         ]
     )
 ]
-
-
-# --- the command line ---
 
 COMMON = ("-t", "0.5", "-s", "word:2")

@@ -17,9 +17,6 @@ SECURITY = {
 }
 
 
-# --- helpers ---
-
-
 def client_of(app, **options):
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=30, **options)
@@ -77,8 +74,6 @@ def checked(answer):
 def ids_of(answer):
     return [[match["id"] for match in result["found"]] for result in answer.json()["results"]]
 
-
-# --- counts ---
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-z]+="[^"\\\n]*",?)+)\})? (\S+)')
 

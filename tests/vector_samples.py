@@ -58,16 +58,10 @@ def in_order(pairs):
     return list(found(pairs)) == sorted(found(pairs))
 
 
-# --- bands ---
-
-
 def standard_error(rates, trials):
     """Of the mean of rates that were each measured with a seed of its own: as they vary, no less than chance has it."""
     rate = min(max(float(np.mean(rates)), 1 / trials), 1 - 1 / trials)
     return max(np.std(rates, ddof=1) / math.sqrt(len(rates)), math.sqrt(rate * (1 - rate) / trials))
-
-
-# --- laws ---
 
 
 def planted(measure, threshold, pairs, dimensions, seed):

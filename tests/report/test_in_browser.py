@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 import lookalike as la
 from tests.browsing import EVIL, LEAST_CONTRAST, opened
 
+pytestmark = pytest.mark.browser
+
 BELL = """The old bell of Tarrow rang again on Sunday, after forty years of silence. Two hundred people came up.
 The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. She would not take any pay."""
 TWIN = """TARROW - The old bell of Tarrow rang again on Sunday, after forty years of silence. Many people came up.

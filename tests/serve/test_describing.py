@@ -106,6 +106,7 @@ DRAWN = [(*operation, GenerationMode.POSITIVE) for operation in OPERATIONS[:5]]
 DRAWN += [(*operation, GenerationMode.NEGATIVE) for operation in OPERATIONS[:5] if operation[0] == "POST"]
 
 
+@pytest.mark.server
 @pytest.mark.parametrize(("method", "path", "mode"), DRAWN, ids=[f"{row[0]} {row[1]} {row[2].value}" for row in DRAWN])
 def test_drawn_requests(texts, method, path, mode):
     """Whatever is asked, there is no failure, and the answer is one that the document describes.

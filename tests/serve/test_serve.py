@@ -17,6 +17,8 @@ from lookalike.serve import listening
 from tests.commands import complaint, spawn
 from tests.serving import CAT, HAT, JSON, OTHER, TOKEN, parsed
 
+pytestmark = pytest.mark.server
+
 # --- a server of its own ---
 
 

@@ -17,6 +17,8 @@ from lookalike.spark.buckets import dealt_rows, split, units
 from lookalike.spark.parcels import Parcels
 from tests.engines import CUTS, Here, in_batches, rows_of, sorted_parcels, spread_out
 
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have not this file
+
 ITEMS = pa.int64()
 
 
@@ -101,9 +103,6 @@ def test_a_bucket_too_large_for_all_its_pairs(monkeypatch):
     assert sum(few.values()) < 3000 * 25
 
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have not this file
-
-
 # --- the same results ---
 
 
@@ -119,6 +118,7 @@ def crowd(count):
     return pa.table({"id": range(count), "text": texts})
 
 
+@pytest.mark.spark
 def test_large_buckets_are_split_and_none_is_left_out(there, monkeypatch):
     table, options = crowd(300), {"threshold": 0.8, "shingles": "word:1"}
     expected = Here().pairs(table, **options)
@@ -127,6 +127,7 @@ def test_large_buckets_are_split_and_none_is_left_out(there, monkeypatch):
     assert there.pairs(table, **options) == expected
 
 
+@pytest.mark.spark
 def test_of_very_many_alike_one_is_kept(there, monkeypatch):
     """Each is compared with few, in several tasks that do not know of each other; and those that are left, again."""
     table, options = crowd(300), {"threshold": 0.8, "shingles": "word:1"}

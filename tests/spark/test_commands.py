@@ -9,6 +9,8 @@ import lookalike as la
 from tests.commands import spawn
 from tests.engines import COLLECTIONS, Here, documents
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.fixture
 def files(inputs):

@@ -1,7 +1,11 @@
 """Check how candidates are joined with their items."""
 
+import pytest
+
 from lookalike.spark import frames
 from tests.engines import COLLECTIONS, Here, named
+
+pytestmark = pytest.mark.spark
 
 
 def test_many_candidates_are_not_sent_to_all(there, monkeypatch):

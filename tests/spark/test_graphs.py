@@ -1,9 +1,12 @@
 """Check clusters by rounds of shuffles."""
 
 import pyarrow as pa
+import pytest
 
 from lookalike.spark import graphs
 from tests.engines import COLLECTIONS, Here, documents
+
+pytestmark = pytest.mark.spark
 
 
 def test_rounds_of_shuffles_give_what_one_task_gives(there, monkeypatch):

@@ -22,6 +22,8 @@ from lookalike.spark.making import OfTexts
 from lookalike.spark.parcels import Parcels
 from tests.engines import COLLECTIONS, Here, There, as_items, baskets, documents, named
 
+pytestmark = pytest.mark.spark
+
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have not this file
 
 

@@ -11,6 +11,8 @@ from lookalike.entities.blocks import Column, find_candidates
 from lookalike.entities.fields import canonical, normalise
 from lookalike.kernels.buckets import ONE
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.mark.parametrize("split", [None, 120])
 def test_candidates_of_records(there, split):

@@ -142,10 +142,6 @@ def test_a_row_that_is_missing_is_noticed(rows):
 # --- groups ---
 
 
-def pair_table(pairs):
-    return pa.table({name: pa.array([pair[at] for pair in pairs], pa.int64()) for at, name in enumerate("ab")})
-
-
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=30), CUTS)
 def test_first_items_of_components(pairs, cuts):
     table = pa.table(

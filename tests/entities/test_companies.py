@@ -1,4 +1,4 @@
-"""The two companies: what is in their tables, how often it is wrong, and when the records were made."""
+"""Check the two companies: what is in their tables, how often it is wrong, and when the records were made."""
 
 import re
 from collections import Counter

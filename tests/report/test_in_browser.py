@@ -1,4 +1,4 @@
-"""Reports as a person sees them: in a real browser, with a mouse and without, in every colour and width."""
+"""Check reports as a person sees them: in a real browser, with a mouse and without, in every colour and width."""
 
 import numpy as np
 import pyarrow as pa

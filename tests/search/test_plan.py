@@ -1,4 +1,4 @@
-"""Plans: what they promise, say and expect."""
+"""Check plans: what they promise, say and expect."""
 
 import math
 import random

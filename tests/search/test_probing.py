@@ -1,4 +1,4 @@
-"""Looking new sets up in an index: every similar pair against brute force, whatever the order of work."""
+"""Check new sets looked up in an index: every similar pair against brute force, whatever the order of work."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Pairs of strings within some edits: against brute force by the plain twin, and by every way that finds them."""
+"""Check pairs of strings within some edits against brute force, by every way that finds them."""
 
 import random
 from itertools import combinations, product

@@ -1,4 +1,4 @@
-"""The page of an index, used as a person would: in a real browser, with a real server behind it."""
+"""Check the page of an index, used as a person would: in a real browser, with a real server behind it."""
 
 import re
 import signal

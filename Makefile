@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test lint docs bench clean browser java
+.PHONY: help demo check test lint docs bench clean browser java
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /	/'
@@ -11,10 +11,14 @@ help:            ## list the targets
 demo: .venv/installed ## find the similar documents in examples/documents
 	$(BIN)/lookalike demo
 
-test: .venv/installed-dev lint browser java ## run the linter, the type checker and all tests
+# What to run while working: it takes about a minute and installs nothing but what .venv holds.
+check: .venv/installed-dev lint ## run the linters and the quick tests
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not spark and not browser and not server"
+
+test: .venv/installed-dev lint browser java ## run the linters and all tests
 	$(BIN)/pytest -n 2 --dist worksteal
 
-lint: .venv/installed-dev ## run the linter and the type checker
+lint: .venv/installed-dev ## run the linters: style, types and the layers of rooms
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -55,3 +57,20 @@ def write(table: pa.Table, path: Path) -> Path:
         content = pa.compress(content, "zstd", asbytes=True)
     path.write_bytes(content)
     return path
+
+
+def bags(rows: list[tuple[Any, ...]], by: str, way: str, liked: float) -> dict[Any, Counter[Any]]:
+    """What is in the basket of each user, or item, as the textbook says; of the same rated twice the last."""
+    found: dict[Any, Counter[Any]] = {}
+    last = {(row[0], row[1]): row for row in rows}
+    unit = Fraction(1, 2)
+    for user, item, rating in last.values():
+        owner, element = (user, item) if by == "user" else (item, user)
+        basket = found.setdefault(owner, Counter())
+        if way == "all" or (way == "high" and rating >= liked):
+            basket[element] = 1
+        elif way == "liked-hated":
+            basket[element, rating >= liked] = 1
+        elif way == "stars":
+            basket[element] = int(Fraction(rating) / unit)
+    return found

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.browsing import ARGUMENTS, CHROMIUM
-from tests.commands import Commands
+# Asserts in modules that several files share are to say as much as those in tests; they are rewritten on import.
+SHARED = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.name.startswith(("test_", "_")))
+pytest.register_assert_rewrite(*(f"tests.{name}" for name in SHARED if name != "conftest"))
+
+from tests.browsing import ARGUMENTS, CHROMIUM  # noqa: E402
+from tests.commands import Commands  # noqa: E402
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=100)
 settings.load_profile("fixed")

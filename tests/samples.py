@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 Row = dict[str, Any]
+WORDS = [f"w{number}" for number in range(2000)]
 
 
 def sentence(seed: int, words: int = 40) -> str:
@@ -74,3 +75,21 @@ def write(path: Path, rows: list[Row]) -> Path:
     }
     path.write_bytes(encoders[path.suffix]())
     return path
+
+
+def small_sets(rng: random.Random, n: int) -> list[set[int]]:
+    """Small sets, many of them similar, some equal or empty."""
+    pool = range(rng.choice([4, 9, 20]))
+    sets = [set(rng.sample(pool, rng.randint(0, len(pool)))) for _ in range(n // 2)]
+    return sets + [rng.choice(sets) ^ set(rng.sample(pool, rng.choice([0, 1, 2]))) for _ in range(n - n // 2)]
+
+
+def texts_of(count: int, seed: int = 1) -> list[str]:
+    """Texts of thirty words; every third is like the one before it, every tenth the same as an earlier one."""
+    draw = random.Random(seed)
+    texts: list[str] = []
+    for number in range(count):
+        words = texts[-1].split() if number % 3 == 1 else draw.choices(WORDS, k=30)
+        words[draw.randrange(30)] = draw.choice(WORDS)
+        texts.append(draw.choice(texts) if number % 10 == 9 else " ".join(words))
+    return texts

@@ -1,4 +1,7 @@
-"""Rooms have doors, names are few, and `import lookalike` is light. `lint-imports` checks that imports go one way."""
+"""Check rooms: they have doors and tests, names are few, and `import lookalike` is light.
+
+`lint-imports` checks that imports go one way.
+"""
 
 import ast
 import subprocess
@@ -11,6 +14,13 @@ import lookalike
 
 ROOT = Path(lookalike.__file__).parent
 ROOMS = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
+
+# Files of tests that are not named after a module, in whatever room they are.
+ACROSS = {
+    "test_commands.py",  # the commands of a room, from the command line to the files they write
+    "test_in_browser.py",  # the pages of a room, in a real browser
+    "test_bad_input.py",  # what is wrong with inputs, whatever command reads them
+}
 
 
 def test_the_top_level_holds_rooms_alone():
@@ -28,6 +38,21 @@ def test_a_door_says_what_lives_there(room):
     said = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
     assert "Lives here:" in said or room == "measures"
     assert "May import:" in said
+
+
+def test_files_of_tests_are_named_after_modules():
+    """`tests/io/test_csv.py` tests `lookalike/io/csv.py`; what is named after its room tests the door."""
+    files = [path for path in Path(__file__).parent.glob("*/test_*.py") if path.name not in ACROSS]
+    homes = {path: ROOT / path.parent.name / path.stem.removeprefix("test_") for path in files}
+    strays = {
+        str(path)
+        for path, home in homes.items()
+        if home.name != home.parent.name
+        and not home.with_suffix(".py").exists()
+        and not (home / "__init__.py").exists()
+    }
+    assert files
+    assert strays == set()
 
 
 def loaded_after(statement):

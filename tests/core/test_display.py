@@ -1,4 +1,4 @@
-"""How results look in a notebook, and what is drawn of them."""
+"""Check how results look in a notebook, and what is drawn of them."""
 
 import random
 from html.parser import HTMLParser

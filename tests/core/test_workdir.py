@@ -1,4 +1,4 @@
-"""Beyond memory: the same results from files, and a run that was cut off goes on where it was."""
+"""Check work beyond memory: the same results from files, and a run that was cut off goes on where it was."""
 
 import json
 import os
@@ -15,8 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.core import workdir
@@ -25,21 +23,8 @@ from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory
 from lookalike.search import collection
-from lookalike.theory.banding import in_buckets
 from tests.commands import environment
-
-WORDS = [f"w{number}" for number in range(2000)]
-
-
-def texts_of(count, seed=1):
-    """Texts of thirty words; every third is like the one before it, every tenth the same as an earlier one."""
-    draw = random.Random(seed)
-    texts = []
-    for number in range(count):
-        words = texts[-1].split() if number % 3 == 1 else draw.choices(WORDS, k=30)
-        words[draw.randrange(30)] = draw.choice(WORDS)
-        texts.append(draw.choice(texts) if number % 10 == 9 else " ".join(words))
-    return texts
+from tests.samples import texts_of
 
 
 @pytest.fixture
@@ -93,16 +78,6 @@ def test_nothing_to_find(inputs, tmp_path):
     for name, items in (("none", 0), ("some", 2)):
         found = la.dedup(inputs / f"{name}.jsonl", workdir=tmp_path / name)
         assert (len(found.ids), found.stats["dropped"]) == (items, 0)
-
-
-@settings(max_examples=50)
-@given(st.lists(st.integers(0, 40), max_size=60), st.integers(0, 5), st.integers(0, 2**64 - 1))
-def test_buckets_in_parts_are_those_of_the_whole(numbers, bits, factor):
-    keys = np.array(numbers, np.uint64) * np.uint64(factor | 1)
-    whole = in_buckets(keys)
-    parts = in_buckets(keys, max(1, (32 * 8 * len(keys)) >> bits))
-    for one, other in zip(whole, parts, strict=True):
-        assert one.tolist() == other.tolist()
 
 
 # --- a run that was cut off ---

@@ -1,4 +1,4 @@
-"""Which pairs of records are looked at: against brute force, and never too many of them."""
+"""Check which pairs of records are looked at: against brute force, and never too many of them."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""Points for the fields of many pairs at once: what each kind of difference costs, and that nothing else matters."""
+"""Check points for the fields of many pairs: what each kind of difference costs, and that nothing else matters."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The model of Fellegi and Sunter: what is fitted, how right its probabilities are, and what it does with little."""
+"""Check the model of Fellegi and Sunter: what is fitted, how right it is, and what it does with little."""
 
 import math
 from itertools import product

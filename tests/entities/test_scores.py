@@ -1,4 +1,4 @@
-"""Points for fields, and the share of true matches."""
+"""Check points for fields, and the share of true matches."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The share of true matches by score, told from a value that was not scored: against known truths."""
+"""Check the share of true matches by score, told from a value that was not scored, against known truths."""
 
 import math
 

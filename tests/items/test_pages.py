@@ -1,10 +1,7 @@
-"""The text of web pages: what a reader sees, the article of it, and pages in any encoding from file to result."""
+"""Check the text of web pages: what a reader sees, the article of it, and sources of pages."""
 
 import codecs
-import csv
 import gzip
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +13,13 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike import Shingles, Source
-from lookalike.core.errors import DataError, UsageError
+from lookalike.core.errors import DataError
 from lookalike.items.pages import LABELS, TAKEN_FOR, USED, _heaviest, article_text, decode_page, visible_text
-from tests.commands import Commands, complaint
+from tests.page_samples import ANOTHER, MENU, STORY, page, put
 from tests.samples import encode_csv, encode_jsonl
 
 PAGES = Path(__file__).parents[2] / "examples" / "pages"
 NAMES = sorted(path.name for path in PAGES.glob("*.html"))
-STORY = (
-    "The keeper of the lighthouse has been on the rock for so long that he no longer knows what the price of bread is.",
-    "He said that the boat comes when it can, and that he would not want it to come more often than it does.",
-    "In the winter there is nobody but him and a cat that was left behind by the men who built the tower.",
-)
-ANOTHER = (
-    "A school in the hills has found a way to keep its pupils warm that does not cost it anything at all.",
-    "The children sit with the sheep, which are in the next room anyway, and the sheep do not seem to mind it.",
-    "It is not clear what will be done in the summer, when there are neither sheep nor lessons in the house.",
-)
-MENU = "".join(
-    f"<li><a href=/{at}>{word}</a></li>" for at, word in enumerate(("News", "Sport", "Weather", "Money", "Jobs"))
-)
-
-
-def page(paragraphs: tuple[str, ...] = STORY, before: str = "", after: str = "", between: str = "") -> str:
-    return f"<ul>{MENU}</ul>{before}{between.join(f'<p>{one}</p>' for one in paragraphs)}{after}"
 
 
 # --- what a reader sees ---
@@ -419,12 +399,6 @@ def test_nulls_are_faults(tmp_path: Path) -> None:
         assert len(documents(source)) == len(whole(source)) == source.documents == source.skipped == 1
 
 
-def put(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
-
-
 def test_files_of_pages(tmp_path: Path) -> None:
     """Of a folder those that are named like pages, of a glob or by name all; one page is a document too."""
     pages = {
@@ -476,170 +450,3 @@ def test_articles_of_a_source() -> None:
     source = Source(pa.table({"text": [page()]}), article=True)
     assert source.html
     assert documents(source) == [(0, "\n".join(STORY))]
-
-
-# --- commands ---
-
-
-@pytest.fixture
-def folder(inputs: Path) -> Path:
-    """The same article twice, in two encodings and surroundings, and another one in the surroundings of the first."""
-    menu = "<ul>" + MENU.replace("</a>", " und übermorgen</a>") + "</ul>"
-    put(inputs / "a.html", f"{page(STORY)}<p>\u201cÉté\u201d".encode("cp1252"))
-    put(
-        inputs / "b.html",
-        f"\ufeff{menu}{''.join(f'<p>{one}</p>' for one in STORY)}<p>\u201cÉté\u201d".encode("utf-16-be"),
-    )
-    put(inputs / "c.html", f"{page(ANOTHER)}<p>\u201cÉté\u201d".encode())
-    return inputs
-
-
-def test_pairs(run: Commands, folder: Path) -> None:
-    for options in (("--html", "-s", "stop:3"), ("--article",), ("--article", "-s", "word:5", "--text", "ignored")):
-        outcome = run("pairs", folder, "-t", "0.6", *options)
-        assert outcome.code == 0, outcome.err
-        found = [json.loads(line) for line in outcome.out.splitlines()]
-        assert [(row["left"], row["right"]) for row in found] == [("a.html", "b.html")]
-
-
-def test_match_and_clusters(run: Commands, folder: Path) -> None:
-    wanted = (folder / "b.html").read_bytes()
-    outcome = run("match", "-", folder, "--html", "-s", "stop:3", "-t", "0.6", stdin=wanted)
-    assert [json.loads(line)["right"] for line in outcome.out.splitlines()] == ["a.html", "b.html"]
-    assert json.loads(outcome.out.splitlines()[0])["left"] == "-"
-    outcome = run("clusters", f"{folder}/*.html", "--html", "-s", "stop:3", "-t", "0.6")
-    assert [json.loads(line)["id"] for line in outcome.out.splitlines()] == ["a.html", "b.html"]
-
-
-def test_dedup_writes_the_pages(run: Commands, folder: Path, out: Path) -> None:
-    for name in ("clean.jsonl", "clean.parquet"):
-        outcome = run("dedup", folder, "--html", "-s", "stop:3", "-t", "0.6", "-o", out / name)
-        assert outcome.code == 0, outcome.err
-    rows = [json.loads(line) for line in (out / "clean.jsonl").read_text().splitlines()]
-    assert rows == pq.read_table(out / "clean.parquet").to_pylist()
-    assert [row["id"] for row in rows] == ["a.html", "c.html"]
-    assert rows[0]["text"] == decode_page((folder / "a.html").read_bytes())
-    assert pq.read_schema(out / "clean.parquet").metadata[b"lookalike.pages"] == b"visible text"
-    lines = encode_jsonl([{"id": i, "html": page(), "n": [i]} for i in range(3)])
-    path = put(folder / "rows.jsonl", lines)
-    run("dedup", path, "--article", "-o", out / "rows.jsonl")
-    assert (out / "rows.jsonl").read_bytes() == lines.splitlines(keepends=True)[0]
-
-
-def test_dedup_of_pages_in_bytes(run: Commands, inputs: Path, out: Path) -> None:
-    """Decoded where a file holds strings alone, as they were where it holds bytes."""
-    pages = ["<p>caf\xe9".encode("cp1252"), "<meta charset=koi8-r>маяк".encode("koi8-r")]
-    path = inputs / "a.parquet"
-    pq.write_table(pa.table({"id": [1, 2], "html": pages}), path)
-    for name in ("a.jsonl", "a.csv", "a.parquet"):
-        outcome = run("dedup", path, "--html", "-o", out / name)
-        assert outcome.code == 0, outcome.err
-    texts = [decode_page(one) for one in pages]
-    assert [json.loads(line)["html"] for line in (out / "a.jsonl").read_text().splitlines()] == texts
-    with (out / "a.csv").open(newline="") as file:
-        assert [row["html"] for row in csv.DictReader(file)] == texts
-    assert pq.read_table(out / "a.parquet")["html"].to_pylist() == pages
-    pq.write_table(pa.table({"id": [1], "html": ["<p>a"], "raw": [b"\xff"]}), path)
-    for name in ("b.jsonl", "b.csv"):
-        message = complaint(run("dedup", path, "--html", "-q", "-o", out / name))
-        assert message.endswith("bytes that are not valid UTF-8; a .parquet or .arrow file can hold them.")
-        assert not (out / name).exists()
-
-
-def test_pages_without_the_option_give_a_note(run: Commands, folder: Path) -> None:
-    note = "note: the pages are compared with their markup; --html compares the text in them"
-    outcome = run("pairs", folder / "a.html", folder / "c.html", "--on-error", "skip")
-    assert note in outcome.err.splitlines()
-    assert note not in run("pairs", folder, "--html").err
-    assert note not in run("pairs", put(folder / "lines.txt", b"a\nb\n")).err
-
-
-def test_pages_without_the_option_that_fail_advise_it(run: Commands, folder: Path) -> None:
-    hint = "is not valid UTF-8 (byte {} is 0x93); html=True (--html) reads pages in any encoding."
-    at = (folder / "a.html").read_bytes().index(b"\x93")
-    assert complaint(run("pairs", folder, "-q")) == f"{folder / 'a.html'}: text {hint.format(at)}"
-    assert complaint(run("pairs", folder / "a.html", "-q")).endswith(hint.format(at))
-    rows = put(folder / "rows.jsonl", encode_jsonl([{"id": "a", "html": page()}]))
-    assert "Name it with --text (--html reads the pages in html); it has id, html." in complaint(run("pairs", rows))
-
-
-def test_files_that_are_passed_over_give_a_note(run: Commands, folder: Path) -> None:
-    note = f"note: {folder} has {{}} not named .html, .htm, .xhtml, passed over"
-    assert "passed over" not in run("pairs", folder, "--html").err
-    put(folder / "index.php", b"<p>one")
-    assert note.format("1 file") in run("pairs", folder, "--html").err.splitlines()
-    put(folder / "saved", b"<p>one")
-    assert note.format("2 files") in run("pairs", folder, "--article").err.splitlines()
-    assert "passed over" not in run("pairs", f"{folder}/*", "--html").err
-
-
-def test_documents_that_are_mostly_empty_give_a_note(run: Commands, folder: Path) -> None:
-    rows = put(folder / "rows.jsonl", encode_jsonl([{"id": at, "html": f"<p>{at} Hut"} for at in range(3)]))
-    for args, note in (
-        ((rows, "--article"), "have no article in the column html; --html without --article compares all"),
-        ((rows, "--html", "-s", "stop:3"), "have no shingle in the column html, which begins with a stop word; --stop"),
-        ((put(folder / "lines.txt", b"\n\n a\n"),), "have no text\n"),
-    ):
-        assert f"note: most documents {note}" in run("pairs", *args).err
-    assert "most documents" not in run("pairs", folder, "--html").err
-
-
-def test_bad_pages(run: Commands, folder: Path) -> None:
-    put(folder / "d.html", b"PK\0\0")
-    assert complaint(run("pairs", folder, "--html")).startswith(f"{folder / 'd.html'}: holds null bytes")
-    outcome = run("pairs", folder, "--html", "--on-error", "skip")
-    assert outcome.code == 0
-    assert "read: 3 documents (1 skipped)" in outcome.err
-
-
-def test_stop_words_by_language_and_from_a_file(run: Commands, inputs: Path) -> None:
-    texts = put(inputs / "lines.txt", b"der Hut the ram xyz\nder Hut and the cat\n")
-    words = put(inputs / "words.txt", "\ufeffthe\r\n\n Der \n".encode())
-    for options, expected in {
-        ("--stop-words", "de"): 1.0,
-        ("--stop-words", "en"): 0.0,
-        ("--stop-words", "de,en"): 1 / 4,
-        ("--stop-words", words): 1 / 3,
-        ("--stop-words", "de,en", "--antecedents", "the, der"): 1 / 3,
-        ("--stop-words", "de,en", "--antecedents", words): 1 / 3,
-        ("--stop-words", "de,en", "--antecedents", f"the,der,{'x,' * 5000}x"): 1 / 3,
-        ("--stop-words", "de,en", "--antecedents", "der", "--spot-distance", 2): 0.0,
-        ("--stop-words", "en", "--antecedents", "hut", "--skip-stops"): 0.0,
-    }.items():
-        outcome = run("pairs", texts, "-s", "stop:2", "-t", "0.01", "--recall", 1, "-q", *options)
-        found = [json.loads(line)["similarity"] for line in outcome.out.splitlines()]
-        assert (found or [0.0]) == [expected], options
-
-
-def test_wrong_options(run: Commands, inputs: Path) -> None:
-    texts = put(inputs / "lines.txt", b"one\n")
-    empty = put(inputs / "empty.txt", b" \n\n")
-    latin = put(inputs / "latin.txt", b"caf\xe9\n")
-    for options, code, message in (
-        (("-s", "stop:3", "--stop-words", "words.txt"), 2, "stop_words must be codes of languages (de, en, es, fr, "),
-        (("--stop-words", "de"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
-        (("--stop-words", "en"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
-        (("--spot-distance", "2"), 2, "distance (--spot-distance) is for stop-word shingles, such as stop:3; got char"),
-        (("-s", "stop:x"), 2, "shingle must look like char:9, word:5 or stop:3; got 'stop:x'."),
-        (("-s", "stop:3", "--antecedents", "gone.txt"), 1, "gone.txt: no such file; --antecedents takes a file of "),
-        (("-s", "stop:3", "--antecedents", "lists/gone"), 1, "lists/gone: no such file; --antecedents takes a file "),
-        (("-s", "stop:3", "--antecedents", ""), 2, "antecedents must have a word at least; got ''."),
-        (("-s", "stop:3", "--antecedents", ", -"), 2, "antecedents must have a word at least; got ', -'."),
-        (("-s", "stop:3", "--antecedents", empty), 1, f"{empty}: has no words; it must have one a line."),
-        (("-s", "stop:3", "--stop-words", empty), 1, f"{empty}: has no words; it must have one a line."),
-        (("-s", "stop:3", "--spot-distance", "0"), 2, "distance must be an integer of at least 1; got 0."),
-        (("-s", "stop:3", "--stop-words", latin), 1, f"{latin}: not valid UTF-8 (byte 3)."),
-    ):
-        outcome = run("pairs", texts, *options)
-        assert (outcome.code, complaint(outcome).startswith(message)) == (code, True), outcome.err
-
-
-def test_without_selectolax(run: Commands, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
-    message = "pages are parsed by selectolax, which is missing: pip install 'lookalike[html]'"
-    outcome = run("pairs", folder, "--html")
-    assert (outcome.code, complaint(outcome)) == (2, message)
-    with pytest.raises(UsageError) as error:
-        visible_text("<p>one")
-    assert str(error.value) == message
-    assert run("pairs", folder / "c.html").code == 0

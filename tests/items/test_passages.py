@@ -1,4 +1,4 @@
-"""What two texts share, traced back to where it stands in them: exact places, a plain twin, Unicode."""
+"""Check what two texts share, traced back to where it stands in them: exact places, a plain twin, Unicode."""
 
 import unicodedata
 from dataclasses import replace

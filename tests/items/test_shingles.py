@@ -1,7 +1,6 @@
-"""Texts to shingles: the readable and the hashed form agree, Unicode."""
+"""Check shingles of texts: the readable and the hashed form agree, Unicode."""
 
 import unicodedata
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -13,14 +12,12 @@ from hypothesis import strategies as st
 from lookalike import Shingles
 from lookalike.core.errors import DataError, UsageError
 from lookalike.items.shingles import split_words
-from lookalike.items.stop_words import LANGUAGES, words_of
-from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES, SEPARATOR, SPACE, UNSTABLE
+from lookalike.items.stop_words import words_of
 from lookalike.measures import bag_jaccard, jaccard
 from tests import reference as ref
+from tests.kernel_samples import GOLDEN_TEXT
 
 SPACES = [*b"\t\n\v\f\r ", 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
-KIND_COUNTS = [912861, 25, 39055, 159761, 2410]  # separators, white space, letters, lone letters, marks
-FLAT = PAGES[INDEX].reshape(-1)  # what the table says of every code point
 
 # Few characters, so that shingles repeat and texts share them.
 texts = st.text(
@@ -254,42 +251,6 @@ def test_chains_of_words_next_to_each_other_are_what_stop_shingles_are():
     assert Shingles.parse("stop:2", distance=2).of("the old lamp") == {"the lamp"}
 
 
-# --- stop lists ---
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_stop_words_are_single_words_in_lower_case(language):
-    words = LANGUAGES[language]
-    assert len(words) >= 200
-    assert all(split_words(word) == [word] == [word.lower()] for word in words)
-    assert all(unicodedata.is_normalized("NFC", word) for word in words)
-
-
-@pytest.mark.parametrize(
-    ("language", "sentence", "stops"),
-    [
-        ("de", "Die F\u00e4hre f\u00e4hrt ab Montag wieder zu den Inseln", "Die ab wieder zu den"),
-        ("en", "They don't think the ferry will sail to it", "They don t the will to it"),
-        ("es", "El barco no sale hasta que la niebla se va", "El no hasta que la se va"),
-        ("fr", "L'\u00eele n'est pas loin de la c\u00f4te", "L n est pas loin de la"),
-        ("it", "L'isola non \u00e8 lontana dalla costa", "L non \u00e8 dalla"),
-        ("nl", "De boot vaart niet naar het eiland", "De niet naar het"),
-        ("pt", "O barco n\u00e3o vai \u00e0 ilha", "O n\u00e3o vai \u00e0"),
-        ("sv", "B\u00e5ten g\u00e5r inte till \u00f6n", "g\u00e5r inte till"),
-    ],
-)
-def test_stop_words_of_languages(language, sentence, stops):
-    assert Shingles(unit="stop", k=1, stop_words=language).in_order(sentence) == stops.split()
-
-
-def test_stop_words_of_several_languages():
-    both = Shingles(unit="stop", k=1, stop_words="en, DE,en")
-    assert both == Shingles(unit="stop", k=1, stop_words="de,en")
-    assert both.of("the der Hut") == {"the", "der"}
-    assert Shingles(unit="stop", stop_words="en") == Shingles(unit="stop")
-    assert Shingles(unit="stop", stop_words=["A", "b"]) == Shingles(unit="stop", stop_words=iter({"a", "B"}))
-
-
 # --- Unicode ---
 
 
@@ -490,68 +451,43 @@ def test_lists_of_words_are_shown_by_their_number_and_a_hash():
 
 # --- the frozen table ---
 
-UNSPACED = (
-    "CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "THAI ", "LAO ", "MYANMAR ", "KHMER ",
-    "TAI THAM", "NEW TAI LUE", "TAI VIET", "TAI LE", "AHOM", "TANGUT IDEOGRAPH",
-)  # fmt: skip
+SHINGLES = {
+    "char:9": (36, 916171120671323074),
+    "word:2": (9, 16851594029228884899),
+    "stop:3": (4, 15100821082857957394),
+    "char:100": (1, 18248538796291770512),
+}
 
 
-def expected_kind(code):
-    """What a character should be, by the Unicode data of the running Python."""
-    category, name = unicodedata.category(chr(code)), unicodedata.name(chr(code), "")
-    if code in SPACES:
-        return SPACE
-    if category.startswith("M") or code in (0x200C, 0x200D):
-        return MARK
-    if category.startswith("L"):
-        return ALONE if name.startswith(UNSPACED) else LETTER
-    if category.startswith("N") or category == "Pc":
-        return LETTER
-    reserved = category == "Cn" and 0x20000 <= code < 0x3FFFE
-    return ALONE if reserved else SEPARATOR
+# --- format 1 ---
 
 
-def test_table_is_that_of_unicode_14():
-    """Every code point; a newer Python may know characters that were not assigned then."""
-    kinds = FLAT & KIND
-    expected = np.array([expected_kind(code) for code in range(0x110000)])
-    different = np.flatnonzero(kinds != expected)
-    if unicodedata.unidata_version == "14.0.0":
-        assert different.tolist() == []
-    else:
-        assert set(kinds[different].tolist()) <= {SEPARATOR}
-    assert np.bincount(kinds, minlength=5).tolist() == KIND_COUNTS
+@pytest.mark.parametrize("spec", ["char:9", "word:2", "stop:3", "char:100"])
+def test_format_1_shingles(spec):
+    """Shingle hashes as files of format 1 have them: a change here needs a new format number."""
+    _, hashes = Shingles.parse(spec).hashes(pa.array([GOLDEN_TEXT], pa.large_string()))
+    assert (len(hashes), int(hashes[0])) == SHINGLES[spec]
 
 
-def stable_characters():
-    codes = np.flatnonzero(FLAT & UNSTABLE == 0).tolist()
-    return [chr(code) for code in codes if not 0xD800 <= code < 0xE000]
+# --- shingles read back ---
 
 
-def test_stable_characters_are_in_normal_form_side_by_side():
-    """All of them in one text, in two orders; and no letter of Latin or its kin is called unstable."""
-    stable = stable_characters()
-    for order in (stable, stable[::-1]):
-        assert unicodedata.is_normalized("NFC", "".join(order))
-    assert {chr(code) for code in range(0x300)} <= set(stable)
+@given(
+    st.sampled_from(["char", "word"]),
+    st.integers(1, 30),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["collapse", "keep", "remove"]),
+    st.sampled_from(["nfc", "nfkc", "none"]),
+    st.sampled_from([32, 64]),
+)
+def test_shingles_are_read_back(unit, k, bag, lowercase, space, form, bits):
+    one = Shingles(k, unit, bag=bag, lowercase=lowercase, space=space, form=form, bits=bits)
+    assert Shingles.told(str(one)) == one
 
 
-def tricky(code):
-    """Parts of decompositions, marks, and neighbours of Hangul: where composition happens if it does."""
-    is_mark = unicodedata.category(chr(code)).startswith("M")
-    return is_mark or unicodedata.decomposition(chr(code)) != "" or 0x1100 <= code < 0x1200
-
-
-TRICKY = [chr(code) for code in range(0x30000) if tricky(code)]
-PARTS = sorted({part for char in TRICKY for part in unicodedata.normalize("NFD", char)})
-STABLE_PARTS = [char for char in PARTS if not FLAT[ord(char)] & UNSTABLE]
-
-
-@given(st.text(st.sampled_from(STABLE_PARTS), max_size=100))
-def test_texts_of_stable_characters_are_in_normal_form(text):
-    assert unicodedata.normalize("NFC", text) == text
-
-
-def test_few_characters_are_unstable():
-    """The flag is there to spare most texts the normalisation."""
-    assert Fraction(int(np.count_nonzero(FLAT & UNSTABLE)), 0x110000) < Fraction(1, 300)
+def test_stop_words_are_read_back():
+    for options in ({}, {"stop_words": "de"}, {"stop_words": "de,fr", "distance": 2, "skip_stops": True}):
+        one = Shingles.parse("stop:3", **options)
+        assert Shingles.told(str(one)) == one
+    assert Shingles.told(str(Shingles.parse("stop:3", stop_words=["a", "the"]))) is None

@@ -1,168 +1,25 @@
-"""Exact joins: the bounds against their definitions, and every join against brute force, pair for pair."""
-
-import random
-from fractions import Fraction
-from math import isqrt
+"""Check a small index of sets against its plain twin."""
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
-from lookalike.core.errors import TooManyPairs
-from lookalike.core.run import Run
-from lookalike.items.sets import Sets
-from lookalike.items.sides import ALONE, Sides
-from lookalike.kernels import bounds
-from lookalike.search.joins import STAGES, exact_pairs
+from lookalike.kernels import joins
 from tests import reference as ref
-
-# Thresholds at which bounds in floating point fail, and some that are not decimals.
-RATIOS = [Fraction(t) for t in ("9/10", "4/5", "17/20", "2/3", "1/2", "1/3", "7/10", "19/20", "1/10", "1")]
-RATIOS += [Fraction(123456789, 2**30), Fraction(2**30 - 1, 2**30)]
-KINDS = ("JACCARD", "CONTAINMENT", "COSINE", "OVERLAP", "GRAMS")
-MEASURES = [(kind, *ratio.as_integer_ratio()) for kind in KINDS[:3] for ratio in RATIOS]
-MEASURES += [("OVERLAP", p, 1) for p in (1, 2, 5)] + [("GRAMS", 2 * edits, edits) for edits in (0, 1, 2, 4)]
-
-measures = st.sampled_from(MEASURES)
-seeds = st.integers(0, 2**32).map(random.Random)
-numbers = st.one_of(st.integers(0, ref.ALL), st.sampled_from((0, 1, 2**32 - 1, 2**32, 2**63, ref.ALL)))
+from tests.kernel_samples import as_rows, drawn_sets, seeds, thresholds
 
 
-def join(sets, measure, split=None, stage=3, threads=1):
-    """{(i, j): shared}, and how many pairs were compared."""
-    kind, p, q = measure
-    across = Sides(split)
-    rows = [sorted(one) for one in sets]
-    indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
-    elements = np.array([x for row in rows for x in row], np.uint64)
-    kinds = (getattr(bounds, kind), p, q)
-    *found, compared = exact_pairs(Sets(indptr, elements), *kinds, across, 10**9, Run(threads), stage)
-    left, right, shared = (column.tolist() for column in found)
-    pairs = dict(zip(zip(left, right, strict=True), shared, strict=True))
-    assert len(pairs) == len(left)
-    return pairs, compared
-
-
-# --- bounds ---
-
-
-@given(numbers, numbers, numbers, numbers)
-def test_products_of_128_bits(w, x, y, z):
-    high, low = bounds.product(np.uint64(w), np.uint64(x))
-    assert (int(high) << 64) + int(low) == w * x
-    assert bool(bounds.below(np.uint64(w), np.uint64(x), np.uint64(y), np.uint64(z))) == (w * x < y * z)
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=str)
-def test_how_much_must_be_shared(measure):
-    """The least number of shared elements with which two sets of these sizes are similar."""
-    kind, p, q = measure
-    for a in range(1, 31):
-        for b in range(1, 31):
-            if kind == "GRAMS" and abs(a - b) > q:
-                continue  # never similar
-            enough = [s for s in range(1, 200) if ref.is_similar(kind, a, b, s, p, q)] if kind != "JACCARD" else None
-            found = bounds.need(getattr(bounds, kind), a, b, p, q)
-            if kind == "JACCARD":
-                assert Fraction(found * (p + q), a + b) >= p or found == 1
-                assert found == 1 or (found - 1) * (p + q) < p * (a + b)
-            else:
-                assert found == enough[0]
-
-
-@given(st.integers(1, 2**30), st.integers(1, 2**30), st.sampled_from(RATIOS))
-def test_how_much_large_sets_must_share_by_cosine(a, b, ratio):
-    p, q = ratio.as_integer_ratio()
-    exact = isqrt((p * p * a * b - 1) // (q * q)) + 1  # the least s with s**2 >= p**2 a b / q**2
-    assert bounds.need(bounds.COSINE, a, b, p, q) == exact
-
-
-@pytest.mark.parametrize("measure", MEASURES, ids=str)
-def test_how_small_a_similar_set_can_be(measure):
-    kind, p, q = measure
-    for n in range(1, 31):
-        sizes = [
-            b
-            for b in range(1, n + 1)
-            if any(ref.is_similar(kind, n, b, shared, p, q) for shared in range(1, min(n, b) + 1))
-        ]
-        if sizes:
-            assert bounds.least(getattr(bounds, kind), n, p, q) == sizes[0]
-
-
-# --- joins ---
-
-
-def drawn_sets(rng, most):
-    """Small sets over few elements, some of them equal, empty, or with one element more than another."""
-    pool = [rng.getrandbits(64) for _ in range(rng.choice([3, 6, 12, 30]))]
-    sets = [set(rng.sample(pool, rng.randrange(min(len(pool), 20) + 1))) for _ in range(rng.randrange(most))]
-    for _ in range(len(sets) // 2):
-        near = set(rng.choice(sets))
-        near ^= set(rng.sample(pool, rng.randrange(3)))
-        sets.append(near)
-    return sets
-
-
-@settings(max_examples=1500)
-@given(seeds, measures, st.one_of(st.none(), st.integers(0, 12)), st.integers(0, 3))
-def test_joins_are_brute_force(rng, measure, split, stage):
-    sets = drawn_sets(rng, 14)
-    found, compared = join(sets, measure, split, stage)
-    assert found == ref.joined(sets, *measure, split)
-    assert len(found) <= compared
-
-
-@pytest.mark.parametrize(("size", "ratio"), [(10, "9/10"), (15, "4/5"), (20, "17/20"), (9, "2/3"), (3, "1/3")])
-@pytest.mark.parametrize("kind", ["JACCARD", "CONTAINMENT", "COSINE"])
-def test_sets_right_at_the_threshold(kind, size, ratio):
-    """One element more or less decides; float bounds would lose these."""
-    p, q = Fraction(ratio).as_integer_ratio()
-    sets = [set(range(size))]
-    sets += [set(range(drop, size)) | set(range(100, 100 + add)) for drop in range(size) for add in range(size)]
-    for stage in range(4):
-        assert join(sets, (kind, p, q), stage=stage)[0] == ref.joined(sets, kind, p, q)
-
-
-@pytest.mark.parametrize("measure", [("JACCARD", 1, 2), ("COSINE", 1, 2), ("OVERLAP", 2, 1), ("CONTAINMENT", 1, 2)])
-def test_joins_over_several_tasks(measure):
-    """More rows than one task probes, and more pairs than a result has room for at first."""
-    rng = random.Random(2)
-    pool = [rng.getrandbits(64) for _ in range(60)]
-    sets = [sorted(rng.sample(pool, rng.choice([3, 4, 5]))) for _ in range(700)]
-    expected = ref.joined(sets, *measure)
-    assert join(sets, measure, threads=2)[0] == expected
-    assert len(expected) > 256
-
-
-@pytest.mark.parametrize("ratio", RATIOS[:6], ids=str)
-def test_each_filter_compares_no_more_than_the_one_before(ratio):
-    rng = random.Random(3)
-    weights = [1 / (rank + 1) for rank in range(300)]
-    sets = [set(rng.choices(range(300), weights, k=rng.randrange(1, 25))) for _ in range(400)]
-    found = [join(sets, ("JACCARD", *ratio.as_integer_ratio()), stage=stage) for stage in range(4)]
-    assert all(pairs == found[0][0] for pairs, _ in found)
-    compared = [count for _, count in found]
-    assert compared == sorted(compared, reverse=True)
-    assert compared[0] > compared[1] > compared[3]
-
-
-def test_elements_whose_high_bits_agree_are_told_apart():
-    """The index sorts elements by their high bits; positions of others must not lead it astray."""
-    rng = random.Random(4)
-    for _ in range(300):
-        pool = [rng.getrandbits(20) << 44 | low for low in range(3) for _ in range(2)] + list(range(6))
-        sets = [set(rng.sample(pool, rng.randrange(1, 9))) for _ in range(8)]
-        for measure in (("JACCARD", 1, 2), ("JACCARD", 4, 5)):
-            assert join(sets, measure)[0] == ref.joined(sets, *measure)
-
-
-def test_too_many_pairs():
-    sets = Sets.of([{1, 2, 3}] * 10)
-    with pytest.raises(TooManyPairs, match="at least 45 similar pairs, more than max_pairs = 44"):
-        exact_pairs(sets, bounds.JACCARD, 1, 2, ALONE, 44, Run(1))
-
-
-def test_stages_are_in_order():
-    assert STAGES == ("length", "prefix", "position", "suffix")
+@given(seeds, thresholds)
+def test_probe(rng, threshold):
+    sets = drawn_sets(rng, rows=rng.randrange(1, 25))
+    sample = [one for one in drawn_sets(rng, rows=4) + sets[:3] if one] + [[7]]
+    pairs = sorted((x, owner) for owner, one in enumerate(sample) for x in one)
+    ordered = np.array([x for x, _ in pairs], np.uint64)
+    owners = np.array([owner for _, owner in pairs])
+    shift = np.uint64(64 - (2 * len(ordered)).bit_length())
+    sizes = np.array([len(one) for one in sample])
+    slots = joins.index_elements(ordered, shift)
+    ratio = threshold.as_integer_ratio()
+    row, owner, shared = joins.probe(*as_rows(sets), slots, shift, ordered, owners, sizes, *ratio)
+    both = {(i, j): ref.similar_overlap(a, b, threshold) for i, a in enumerate(sets) for j, b in enumerate(sample)}
+    expected = [(*pair, n) for pair, n in both.items() if n >= 0]
+    assert sorted(zip(row.tolist(), owner.tolist(), shared.tolist(), strict=True)) == expected

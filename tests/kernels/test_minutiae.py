@@ -1,94 +1,21 @@
-"""The kernels, grids and tables of fingerprints against their plain-Python twins, and the laws that they follow."""
+"""Check the kernels of fingerprints against their plain-Python twins, and the laws that they follow."""
 
 import math
 import random
-from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.core.errors import LookalikeError
 from lookalike.families.draws import uniforms
-from lookalike.fingerprints import (
-    CornerTables,
-    Prints,
-    SquareIndex,
-    expected_rates,
-    grid_sets,
-    local_grids,
-    made_up_prints,
-    two_impressions,
-)
-from lookalike.fingerprints.corners import FARTHEST, NEAREST, NEIGHBOURS, PARTS, SHIFTED, TURNED, WIDTH
+from lookalike.fingerprints.corners import FARTHEST, NEAREST, NEIGHBOURS, PARTS, WIDTH
 from lookalike.kernels import minutiae as kernels
 from tests import reference as ref
+from tests.print_samples import KINDS, drawn, impression, many_turns, one_place, spread, swapped
 
-SIZES = (0, 1, 2, 3, 7, 8, 20)
 seeds = st.integers(0, 2**32).map(random.Random)
-draws = st.integers(0, 2**32).map(np.random.default_rng)
-
-
-def spread(rng, n):
-    return [(rng.uniform(0, 200), rng.uniform(0, 250), rng.random()) for _ in range(n)]
-
-
-def one_place(rng, n):
-    x, y, direction = spread(rng, 1)[0]
-    return [(x, y, direction if rng.random() < 0.5 else rng.random()) for _ in range(n)]
-
-
-def in_line(rng, n):
-    """On one line, with the same direction."""
-    dx, dy = rng.choice([(15, 0), (0, 15), (10, 20), (-15, 15)])
-    return [(i * dx, i * dy, 0.25) for i in rng.sample(range(2 * n), n)]
-
-
-def lattice(rng, n):
-    """At the nodes of a square lattice, so that many distances are the same, with few directions."""
-    return [(16 * rng.randrange(5), 16 * rng.randrange(5), rng.randrange(4) / 4) for _ in range(n)]
-
-
-def far_away(rng, n):
-    """With great coordinates, which are rounded to 1.5e-8 pixels."""
-    away = rng.choice([-1e6, 1e8])
-    return [(x + away, away - y, direction) for x, y, direction in spread(rng, n)]
-
-
-def many_turns(rng, n):
-    """With directions beyond a turn, and negative ones."""
-    return [(x, y, direction + rng.randint(-5, 5)) for x, y, direction in spread(rng, n)]
-
-
-def with_copies(rng, n):
-    return [*(some := spread(rng, n - n // 2)), *rng.choices(some, k=n // 2)] if n else []
-
-
-KINDS = (spread, one_place, in_line, lattice, far_away, many_turns, with_copies)
-
-
-def drawn(rng, sizes=SIZES, kinds=KINDS):
-    """The minutiae of a print of any kind."""
-    return rng.choice(kinds)(rng, rng.choice(sizes))
-
-
-def drawn_prints(rng, count):
-    """Prints that share minutiae, so that they have corners in common."""
-    first = drawn(rng)
-    prints = [first]
-    for _ in range(count - 1):
-        prints.append(drawn(rng) if rng.random() < 0.4 else impression(rng, first))
-    return prints
-
-
-def impression(rng, minutiae):
-    """The minutiae shifted, turned and a little off, some of them missing and some new."""
-    kept = [one for one in minutiae if rng.random() < 0.9] + spread(rng, rng.randrange(3))
-    lies = (rng.uniform(-1, 1), complex(rng.uniform(-50, 50), rng.uniform(-50, 50)))
-    off = [(x + rng.gauss(0, 2), y + rng.gauss(0, 2), turn + rng.gauss(0, 0.01)) for x, y, turn in kept]
-    return ref.laid(off, lies)
 
 
 def as_points(minutiae):
@@ -101,21 +28,12 @@ def as_kernel_takes(prints):
     return as_points([minutia for one in prints for minutia in one]), starts
 
 
-def in_degrees(prints, ids=None):
-    """Prints of lists of minutiae with directions in turns."""
-    return Prints.of([[(x, y, 360 * turn) for x, y, turn in one] for one in prints], ids)
-
-
 def differ(one, other):
     """By how much two rows of features differ, angles on a circle and in pixels at 100 pixels' distance."""
     return max(
         abs(a - b) if at % 3 == 0 else 100 * abs(ref.wrapped(a - b))
         for at, (a, b) in enumerate(zip(one, other, strict=True))
     )
-
-
-def swapped(features):
-    return [*features[3:], *features[:3]]
 
 
 def same_corner(one, other):
@@ -180,7 +98,6 @@ def test_no_shift_or_turn_changes_corners(rng, turn, x, y):
 
 
 # --- buckets ---
-
 
 features = st.tuples(*[st.floats(0, 150), st.floats(-0.5, 0.5), st.floats(-0.5, 0.5)] * 2)
 
@@ -322,35 +239,6 @@ def test_agreement_is_less_than_slack_and_reach():
         assert kernels.agreed(np.array([one, other]), 0.25, 25.0, np.zeros(3)) == count
 
 
-@given(seeds, st.sampled_from([0.0, 0.006, 0.1]))
-def test_votes(rng, least):
-    """All from corners to votes, against twins that compare every two corners."""
-    prints = drawn_prints(rng, rng.randrange(1, 4))
-    asking = impression(rng, prints[0]) if rng.random() < 0.8 else drawn(rng)
-    enrolled, query = in_degrees(prints), in_degrees([asking])
-    tables = CornerTables(enrolled, tables=2)
-    votes, places = tables.vote(query, least)
-    prints, asking = [one.tolist() for one in np.split(enrolled.points, enrolled.starts[1:-1])], query.points.tolist()
-    mine = ref.corners(asking, NEIGHBOURS, NEAREST, FARTHEST)
-    asked = [(number, _codes(one, tables)) for number, one in mine]
-    asked += [(number, _codes(swapped(one), tables)) for number, one in mine]
-    for at, one in enumerate(prints):
-        corners = ref.corners(one, NEIGHBOURS, NEAREST, FARTHEST)
-        needed = max(1, math.ceil(least * 2 * math.sqrt(len(corners) * len(mine))))
-        held = [(number, _codes(features, tables)) for number, features in corners]
-        (found,) = ref.meetings(held, asked, [0] * len(one), 1)
-        said = [ref.laid_by(one[there], asking[here], ref.centre_of(asking)) for there, here in found]
-        best, turn, where = ref.agreed(said, TURNED, SHIFTED) if said else (0, 0, 0)
-        assert votes[at] == (best if best >= needed else 0)
-        if votes[at]:
-            assert ref.wrapped(places[at, 0] - turn) == pytest.approx(0, abs=1e-9)
-            assert complex(places[at, 1], places[at, 2]) == pytest.approx(where, rel=1e-9, abs=1e-6)
-
-
-def _codes(features, tables):
-    return [ref.corner_code(features, offsets, WIDTH, PARTS) for offsets in tables.offsets]
-
-
 # --- minutiae that meet ---
 
 
@@ -454,256 +342,3 @@ def test_a_print_meets_itself():
     assert kernels.lay_upon(points, as_points(minutiae), place, 15.0, 0.065, 3, met) == (30, 30, 30)
     assert met.tolist() == list(range(30))
     assert place == pytest.approx([0.2, 40, 9], abs=1e-9)
-
-
-# --- grids ---
-
-
-def as_degrees(draw, size):
-    return draw.uniform((-50, -80, -720), (250, 300, 720), (size, 3))
-
-
-@given(draws, st.sampled_from([(20.0, 5.0, 16, 20), (40.0, 0.0, 3, 2), (15.0, 7.0, 5, 9), (500.0, 100.0, 1, 1)]))
-def test_grid_sets(draw, options):
-    square, margin, columns, rows = options
-    prints = Prints.of([as_degrees(draw, size) for size in draw.choice((0, 1, 2, 5, 30), 3)])
-    grids = grid_sets(prints, square=square, margin=margin, columns=columns, rows=rows)
-    assert grids.shape == (3, columns * rows)
-    for number in range(3):
-        cells = {(int(cell) // rows, int(cell) % rows) for cell in np.flatnonzero(grids[number])}
-        assert cells == ref.grid_cells(prints[number].tolist(), square, margin, columns, rows)
-
-
-@given(draws, st.sampled_from([(20.0, 4.0, 100.0, 4), (30.0, 0.0, 70.0, 1), (25.0, 12.0, 90.0, 7)]))
-def test_local_grids(draw, options):
-    square, margin, radius, directions = options
-    prints = Prints.of([as_degrees(draw, size) for size in draw.choice((0, 1, 2, 9), 3)])
-    grids = local_grids(prints, square=square, margin=margin, radius=radius, directions=directions)
-    side = 2 * math.ceil(radius / square)
-    assert grids.shape == (len(prints.minutiae), side * side * directions)
-    expected = [
-        ref.local_cells(one.tolist(), number, square, margin, radius, directions)
-        for one in prints
-        for number in range(len(one))
-    ]
-    found = [set(zip(*np.nonzero(grid.reshape(side, side, directions)), strict=True)) for grid in grids]
-    assert found == expected
-
-
-def upright(places):
-    """A print of these places that a grid leaves as they are: upright, and centred by a copy turned half around."""
-    places = np.array(places, float)
-    both = np.vstack([places, -places])
-    return Prints.of([np.column_stack([both, np.full(len(both), 90.0)])])
-
-
-@pytest.mark.parametrize(
-    ("place", "cells"),
-    [
-        ((10, 10), {(2, 2)}),  # right in the middle of a square
-        ((16, 10), {(2, 2), (3, 2)}),  # within the margin of the next
-        ((16, 16), {(2, 2), (2, 3), (3, 2), (3, 3)}),
-        ((14, 14), {(2, 2)}),
-        ((24, 10), {(2, 2), (3, 2)}),
-        ((38, 38), {(3, 3)}),  # the margin goes beyond the grid
-        ((43, 10), {(3, 2)}),  # beyond the grid, but within the margin
-        ((46, 10), set()),
-        ((10, 1000), set()),
-    ],
-)
-def test_margin_and_border_of_a_grid(place, cells):
-    """Four by four squares of 20 pixels, the middle of the print at the node in the middle; margins are 5 pixels."""
-    found = grid_sets(upright([place]), columns=4, rows=4)[0].reshape(4, 4)
-    opposite = {(3 - column, 3 - row) for column, row in cells}
-    assert set(zip(*np.nonzero(found), strict=True)) == cells | opposite
-
-
-def test_a_wide_margin_marks_the_square_itself():
-    """A margin of 12 pixels to each side of a place in the middle of a square of 20 reaches three squares a side."""
-    found = grid_sets(upright([(70, 70)]), columns=10, rows=10, margin=12.0)[0].reshape(10, 10)
-    assert found[7:10, 7:10].all()
-    assert found.sum() == 18
-
-
-def test_grids_of_great_coordinates():
-    """What lies beyond the grid is left out, however far away it is."""
-    assert not grid_sets(Prints.of([[(1e30, 0, 90), (-1e30, 0, 90)]])).any()
-
-
-@given(seeds, st.floats(-1 / 6, 1 / 6), st.floats(-1e4, 1e4))
-@settings(max_examples=40)
-def test_grids_of_turned_and_shifted_prints(rng, turn, shift):
-    """Local grids are the same, and grids over the whole print where it is not turned upside down.
-
-    Both are compared where no minutia is within 2e-5 pixels of where a square begins.
-    """
-    minutiae = [(x, y, rng.gauss(0.25, 0.03)) for x, y, _ in spread(rng, 20)]
-    one, other = in_degrees([minutiae]), in_degrees([ref.laid(minutiae, (turn, complex(shift, -shift / 3)))])
-    for grids, margin in ((grid_sets, 5.0), (local_grids, 4.0)):
-        about = [grids(one, margin=margin + beside) for beside in (0, -2e-5, 2e-5)]
-        steady = (about[0] == about[1]).all() and (about[0] == about[2]).all()
-        assert not steady or (about[0] == grids(other)).all()
-
-
-def test_counts_may_be_floats_that_are_whole():
-    """As everywhere else, 4.0 is 4."""
-    prints = Prints.of([[(1, 2, 3)]])
-    assert grid_sets(prints, columns=4.0, rows=4.0).shape == (1, 16)
-    assert local_grids(prints, directions=2.0).shape == (1, 200)
-    grids = np.ones((2, 9), bool)
-    assert SquareIndex(grids, functions=8.0, groups=2.0).look_up(grids[0]).tolist() == [0, 1]
-
-
-GRIDS = np.ones((2, 9), bool)
-WRONG = {
-    "square": lambda: grid_sets(Prints.of([]), square=0),
-    "columns": lambda: grid_sets(Prints.of([]), columns=0),
-    "radius": lambda: local_grids(Prints.of([]), radius=-1),
-    "directions": lambda: local_grids(Prints.of([]), directions=0),
-    "tables": lambda: CornerTables(Prints.of([]), tables=0),
-    "squares": lambda: SquareIndex(GRIDS, squares=10),
-    "groups": lambda: SquareIndex(GRIDS, groups=0),
-    "seed": lambda: SquareIndex(GRIDS, seed=-1),
-    "cells asked": lambda: SquareIndex(GRIDS).look_up(np.ones(8, bool)),
-    "functions": lambda: expected_rates(functions=0),
-    "repeat": lambda: expected_rates(repeat=1.1),
-    "density": lambda: expected_rates(density=0),
-    "density and repeat": lambda: two_impressions(5, density=0.9, repeat=0.5),
-    "prints": lambda: two_impressions(-1),
-    "cells": lambda: two_impressions(5, cells=0),
-    "fingers": lambda: made_up_prints(-1),
-    "impressions": lambda: made_up_prints(1, 0),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_parameters(name):
-    with pytest.raises(LookalikeError) as error:
-        WRONG[name]()
-    assert "\n" not in str(error.value)
-
-
-# --- squares ---
-
-
-@given(draws, st.integers(1, 3), st.integers(1, 3), st.sampled_from([0, 1, 7, 8, 9, 30]))
-def test_look_up(draw, squares, groups, size):
-    grids = draw.random((size, 12)) < draw.choice((0.2, 0.5, 0.9))
-    index = SquareIndex(grids, squares=squares, functions=6, groups=groups, seed=int(draw.integers(99)))
-    asking = draw.random(12) < 0.6
-    held = [set(np.flatnonzero(grid).tolist()) for grid in grids]
-    functions = index.chosen.tolist()
-    assert np.shape(functions) == (groups, 6, squares)
-    found = index.look_up(asking).tolist()
-    assert found == sorted(ref.look_up(held, functions, set(np.flatnonzero(asking).tolist())))
-
-
-def test_look_up_of_extremes():
-    grids = np.array([np.zeros(20), np.ones(20)], bool)
-    index = SquareIndex(grids, functions=5, groups=2)
-    assert index.look_up(grids[0]).tolist() == []
-    assert index.look_up(grids[1]).tolist() == [1]
-
-
-def test_expected_rates():
-    """Example 3.22: 0.985 and 0.063, then 0.970 and 0.004."""
-    assert expected_rates() == pytest.approx((0.985, 0.063), abs=0.0005)
-    assert expected_rates(groups=2) == pytest.approx((0.970, 0.004), abs=0.0005)
-    assert expected_rates(functions=1) == pytest.approx((0.004096, 0.000064))
-    one = [1 - (1 - p) ** 100 for p in (0.16**2, 0.04**2)]
-    assert expected_rates(2, 100, 3) == pytest.approx([p**3 for p in one])
-    assert expected_rates(1, 1, density=0.5, repeat=1) == pytest.approx((0.5, 0.25))
-
-
-@pytest.mark.parametrize(("density", "repeat"), [(0.2, 0.8), (0.5, 0.5), (0.9, 0.95), (0.2, 1), (1, 1), (0.05, 0.01)])
-def test_two_impressions(density, repeat):
-    """The densities of both and the share of the first in the second, within 4 standard errors of so many cells."""
-    one, two = two_impressions(300, cells=500, density=density, repeat=repeat, seed=5)
-    assert one.shape == two.shape == (300, 500)
-
-    def error(share, of):
-        return 4 * math.sqrt(share * (1 - share) / of) + 1e-12
-
-    assert one.mean() == pytest.approx(density, abs=error(density, one.size))
-    assert two.mean() == pytest.approx(density, abs=error(density, one.size))
-    assert two[one].mean() == pytest.approx(repeat, abs=error(repeat, one.sum()))
-    again = two_impressions(300, cells=500, density=density, repeat=repeat, seed=5)
-    assert (again[0] == one).all()
-    assert (again[1] == two).all()
-
-
-def bounds_of_rates(functions, share):
-    """Between what the share of pairs lies that share a bucket, if both have a minutia in a square so often.
-
-    Functions may have squares in common. That is why more pairs share none of their buckets than if these were
-    independent (Harris), but no more than exp(-m + d), where m is the mean number of buckets shared and d the sum of
-    the chances to share two that have squares in common (Janson).
-    """
-    held = np.zeros((len(functions), 1 + functions.max()))
-    np.put_along_axis(held, functions, 1, axis=1)
-    common = np.triu(held @ held.T, 1)[np.triu_indices(len(functions), 1)].astype(int)
-    size = functions.shape[1]
-    both = sum(count * share ** (2 * size - squares) for squares, count in Counter(common.tolist()).items() if squares)
-    mean = len(functions) * share**size
-    return 1 - math.exp(-mean + both), 1 - (1 - share**size) ** len(functions)
-
-
-def test_rates_of_a_simulation():
-    """Of 5,000 fingers: measured 0.980 found and 0.065 of the others looked at, where 0.985 and 0.063 are expected.
-
-    All prints share the functions, so that the mean itself depends on them: it lies between the bounds above, 0.975
-    and 0.985, 0.0629 and 0.0634. Around that the pairs of one finger are independent; of the other pairs those of one
-    query are not, nor those of one enrolled print, so that the errors of both means count. All within 4 of them.
-    """
-    fingers = 5000
-    one, two = two_impressions(fingers)
-    index = SquareIndex(one, seed=2)
-    looks = np.zeros((fingers, fingers), np.bool_)
-    for number in range(fingers):
-        looks[number, index.look_up(two[number])] = True
-    own = looks.diagonal().copy()
-    np.fill_diagonal(looks, False)
-    low, high = bounds_of_rates(index.chosen[0], 0.2 * 0.8)
-    error = 4 * math.sqrt(low * (1 - low) / fingers)
-    assert low - error < own.mean() < high + error
-    assert high == pytest.approx(expected_rates()[0])
-    low, high = bounds_of_rates(index.chosen[0], 0.2 * 0.2)
-    errors = [looks.mean(axis=axis).std() / math.sqrt(fingers) for axis in (0, 1)]
-    assert low - 4 * math.hypot(*errors) < looks.mean() < high + 4 * math.hypot(*errors)
-    assert high == pytest.approx(expected_rates()[1])
-    assert max(errors) < 0.0004
-
-
-def test_rates_of_two_groups():
-    """The groups share squares, too: found as often as by each if independent, looked at more often (Harris).
-
-    No more than the sum over all pairs of a function of each group, 0.0053 where 0.0040 is expected.
-    """
-    fingers = 2500
-    one, two = two_impressions(fingers, seed=3)
-    index = SquareIndex(one, groups=2, seed=4)
-    looks = np.zeros((fingers, fingers), np.bool_)
-    for number in range(fingers):
-        looks[number, index.look_up(two[number])] = True
-    own = looks.diagonal().copy()
-    np.fill_diagonal(looks, False)
-    same, other = ([bounds_of_rates(group, share) for group in index.chosen] for share in (0.16, 0.04))
-    low, high = math.prod(each[0] for each in same), min(each[1] for each in same)
-    assert low - 4 * math.sqrt(low * (1 - low) / fingers) < own.mean() < high
-    held = np.zeros((2, 1024, 1000))
-    for group, functions in zip(held, index.chosen, strict=True):
-        np.put_along_axis(group, functions, 1, axis=1)
-    common = Counter((held[0] @ held[1].T).astype(int).ravel().tolist())
-    low, high = math.prod(each[0] for each in other), sum(n * 0.04 ** (6 - squares) for squares, n in common.items())
-    error = 4 * math.hypot(*(looks.mean(axis=axis).std() / math.sqrt(fingers) for axis in (0, 1)))
-    assert low - error < looks.mean() < high + error
-    assert (low, high) == pytest.approx((expected_rates(groups=2)[1], 0.0053), abs=0.0002)
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_made_up_grids_do_not_depend_on_the_functions(seed):
-    """Print n is in bucket n no more often than in others: a share 0.2**3 of 1,000, 0.008, within 4 standard errors."""
-    one, _ = two_impressions(1000, seed=seed)
-    index = SquareIndex(one, seed=seed)
-    inside = one[np.arange(1000)[:, None], index.chosen[0][:1000]].all(axis=1)
-    assert inside.mean() == pytest.approx(0.008, abs=4 * math.sqrt(0.008 / 1000))

@@ -1,210 +1,193 @@
-"""Reports as a person sees them: in a real browser, with a mouse and without, in every colour and width."""
+"""Check the page of every result: what it says, and how large it is."""
+
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from playwright.sync_api import expect
 
 import lookalike as la
-from tests.browsing import EVIL, LEAST_CONTRAST, opened
+from lookalike.core.errors import DataError, UsageError
+from lookalike.entities.finding import of_resolution
+from lookalike.items.bits import Bits
+from lookalike.items.shingles import Shingles
+from lookalike.report.beside import beside
+from lookalike.report.choosing import NEAR, SPREAD
+from lookalike.report.describe import of_dedup, of_pairs
+from lookalike.report.finding import Finding, Values
+from lookalike.report.page import ROOM, render
+from lookalike.results import Pairs
+from tests.commands import left_in
+from tests.reports import PEOPLE, WORDS, Reader, documents, read
 
-BELL = """The old bell of Tarrow rang again on Sunday, after forty years of silence. Two hundred people came up.
-The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. She would not take any pay."""
-TWIN = """TARROW - The old bell of Tarrow rang again on Sunday, after forty years of silence. Many people came up.
-The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. The church paid her in wine."""
-RAIN = "Rain is expected until the weekend, with some snow above nine hundred metres and a cold wind from the north."
-WET = "Rain is expected until the weekend, with some snow above eight hundred metres and a cold wind from the north."
-IDS = ["bell", "tarrow-bell", "rain", "wet"]
-
-
-@pytest.fixture(scope="module")
-def news(tmp_path_factory):
-    """The page of four documents, of which two pairs are similar."""
-    path = tmp_path_factory.mktemp("report") / "news.html"
-    table = pa.table({"id": IDS, "text": [BELL, TWIN, RAIN, WET]})
-    la.find_pairs(table, threshold=0.4, shingles="word:3", audit=4).report(path, "Found today")
-    return path.as_uri()
+# --- pages ---
 
 
-def test_a_pair_is_opened_and_its_passages_shown(browser, news):
-    with opened(browser, news) as page:
-        expect(page).to_have_title("Found today")
-        expect(page.locator(".pair")).to_have_count(2)
-        bells = page.locator(".pair", has_text="tarrow-bell")
-        bells.locator("summary").click()  # it is open, as the first few are
-        expect(bells.locator(".sides")).to_be_hidden()
-        bells.locator("summary").click()
-        left, right = bells.locator("[data-side=left]"), bells.locator("[data-side=right]")
-        assert left.text_content() == BELL
-        assert right.text_content() == TWIN
-        shared = [mark.text_content() for mark in right.locator("mark").all()]
-        assert shared[0].startswith("The old bell of Tarrow rang again on Sunday, after forty years of silence")
-        assert all(" ".join(mark.split()) in " ".join(BELL.split()) for mark in shared)
-        assert "Two hundred" not in "".join(mark.text_content() for mark in left.locator("mark").all())
-        right.locator("mark").first.hover()
-        expect(left.locator("mark.now")).to_have_text(shared[0])
+def test_a_page_of_every_result(tmp_path):
+    texts = documents(60)
+    found = la.find_pairs(texts, threshold=0.5, shingles="word:2")
+    found.report(tmp_path / "pairs.html")
+    page = read(tmp_path / "pairs.html")
+    assert f"{len(found)} pairs of 60 documents" in page.text
+    assert sorted(page.values) == pytest.approx(sorted(found.values.tolist()), abs=1e-4)
+    assert page.tags["mark"] == 2 * len(found)  # of each pair one passage, on both sides
+    la.find_clusters(texts, threshold=0.5, shingles="word:2").report(tmp_path / "clusters.html", "My clusters")
+    page = read(tmp_path / "clusters.html")
+    assert "My clusters 30 clusters among 60 documents." in page.text
+    assert page.values == []
+    kept = la.dedup(texts, threshold=0.5, shingles="word:2")
+    kept.report(tmp_path / "dedup.html")
+    page = read(tmp_path / "dedup.html")
+    assert "30 of 60 documents kept, 30 dropped" in page.text
+    assert len(page.values) == 30
+    assert of_dedup(kept).label.tolist() == kept.centre.tolist()
+    la.find_matches(texts[:30], texts[30:] + texts[:2], threshold=0.5, shingles="word:2").report(tmp_path / "m.html")
+    page = read(tmp_path / "m.html")
+    assert "4 pairs of 30 and 32 documents" in page.text
+    assert page.tags["mark"] == 8
 
 
-def test_search_and_filters(browser, news):
-    with opened(browser, news) as page:
-        shown = page.locator(".pair:visible")
-        expect(page.locator("#shown")).to_have_text("2 of 2 shown")
-        page.fill("#words", "SNOW north")
-        expect(shown).to_have_count(1)
-        expect(page.locator("#shown")).to_have_text("1 of 2 shown")
-        assert "wet" in shown.locator("summary").text_content()
-        page.fill("#words", "tarrow-bell")
-        expect(shown).to_have_count(1)
-        page.fill("#words", "nowhere to be found")
-        expect(shown).to_have_count(0)
-        expect(page.locator("#none")).to_be_visible()
-        page.fill("#words", "")
-        values = sorted(float(pair.get_attribute("data-value")) for pair in page.locator(".pair").all())
-        page.fill("#least", str((values[0] + values[1]) / 2))
-        expect(shown).to_have_count(1)
-        assert float(shown.get_attribute("data-value")) == values[1]
-        page.fill("#least", "")
-        page.fill("#most", str(values[0]))
-        expect(shown).to_have_count(1)
-        page.fill("#most", "")
-        page.select_option("#which", "far")
-        expect(shown).to_have_count(0)
-        page.select_option("#which", "near")
-        expect(shown).to_have_count(2)
+def test_pages_of_other_items(tmp_path):
+    """Edit distance, sets, bags, vectors, sparse ones, codes: what stands side by side is what was given."""
+    from scipy.sparse import csr_array
+
+    cases = {
+        "edit": (["kitten", "sitten", "dog"], {"measure": "edit", "threshold": 2}, "itten"),
+        "sets": ([{"milk", "tea", "oil"}, {"milk", "tea"}], {"threshold": 0.5}, "left only: 1 oil"),
+        "bags": ([Counter(a=3), Counter(a=2)], {"measure": "bag", "threshold": 0.5}, "left only: 1 a"),
+        "vectors": (np.array([[3.0, 4.0], [3.0, 5.0]]), {"measure": "cosine", "threshold": 20}, "components"),
+        "sparse": (csr_array(np.array([[3.0, 0], [3.0, 1]])), {"measure": "cosine", "threshold": 20}, "components"),
+        "codes": (Bits.of(["0110", "0111"]), {"measure": "hamming", "threshold": 1}, "1 of 4 bits differ"),
+    }
+    for name, (items, options, expected) in cases.items():
+        found = la.find_pairs(items, **options)
+        assert len(found) == 1
+        found.report(tmp_path / f"{name}.html")
+        page = read(tmp_path / f"{name}.html")
+        assert expected in page.text, name
+        assert page.values == pytest.approx([float(found.values[0])], abs=1e-4)
 
 
-def test_by_the_keyboard_alone(browser, news):
-    """Open the search, go on to a pair, open it, and light up a passage."""
-    with opened(browser, news) as page:
-        page.locator("#toggle").click()
-        expect(page.locator("#toggle")).to_have_text("Open all")
-        expect(page.locator(".pair[open]")).to_have_count(0)
-        page.locator("#toggle").focus()
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
-        page.keyboard.press("Enter")
-        expect(page.locator(".pair[open]")).to_have_count(1)
-        page.keyboard.press("Tab")
-        while page.evaluate("document.activeElement.tagName") == "DIV":  # a text that scrolls
-            page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.tagName") == "MARK"
-        page.keyboard.press("Enter")
-        assert page.locator(".pair[open] mark.now").count() >= 2
+def test_baskets_show_what_was_bought(tmp_path):
+    rows = [("ann", "Vertigo"), ("ann", "Fargo"), ("bob", "Fargo"), ("bob", "Vertigo"), ("bob", "Alien")]
+    found = la.baskets.find_similar(rows, threshold=0.5)
+    assert (found.explain(0).both, found.explain(0).right_only) == (["Fargo", "Vertigo"], ["Alien"])
+    found.report(tmp_path / "b.html")
+    assert "in both: 2 Fargo Vertigo left only: 0 right only: 1 Alien" in read(tmp_path / "b.html").text
 
 
-@pytest.fixture(scope="module")
-def every(tmp_path_factory):
-    """Pages of documents, records, vectors, baskets, what was dropped, and clusters."""
-    folder = tmp_path_factory.mktemp("pages")
-    texts = [f"{text} {at} and more of {at}" for at in range(6) for text in (BELL, TWIN, RAIN, WET)]
-    la.find_pairs(texts, threshold=0.4, shingles="word:3", method="lsh").report(folder / "documents.html")
-    la.dedup(texts, threshold=0.4, shingles="word:3").report(folder / "dropped.html")
-    la.find_clusters(texts, threshold=0.4, shingles="word:3").report(folder / "clusters.html")
-    names = ["Ada Lovelace", "Ada Lovlace", "Grace Hopper", "Grace Hoper", "Alan Turing", "a" * 200, "a" * 199 + "b"]
-    people = pa.table({"name": names, "city": ["London", "London", "York", "York", None, "Rome", "Rome"]})
-    la.entities.resolve(people, fields=["name", "city"]).report(folder / "records.html")
-    base = np.random.default_rng(1).normal(size=(100, 64))
-    near = np.concatenate((base, base[:40] + np.random.default_rng(2).normal(size=(40, 64)) * 0.1))
-    la.find_pairs(near, measure="cosine", threshold=12, method="lsh").report(folder / "vectors.html")
-    bought = [(user, f"{item}{user // 2}") for user in range(20) for item in ("tea", "milk", f"oil {user}")]
-    la.baskets.find_similar(bought, threshold=0.4).report(folder / "baskets.html")
-    return folder
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
-@pytest.mark.parametrize("name", ["documents", "records", "vectors", "baskets", "dropped", "clusters"])
-def test_it_fits_the_window(browser, every, name, scheme, width):
-    """Nothing is cut off, and what is written can be read: a contrast of 4.5 at least."""
-    address = (every / f"{name}.html").as_uri()
-    with opened(browser, address, viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
-        if page.locator("#toggle").count():
-            page.locator("#toggle").click()
-        for section in page.locator("section > details").all():
-            section.evaluate("one => one.open = true")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.evaluate(LEAST_CONTRAST) >= 4.5
-
-
-def test_it_can_be_read_without_scripts(browser, news):
-    with opened(browser, news, java_script_enabled=False) as page:
-        expect(page.locator("#tools")).to_be_hidden()
-        expect(page.locator(".pair")).to_have_count(2)
-        page.locator(".pair summary").first.click()
-        assert page.locator("mark").count() >= 4
-
-
-def test_it_can_be_printed(browser, every):
-    with opened(browser, (every / "documents.html").as_uri()) as page:
-        page.emulate_media(media="print")
-        expect(page.locator("#tools")).to_be_hidden()
-        expect(page.locator("nav")).to_be_hidden()
-        assert page.pdf()[:5] == b"%PDF-"
-
-
-def hostile():
-    """Documents, ids and column names that would do harm if they were taken for more than text."""
-    shared = " ".join(f"word{at}" for at in range(40))
-    texts = [f"{evil} {shared} {at % 2}" for at, evil in enumerate(EVIL * 2)]
-    ids = [f"{evil} {at}" for at, evil in enumerate(EVIL * 2)]
-    return ids, texts
-
-
-def harmless(page):
-    """Nothing ran, nothing was taken for markup, and a policy would have stopped it if it had been."""
-    assert page.evaluate("window.harmed") is None
-    assert page.locator("iframe, img, main a, main script, main style").count() == 0
-    assert page.locator("svg[onload], [onerror]").count() == 0
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.harmed = 9\">')")
-    page.evaluate("document.head.append(Object.assign(document.createElement('script'), {text: 'window.harmed = 10'}))")
-    page.wait_for_timeout(100)
-    assert page.evaluate("window.harmed") is None
-
-
-def without_policy_errors(browser, path):
-    """The page in a context of its own: what `harmless` tries is told to the console, so errors are not counted."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.set_default_timeout(15_000)
-    page.goto(path.as_uri())
-    return context, page
-
-
-def test_documents_and_ids_are_never_markup(browser, tmp_path):
-    ids, texts = hostile()
-    found = la.find_pairs(pa.table({"id": ids, "text": texts}), threshold=0.6, shingles="word:3")
-    assert len(found) > 20
-    found.report(tmp_path / "r.html", title=EVIL[0])
-    with opened(browser, (tmp_path / "r.html").as_uri()) as page:
-        expect(page).to_have_title(EVIL[0])
-        page.locator("#toggle").click()
-        shown = set(page.locator(".text").all_text_contents())
-        assert shown == set(texts)
-        names = {name.text_content() for name in page.locator(".pair .id").all()}
-        assert names == set(ids)
-    context, page = without_policy_errors(browser, tmp_path / "r.html")
-    with context:
-        harmless(page)
-
-
-def test_columns_and_records_are_never_markup(browser, tmp_path):
-    ids, texts = hostile()
-    name = "<img src=x onerror='window.harmed = 7'>"
-    people = pa.table({"key": ids, name: texts, "<b>city</b>": [f"<i>{at // 2}</i>" for at in range(len(ids))]})
-    fields = [la.entities.Field(one, one, one, "text") for one in (name, "<b>city</b>")]
-    found = la.entities.resolve(people, fields=fields, id="key")
+def test_records_field_by_field(tmp_path):
+    found = la.entities.resolve(pa.Table.from_pylist(PEOPLE), fields=["name", "city", "born"])
     found.report(tmp_path / "r.html")
-    with opened(browser, (tmp_path / "r.html").as_uri()) as page:
-        expect(page.locator(".fields th[scope=row]").first).to_have_text(name)
-    context, page = without_policy_errors(browser, tmp_path / "r.html")
-    with context:
-        harmless(page)
+    page = read(tmp_path / "r.html")
+    assert f"{len(found)} matches of 6 records" in page.text
+    assert len(page.values) == len(found.every)
+    assert "ada lovelace ada lovlace" in page.text
+    assert of_resolution(found).label.tolist() == found.clusters().label.tolist()
+    assert page.tags["table"] >= len(found.every)
 
 
-def test_elements_are_never_markup(browser, tmp_path):
-    la.find_pairs([set(EVIL), {*EVIL, "more"}], threshold=0.5).report(tmp_path / "r.html")
-    with opened(browser, (tmp_path / "r.html").as_uri()) as page:
-        assert set(page.locator(".part:first-child li").all_text_contents()) == set(EVIL)
-    context, page = without_policy_errors(browser, tmp_path / "r.html")
-    with context:
-        harmless(page)
+def test_fingerprints_are_drawn(tmp_path):
+    rng = np.random.default_rng(1)
+    finger = np.column_stack((rng.uniform(0, 300, (40, 2)), rng.uniform(0, 360, 40)))
+    other = np.column_stack((rng.uniform(0, 300, (40, 2)), rng.uniform(0, 360, 40)))
+    prints = la.fingerprints.Prints.of([finger, finger[:38] + np.array([5, 3, 0]), other], ids=["one", "two", "three"])
+    database = la.fingerprints.Database(la.fingerprints.Prints.of([])).enroll(prints)
+    database.pairs().report(tmp_path / "p.html")
+    page = read(tmp_path / "p.html")
+    assert "1 pair of 3 prints" in page.text
+    assert "Asked for: pairs whose similarity is at least 0.35." in page.text
+    assert "40 and 38 minutiae" in page.text
+    assert page.tags["circle"] == 78
+    database.identify(prints.take(np.array([1])), top=1).report(tmp_path / "i.html")
+    assert "1 pair of 1 and 3 prints" in read(tmp_path / "i.html").text
+    found = beside(finger, other, None)
+    assert all(0 <= place <= 100 for mark in [*found.left, *found.right] for place in mark)
+    up, down = beside(np.array([[0, 0, 90.0], [0, 10, 0]]), np.zeros((0, 3)), None).left
+    assert up.y > down.y  # y goes upwards
+    assert up.to_y < up.y  # and so does a right angle
+    with pytest.raises(UsageError, match="a report draws them"):
+        database.pairs().explain(0)
+
+
+def test_large_results_are_sampled(tmp_path):
+    """A hundred thousand pairs of long documents full of markup: under 5 MB, and the page says what it shows."""
+    rng = np.random.default_rng(1)
+    text = " ".join(f"<b>{word}&" for word in rng.choice(WORDS, 4000))
+
+    class Long:
+        shingles = Shingles.parse("word:3")
+
+        def look(self, rows):
+            return [f"{row} {text[row % 100 :]}" for row in rows.tolist()]
+
+        def explain(self, left, right):
+            raise NotImplementedError
+
+    n = 100_000
+    ids = pa.array([f"document number {at} & its <name>" for at in range(n + 1)])
+    values = rng.uniform(0.8, 1, n)
+    Pairs(np.arange(n), np.arange(1, n + 1), values, ids, holder=Long()).report(tmp_path / "large.html")
+    size = (tmp_path / "large.html").stat().st_size
+    assert size < 5_000_000
+    page = read(tmp_path / "large.html")
+    assert len(page.values) == NEAR + SPREAD
+    assert "200 of 100,000 pairs: the 120 nearest to the least alike of them" in page.text
+
+
+def test_pairs_that_would_make_the_page_too_large(monkeypatch):
+    monkeypatch.setattr("lookalike.report.page.ROOM", 20_000)
+    assert ROOM > 1_000_000
+    found = la.find_pairs(documents(60), threshold=0.5, shingles="word:2")
+    page = Reader(render(of_pairs(found)))
+    assert len(page.values) == len(found)
+    left_out = page.text.count("Left out, to keep this page small.")
+    assert 0 < left_out < len(found)
+    assert f"{left_out} of them are too long to be shown side by side here." in page.text
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path):
+    found = la.find_pairs(documents(8), threshold=0.5, shingles="word:2")
+    with pytest.raises(UsageError, match=r"^a report must end in \.html or \.htm; got 'report\.pdf'\.$"):
+        found.report("report.pdf")
+    with pytest.raises(DataError, match="there is no folder"):
+        found.report(tmp_path / "none" / "r.html")
+    monkey = Finding("title", [pa.array(["a", "b"])], values=Values(np.array([0]), np.array([1]), np.ones(1), "x"),
+                     beside=lambda numbers: 1 / 0)  # fmt: skip
+    from lookalike.report import write_report
+
+    with pytest.raises(ZeroDivisionError):
+        write_report(monkey, tmp_path / "r.html")
+    assert left_in(tmp_path) == set()
+
+
+def test_nothing_found(tmp_path):
+    la.find_pairs(["one thing", "quite another"]).report(tmp_path / "r.html")
+    page = read(tmp_path / "r.html")
+    assert "0 pairs of 2 documents" in page.text
+    assert "Nothing was found." in page.text
+    la.find_pairs([]).report(tmp_path / "r.html")
+    assert "0 pairs of 0 documents" in read(tmp_path / "r.html").text
+
+
+# --- what was told wrongly once ---
+
+
+def test_what_is_kept_leads_its_group(tmp_path):
+    texts = [f"one two three four five six seven eight nine {'ten ' * at}" for at in range(17)]
+    la.dedup(texts, threshold=0.3, shingles="word:2", keep="longest").report(tmp_path / "r.html")
+    assert "documents, kept: 16 16 one two" in read(tmp_path / "r.html").text
+
+
+def test_sets_as_arrays_and_lists_with_repeats(tmp_path):
+    found = la.find_pairs([np.array([1, 2]), np.array([1, 2, 3])], threshold=0.5)
+    found.report(tmp_path / "r.html")
+    assert "in both: 2 1 2 left only: 0 right only: 1 3" in read(tmp_path / "r.html").text
+    found = la.find_pairs([[1, 1, 1, 2], [1, 2, 3]], threshold=0.5)
+    assert found.explain(0).similarity == found.similarity[0]
+
+
+def test_a_table_without_records(tmp_path):
+    table = pa.Table.from_pylist(PEOPLE)
+    la.entities.resolve(table.slice(0, 0), table, fields=["name", "city"]).report(tmp_path / "r.html")
+    assert "0 matches of 0 and 6 records" in read(tmp_path / "r.html").text

@@ -1,4 +1,4 @@
-"""Measured recall: its interval, and its counts against brute force."""
+"""Check measured recall: its counts against brute force."""
 
 import random
 from dataclasses import replace
@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+import lookalike as la
 from lookalike import Sets
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
@@ -16,39 +17,7 @@ from lookalike.search.audit import Audit, audit
 from lookalike.search.collection import take_in_sets
 from lookalike.search.plan import fit, make_plan
 from tests import reference as ref
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [
-        (81, 263, 0.2553, 0.3662),  # these four: Newcombe, Statistics in Medicine 17 (1998), table I
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-        (1, 29, 0.0061, 0.1718),
-        (5, 10, 0.2366, 0.7634),
-        (10, 10, 0.7225, 1.0),
-        (99, 100, 0.9455, 0.9982),
-        (0, 0, 0.0, 1.0),
-    ],
-)
-def test_wilson(successes, trials, low, high):
-    assert wilson(successes, trials) == pytest.approx((low, high), abs=6e-5)
-
-
-def test_wilson_solves_its_equation():
-    """The bounds are the p that a normal test just rejects: (s/n - p)**2 = z**2 p (1 - p) / n."""
-    for trials in (1, 7, 100, 10**6):
-        for successes in (0, trials // 3, trials):
-            for p in wilson(successes, trials, z=2.5):
-                square = 2.5**2 * p * (1 - p) / trials
-                assert (successes / trials - p) ** 2 == pytest.approx(square, abs=1e-12)
-
-
-def test_wilson_stays_within_bounds():
-    for n in (1, 3, 10**9):
-        for successes in (0, n):
-            low, high = wilson(successes, n)
-            assert 0 <= low < high <= 1
+from tests.vector_samples import THRESHOLDS, drawn, oracle, sample_of
 
 
 def test_result():
@@ -142,3 +111,42 @@ def test_audit_of_nothing(sets):
 def test_audit_of_no_items_is_an_error():
     with pytest.raises(UsageError, match=r"^audit must be an integer of at least 1; got 0"):
         audit(take_in([[{1}]]), 0, lambda left, right: left == right, Run(1))
+
+
+# --- audits ---
+
+
+@pytest.mark.parametrize("options", [{"method": "brute"}, {"method": "lsh", "recall": 0.5}], ids=str)
+@pytest.mark.parametrize("measure", THRESHOLDS)
+def test_an_audit_of_all_items_counts_all_pairs(measure, options):
+    rows = sample_of(measure, 12, 150)
+    common = {"measure": measure, "threshold": THRESHOLDS[measure], **options}
+    expected = oracle(measure, rows, THRESHOLDS[measure])
+    pairs = la.find_pairs(rows, audit=1000, **common)
+    assert pairs.audit == Audit(150, len(expected), len(pairs))
+    matches = la.find_matches(rows[:60], rows[60:], audit=150, **common)
+    assert matches.audit == Audit(150, len(oracle(measure, rows, THRESHOLDS[measure], 60)), len(matches))
+    few = la.find_matches(rows[:60], rows[60:], audit=150, k=1, **common)
+    assert few.audit == matches.audit  # with a threshold it is of all that are near
+    groups = la.find_clusters(rows, audit=150, **common)
+    joined = sum(groups.label[i] == groups.label[j] for i, j in expected)
+    assert groups.audit == Audit(150, len(expected), joined)
+    result = la.dedup(rows, audit=150, **common)
+    handled = sum(not (result.keep[i] and result.keep[j]) for i, j in expected)
+    assert result.audit == Audit(150, len(expected), handled)
+    assert options["method"] == "lsh" or pairs.audit.recall == groups.audit.recall == result.audit.recall == 1
+
+
+def test_an_audit_of_some_items():
+    """The pairs that have one of them; as it says in a line."""
+    rows = drawn(13, 200)
+    pairs = la.find_pairs(rows, measure="euclidean", threshold=1.2, method="brute", audit=20)
+    assert pairs.audit.sampled == 20
+    assert 0 < pairs.audit.found == pairs.audit.true < len(pairs)
+    again = la.find_pairs(rows, measure="euclidean", threshold=1.2, method="brute", audit=20)
+    assert again.audit == pairs.audit
+    nearest = la.find_matches(rows[:50], rows[50:], measure="euclidean", k=4, audit=20)
+    assert nearest.audit == Audit(20, 80, 80, nearest=4)
+    assert nearest.audit.line().startswith("audit: 80 of 80 of the 4 nearest of 20 sampled items found: recall 1.0000")
+    fewer = la.find_matches(rows[:50], rows[50:53], measure="euclidean", k=4, audit=50)
+    assert fewer.audit == Audit(50, 150, 150, nearest=4)

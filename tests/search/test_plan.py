@@ -1,4 +1,4 @@
-"""Plans: what they promise, say and expect."""
+"""Check plans: what they promise, say and expect."""
 
 import math
 import random
@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import lookalike as la
 from lookalike import And, Or, Sets, Shingles, find_pairs
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.measures import MEASURES
@@ -313,3 +314,110 @@ def test_plan_of_bags_counts_copies():
     pairs = find_pairs(bags, threshold=0.9, run=Run(1))
     assert np.count_nonzero(pairs.similarity < 1) > 0
     assert pairs.stats["shingles"] == 50 * 30
+
+
+# --- filters and orders ---
+
+
+@pytest.mark.parametrize(
+    ("items", "options", "error", "message"),
+    [
+        (
+            [{1}],
+            {"filter": "lenght"},
+            UsageError,
+            "filter must be one of length, prefix, position, suffix; got 'lenght'. Did you mean 'length'?",
+        ),
+        ([{1}], {"filter": "prefix", "method": "lsh"}, UsageError, "filter is for method 'exact'; got 'lsh'."),
+        ([{1}], {"order": [2]}, DataError, "the order must hold all elements of the sets."),
+        ([{1}], {"order": [1, 1]}, UsageError, "order must hold each element once."),
+        (["a"], {"order": ["a"]}, UsageError, "order is for sets of elements, not for texts or bags."),
+        ([{1}], {"measure": "edit", "threshold": 1}, UsageError, "measure 'edit' compares texts; got sets."),
+        ([{1}], {"measure": "bag"}, UsageError, "measure 'bag_jaccard' compares bags: Counters, or texts; got sets."),
+        (
+            [{1}],
+            {"measure": "overlap"},
+            UsageError,
+            "measure 'overlap' needs a threshold: the least number of shared elements.",
+        ),
+        (
+            [{1}],
+            {"measure": "overlap", "threshold": 0.8},
+            UsageError,
+            "threshold must be an integer of at least 1; got 0.8.",
+        ),
+        ([{1}], {"order": [1], "method": "lsh"}, UsageError, "order is for method 'exact'; got 'lsh'."),
+        (
+            [{1}],
+            {"order": [1], "filter": "x"},
+            UsageError,
+            "filter must be one of length, prefix, position, suffix; got 'x'.",
+        ),
+        (
+            [{1}],
+            {"measure": "cosine", "threshold": "0.50000000011"},
+            UsageError,
+            "threshold must have at most nine decimals for cosine; got '0.50000000011'.",
+        ),
+        (
+            ["a"],
+            {"measure": "edit", "threshold": "x"},
+            UsageError,
+            "threshold must be an integer of at least 0; got 'x'.",
+        ),
+        (
+            ["a"],
+            {"measure": "edit", "threshold": -1},
+            UsageError,
+            "threshold must be an integer of at least 0; got -1.",
+        ),
+        (
+            [{1}],
+            {"measure": "containment", "method": "lsh"},
+            UsageError,
+            "method must be 'exact' or 'auto' for measure 'containment', which has no family; got 'lsh'.",
+        ),
+        (
+            [{1}],
+            {"measure": "cosine", "audit": 5},
+            UsageError,
+            "audit is for Jaccard similarity; 'set_cosine' is joined exactly and misses nothing.",
+        ),
+    ],
+)
+def test_what_cannot_be_joined(items, options, error, message):
+    with pytest.raises(error) as raised:
+        la.find_pairs(items, **options)
+    assert str(raised.value) == message
+
+
+# --- the choice ---
+
+
+def test_small_sets_are_joined_exactly_and_texts_by_bands():
+    """Popular elements make many candidates of minhashes, but are in no prefix."""
+    rng = random.Random(1)
+    sets = [{rng.randrange(5), rng.randrange(5, 10), 100 + i, 10**6 + i // 2} for i in range(20_000)]
+    plan = la.find_pairs(sets, threshold=0.6).plan
+    assert (plan.method, plan.recall) == ("exact", 1)
+    texts = [" ".join(rng.choices([f"word{i}" for i in range(5000)], k=200)) for _ in range(300)]
+    plan = la.find_pairs(texts, threshold=0.8).plan
+    assert (plan.method, plan.bands is not None) == ("lsh", True)
+    for line in (plan.lines()[-1], la.find_pairs(sets, threshold=0.6).plan.lines()[-1]):
+        assert "core-seconds are estimated for an exact join" in line
+
+
+def test_a_crowd_is_not_listed_to_be_grouped():
+    """All pairs of many near-copies would be; pairs are listed if pairs are asked for."""
+    rng = random.Random(2)
+    page = set(range(40))
+    sets = [page - set(rng.sample(range(40), 2)) for _ in range(6000)]
+    assert la.find_clusters(sets, threshold=0.8).plan.method == "lsh"
+    assert la.dedup(sets, threshold=0.8).plan.method == "lsh"
+
+
+def test_recall_one_and_a_method_leave_no_choice():
+    sets = [{1, 2, 3}, {1, 2, 3, 4}]
+    assert la.find_pairs(sets, recall=1.0).plan.method == "exact"
+    assert la.find_pairs(sets, method="lsh").plan.method == "lsh"
+    assert la.find_pairs(sets, recall=1.0).plan.reason == ""

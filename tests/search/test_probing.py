@@ -1,4 +1,4 @@
-"""Looking new sets up in an index: every similar pair against brute force, whatever the order of work."""
+"""Check new sets looked up in an index: every similar pair against brute force, whatever the order of work."""
 
 import random
 from collections import Counter
@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
 from lookalike.items.sets import Sets
-from lookalike.kernels import bounds, probes
+from lookalike.kernels import bounds
 from lookalike.search import probing
 from lookalike.search.joins import exact_pairs
 from lookalike.search.probing import PrefixIndex, query_ranks
 from tests import reference as ref
+from tests.kernel_samples import RATIOS
 
-# Thresholds at which bounds in floating point fail, and some that are not decimals.
-RATIOS = [Fraction(t) for t in ("9/10", "4/5", "17/20", "2/3", "1/2", "1/3", "7/10", "19/20", "1/10", "1")]
-RATIOS += [Fraction(123456789, 2**30), Fraction(2**30 - 1, 2**30)]
 KINDS = {
     "jaccard": "JACCARD",
     "bag_jaccard": "JACCARD",
@@ -228,28 +226,6 @@ def test_rare_elements_come_first():
 
 
 # --- kernels ---
-
-
-@given(st.sets(st.integers(0, 15)), st.sets(st.integers(0, 15)), st.integers(1, 6))
-def test_what_two_arrays_share(left, right, least):
-    sides = [np.array(sorted(side), np.uint64) for side in (left, right)]
-    shared = len(left & right)
-    assert probes.shared_between(*sides, least) == (shared if shared >= least else -1)
-
-
-@given(st.lists(st.lists(st.integers(0, 40), max_size=30), max_size=5))
-def test_meetings_are_remembered_for_one_query(queries):
-    starts = np.concatenate(([0], np.cumsum([len(rows) for rows in queries], dtype=np.int64)))
-    one = np.arange(starts[-1])
-    table = probes.no_meetings(starts, one, one + 1, 41)
-    assert len(table) >= 2 * max((len(set(rows)) for rows in queries), default=1)
-    for number, rows in enumerate(queries):
-        assert [probes.meets(table, number, row) for row in rows] == [row not in rows[:i] for i, row in enumerate(rows)]
-
-
-def test_a_table_is_no_larger_than_the_index_asks_for():
-    starts, begins, ends = np.array([0, 2]), np.array([0, 0]), np.array([10**9, 10**9])
-    assert len(probes.no_meetings(starts, begins, ends, 5)) == 16
 
 
 def test_ranks():

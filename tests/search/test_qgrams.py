@@ -1,4 +1,4 @@
-"""Pairs of strings within some edits: against brute force by the plain twin, and by every way that finds them."""
+"""Check pairs of strings within some edits against brute force, by every way that finds them."""
 
 import random
 from itertools import combinations, product
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lookalike as la
 from lookalike.core.errors import DataError, TooManyPairs
 from lookalike.core.run import Run
 from lookalike.items.sides import ALONE, Sides
@@ -258,3 +259,46 @@ def test_stages_are_timed():
     run = Run(1)
     edit_pairs(["a long string of many grams"] * 3, 1, "indel", ALONE, 10, run)
     assert set(run.seconds) == {"index prefixes", "compare", "edit distances"}
+
+
+SINGLE = Run(1)
+
+
+def found(pairs):
+    return {(left, right): value for left, right, value in pairs}
+
+
+# --- measures ---
+
+
+@pytest.mark.parametrize(("measure", "moves"), [("edit", "indel"), ("levenshtein", "levenshtein")])
+@settings(max_examples=60)
+@given(seeds, st.integers(0, 3))
+def test_pairs_of_texts_by_edit_distance(measure, moves, rng, edits):
+    """An empty text is as many edits away as the other has characters."""
+    texts = ["".join(rng.choices("ab", k=rng.randrange(9))) for _ in range(12)]
+    pairs = la.find_pairs(texts, measure=measure, threshold=edits, run=SINGLE)
+    distances = {(i, j): ref.edit(texts[i], texts[j], moves) for i, j in combinations(range(12), 2)}
+    assert found(pairs) == {pair: d for pair, d in distances.items() if d <= edits}
+    assert pairs.to_arrow().schema.names == ["left", "right", "distance"]
+    assert pairs.distance.tolist() == list(found(pairs).values())
+
+
+def test_edits_of_texts_in_one_case_and_normal_form():
+    texts = ["Jane Doe", "jane doe", "caf\u00e9 x", "cafe\u0301 x"]
+    assert found(la.find_pairs(texts, measure="edit", threshold=0, run=SINGLE)) == {(2, 3): 0}
+    lower = la.Shingles(lowercase=True)
+    assert found(la.find_pairs(texts, measure="edit", threshold="0", shingles=lower, run=SINGLE)) == {
+        (0, 1): 0,
+        (2, 3): 0,
+    }
+
+
+# --- groups ---
+
+
+def test_dedup_by_edit_distance():
+    result = la.dedup(["Jon Smith", "John Smith", "Jane Doe", "Jon Smith"], measure="edit", threshold=2, run=SINGLE)
+    assert result.keep.tolist() == [True, False, True, False]
+    assert result.to_arrow().to_pydict() == {"id": [1, 3], "kept": [0, 0], "distance": [1, 0]}
+    assert result.distance.tolist() == [0, 1, 0, 0]

@@ -1,4 +1,4 @@
-"""Spaces: `near` never loses a pair that `measured` says is near, whatever the numbers; and what else a space is asked.
+"""Check spaces: `near` never loses a pair that `measured` says is near, and what else a space is asked.
 
 The data are such as break bounds: huge and tiny numbers, outliers, rows that are all alike, clouds far from the origin,
 and thresholds that are exactly the distance of a pair.

@@ -1,8 +1,7 @@
-"""What the tasks of a cluster do, without a cluster: any cut into batches gives what the whole would."""
+"""Check what the tasks of a cluster do, without a cluster: any cut into batches gives what the whole would."""
 
 import random
-from collections import Counter
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -10,160 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.core.errors import DataError, TooManyPairs
-from lookalike.entities.blocks import Column, record_sets
-from lookalike.entities.fields import Field
+from lookalike.core.errors import DataError
 from lookalike.families import MinHash
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.kernels.sketch import fold_bands
-from lookalike.search.plan import Plan, make_plan
-from lookalike.spark import buckets, tasks
-from lookalike.spark.buckets import dealt_rows, split, units
+from lookalike.spark import tasks
 from lookalike.spark.making import OfLists, OfTexts
-from lookalike.spark.parcels import Parcels, in_order
-from lookalike.spark.record_tasks import OfRecords, written_out
-from lookalike.theory.amplify import Bands
+from lookalike.spark.parcels import Parcels
 from lookalike.theory.mapreduce import map_rows, reduce_minima, run
-
-PLAN = Plan("lsh", "jaccard", make_plan(threshold=0.6).threshold, 1, "sets", bands=Bands(5, 3, 0.9))
-
-
-def in_batches(table, cuts):
-    """The batches of a table, cut at some rows."""
-    rows = sorted({0, len(table), *(cut % (len(table) + 1) for cut in cuts)})
-    for start, stop in pairwise(rows):
-        yield table.slice(start, stop - start).combine_chunks().to_batches()[0]
-
-
-def rows_of(batches):
-    return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
-
-
-SENT = pa.schema({"place": pa.int32(), "parcel": pa.binary()})
-ITEMS = pa.int64()
-CUTS = st.lists(st.integers(0, 1000), max_size=6)
-
-
-# --- parcels ---
-
-
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=60), CUTS, st.integers(1, 9), st.integers(1, 20))
-def test_what_is_dealt_arrives_together(hashes, cuts, places, rows):
-    schema = pa.schema({"hash": pa.int64(), "name": pa.string(), "list": pa.list_(pa.int64())})
-    names, lists = [f"n{at}" for at in range(len(hashes))], [[at] * (at % 3) for at in range(len(hashes))]
-    table = pa.table([pa.array(hashes, pa.int64()), names, lists], schema=schema)
-    parcels = Parcels(schema, places)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lookalike.spark.parcels.ROWS", rows)
-        sent = pa.Table.from_batches(parcels.deal(in_batches(table, cuts), "hash"), SENT)
-    assert all(0 <= place < places for place in sent["place"].to_pylist())
-    arrived = list(parcels.arrived(in_batches(sent.sort_by("place"), cuts)))
-    homes = {}
-    for at, rows_here in enumerate(arrived):
-        for row in rows_here.to_pylist():
-            assert homes.setdefault(row["hash"], at) == at
-    every = pa.concat_tables([schema.empty_table(), *arrived]).sort_by("name")
-    assert every.to_pylist() == table.sort_by("name").to_pylist()
-
-
-def test_the_order_of_items():
-    assert in_order(pa.array([3, -1, 2])).to_pylist() == [1, 2, 0]
-    assert in_order(pa.array(["b", "é", "a"])).to_pylist() == [2, 0, 1]
-    ranked = pa.array([{"rank": float("nan"), "id": "a"}, {"rank": 1.0, "id": "c"}, {"rank": 1.0, "id": "b"}])
-    assert in_order(ranked).to_pylist() == [2, 1, 0]
-
-
-# --- buckets ---
-
-
-def sorted_parcels(batches, cuts=()):
-    """What a shuffle makes of parcels."""
-    return in_batches(pa.Table.from_batches(batches, SENT).sort_by("place"), cuts)
-
-
-def units_of(keys, items, cuts, every, places=3):
-    """The units of keys and items that are dealt out to some places."""
-    table = pa.table([pa.array(keys, pa.int64()), pa.array(items, ITEMS)], names=["key", "item"])
-    parcels = Parcels(table.schema, places)
-    return units(sorted_parcels(dealt_rows(in_batches(table, cuts), parcels, every), cuts), parcels, every)
-
-
-def pairs_of(batches):
-    """The pairs that units stand for, as often as they are there."""
-    found = Counter()
-    for band, _, lefts, rights in rows_of(batches):
-        pairs = combinations(lefts, 2) if rights is None else ((a, b) for a in lefts for b in rights)
-        found.update((band, a, b) for a, b in pairs)
-    return found
-
-
-KEYS = st.lists(st.integers(0, 8), max_size=80)
-
-
-def spread_out(number):
-    """A key with a number of its own in its high bits, as hashes have them."""
-    return int(np.array(number * 0x9E3779B97F4A7C15 % 2**64, np.uint64).view(np.int64)) >> 11 << 11 | number % 3
-
-
-@given(KEYS, CUTS, st.integers(2, 9), st.integers(1, 5))
-@settings(max_examples=200)
-def test_units_have_each_pair_of_a_bucket_once(numbers, cuts, most, block):
-    keys = [spread_out(number) for number in numbers]
-    items = random.Random(len(keys)).sample(range(1000), len(keys))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buckets, "MOST", most)
-        patch.setattr(buckets, "BLOCK", block)
-        found = pairs_of(units_of(keys, items, cuts, every=True))
-    every = sorted(zip(items, numbers, strict=True))
-    expected = {(one % 3, a, b) for (a, one), (b, other) in combinations(every, 2) if one == other}
-    assert set(found) == expected
-    assert set(found.values()) <= {1}
-
-
-@given(KEYS, CUTS, st.integers(6, 9), st.integers(1, 5))
-@settings(max_examples=200)
-def test_few_pairs_of_a_large_bucket(numbers, cuts, most, few):
-    """Items of a small bucket are all compared; those of a large one are connected, by far fewer pairs."""
-    keys = [spread_out(number % 3) for number in numbers]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buckets, "MOST", most)
-        patch.setattr(buckets, "FEW", few)
-        found = pairs_of(units_of(keys, list(range(len(keys))), cuts, every=False))
-    for number in range(3):
-        items = [at for at, other in enumerate(numbers) if other % 3 == number]
-        pairs = {(a, b) for band, a, b in found if a in items or b in items}
-        assert pairs <= set(combinations(items, 2))
-        if len(items) <= most:
-            assert pairs == set(combinations(items, 2))
-        else:
-            label = {item: item for item in items}
-            for a, b in sorted(pairs):
-                label = {item: label[a] if one == label[b] else one for item, one in label.items()}
-            assert set(label.values()) == {items[0]}
-
-
-def test_a_key_that_very_many_have_is_split_where_it_comes_from():
-    """So that no task gets them all: few keep the key, the others have one of their block."""
-    many = pa.table({"key": [spread_out(1)] * 5000 + [spread_out(2)] * 3, "item": range(5003)})
-    found = split(many)
-    assert Counter(found["key"].to_pylist())[spread_out(1)] == buckets.FEW
-    assert Counter(found["key"].to_pylist())[spread_out(2)] == 3
-    assert max(Counter(found["key"].to_pylist()).values()) == 4 * buckets.FEW
-    assert {key & 1023 for key in found["key"].to_pylist()} == {1, 2}
-    assert set(found["item"].to_pylist()) == set(range(5003))
-    assert split(many.slice(0, 900)) == many.slice(0, 900)
-    other = split(many.set_column(1, "item", pa.array(range(9000, 14003))))
-    assert set(found["key"].to_pylist()) & set(other["key"].to_pylist()) == {spread_out(1), spread_out(2)}
-
-
-def test_a_bucket_too_large_for_all_its_pairs(monkeypatch):
-    monkeypatch.setattr(buckets, "MOST_IN_BUCKET", 2000)
-    with pytest.raises(TooManyPairs, match="3,000 items are alike in one band"):
-        list(units_of([5] * 3000, range(3000), [], every=True))
-    few = pairs_of(units_of([5] * 3000, range(3000), [], every=False))
-    assert sum(few.values()) < 3000 * 25
-
+from tests.engines import CUTS, PLAN, in_batches, rows_of, sorted_parcels, spread_out
 
 # --- identical items ---
 
@@ -247,20 +102,6 @@ def test_a_null_is_named_by_its_id():
         list(tasks.sketched(iter([batch]), OfTexts(PLAN, Shingles(k=3)), False, False, parcels))
 
 
-def test_a_null_element():
-    with pytest.raises(DataError, match="an element is null"):
-        OfLists(PLAN).sets(pa.array([["a", None]]))
-
-
-@pytest.mark.parametrize("content", [pa.array([["b", "a", "b"], [], ["c"]]), pa.array([[2, 1, 2], [], [-3]])])
-def test_sets_of_lists(content):
-    found = OfLists(PLAN).sets(content.slice(0, 3))
-    expected = Sets.of([set(one) for one in content.to_pylist()])
-    assert found.indptr.tolist() == expected.indptr.tolist()
-    assert found.elements.tolist() == expected.elements.tolist()
-    assert OfLists(PLAN).sets(content.slice(2))[0].tolist() == expected[2].tolist()
-
-
 # --- verification ---
 
 
@@ -301,10 +142,6 @@ def test_a_row_that_is_missing_is_noticed(rows):
 # --- groups ---
 
 
-def pair_table(pairs):
-    return pa.table({name: pa.array([pair[at] for pair in pairs], pa.int64()) for at, name in enumerate("ab")})
-
-
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=30), CUTS)
 def test_first_items_of_components(pairs, cuts):
     table = pa.table(
@@ -333,27 +170,3 @@ def test_dropped_are_those_similar_to_one_kept_before(pairs, cuts):
         if any(b == item and a not in gone for a, b in pairs):
             gone.add(item)
     assert {item for (item,) in rows_of(tasks.dropped(in_batches(table, cuts)))} == gone
-
-
-# --- records ---
-
-
-def test_records_are_written_out_and_made_sets():
-    fields = (Field("name", "n", "n", "name"), Field("sex", "s", "s", "category"), Field("born", "b", "b", "date"))
-    batch = pa.record_batch(
-        {
-            "id": [1, 2],
-            "field0": ["Bill O'Brien", "Ann Lee"],
-            "field1": pa.array(["f", None]),
-            "field2": ["3/4/2020", "5/6/2020"],
-        }
-    )
-    [made] = written_out(iter([batch]), fields, [None, None, True])
-    assert made["content"].to_pylist() == [["william obrien", "f", "2020-04-03"], ["anne lee", None, "2020-06-05"]]
-    found = OfRecords(PLAN, fields, frozenset({(2, "2020-06-05"), (0, "2020-04-03")})).sets(made["content"])
-    columns = [
-        Column("name", "name", *[pa.array(["william obrien", "anne lee"], pa.large_string())] * 2),
-        Column("born", "date", *[pa.array(["2020-04-03", None], pa.large_string())] * 2),
-    ]
-    expected = record_sets(columns, slice(0, 2))
-    assert (found.indptr.tolist(), found.elements.tolist()) == (expected.indptr.tolist(), expected.elements.tolist())

@@ -1,4 +1,4 @@
-"""Cascades of ANDs and ORs: exact values, and the choice of bands."""
+"""Check cascades of ANDs and ORs: exact values, and the choice of bands."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Bounds of exact joins: no pair is lost, and nothing is compared that could not be a pair."""
+"""Check bounds of exact joins: no pair is lost, and nothing is compared that could not be a pair."""
 
 from fractions import Fraction
 from functools import cache

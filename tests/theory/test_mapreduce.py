@@ -1,4 +1,4 @@
-"""Map and reduce forms against the direct ones: the same signatures and candidates, however the input is cut."""
+"""Check map and reduce forms against the direct ones, however the input is cut."""
 
 import random
 

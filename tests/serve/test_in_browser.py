@@ -1,4 +1,4 @@
-"""The page of an index, used as a person would: in a real browser, with a real server behind it."""
+"""Check the page of an index, used as a person would: in a real browser, with a real server behind it."""
 
 import re
 import signal
@@ -13,6 +13,8 @@ from playwright.sync_api import expect
 
 from lookalike.index import Index
 from tests.browsing import EVIL, LEAST_CONTRAST, opened
+
+pytestmark = [pytest.mark.browser, pytest.mark.server]
 
 BELL = """The old bell of Tarrow rang again on Sunday, after forty years of silence. Two hundred people came up.
 The smith who mended the clapper, Ada Brandt, is eighty-one and had heard it as a girl. She would not take any pay."""

@@ -1,0 +1,180 @@
+"""Check how words, names and addresses are read, and the tables of their short forms."""
+
+# ruff: noqa: RUF001 (letters and digits that look like others are what is tested)
+
+import sys
+import unicodedata
+
+import pyarrow as pa
+import pytest
+
+from lookalike.entities import nicknames
+from lookalike.entities.fields import canonical
+from lookalike.entities.nicknames import FORMAL_NAMES, SHORT_FORMS, STREET_WORDS, fold, formal, formals
+from tests.record_samples import read
+
+# --- words ---
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("  Hello,   WORLD! ", "hello world"),
+        ("O'Brien", "obrien"),
+        ("O\u2019Brien", "obrien"),
+        ("Ben & Jerry", "ben and jerry"),
+        ("AT&T", "at and t"),
+        ("café Ångström", "cafe angstrom"),
+        ("cafe\u0301", "cafe"),
+        ("Straße", "strasse"),
+        ("İstanbul ILGAZ ırmak", "istanbul ilgaz irmak"),
+        ("Łódź Øre Æsir þing", "lodz ore aesir thing"),
+        ("ﬁne Ｆｕｌｌ ① x²", "fine full 1 x2"),
+        ("ΟΔΥΣΣΕΎΣ", "οδυσσευσ"),
+        ("οδυσσεύς", "οδυσσευσ"),
+        ("Чёрный Йод", "черныи иод"),
+        ("北京市，朝阳区", "北京市 朝阳区"),
+        ("ガギ ｶﾞｷﾞ", "ガギ ガギ"),
+        ("한국어", "한국어"),
+        ("مُحَمَّد", "محمد"),
+        ("محـــمد", "محمد"),
+        ("שָׁלוֹם", "שלום"),
+        ("हिन्दी", "हिन्दी"),
+        ("ภาษาไทย", "ภาษาไทย"),
+        ("٣ ४", "3 4"),
+        ("co\u00adop zero\u200bwidth", "coop zerowidth"),
+        ("snake_case-and-dash", "snake case and dash"),
+        ("Sony\u2122 TV", "sony tv"),
+        ("3.5", "3 5"),
+    ],
+)
+def test_text(value, expected):
+    assert read(value, "text") == read(value, "category") == read(value, "address") == expected
+
+
+def test_every_character_is_folded_once_and_for_all():
+    for code in range(sys.maxunicode + 1):
+        if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co", "Lo"):
+            found = fold(f"a{chr(code)}b")
+            assert fold(found) == found
+            assert found == unicodedata.normalize("NFKC", found)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("Smith, John", "john smith"),
+        ("SMITH,JOHN", "john smith"),
+        ("Mr. John Smith", "john smith"),
+        ("Dr. Müller, Jürgen", "jurgen muller"),
+        ("Smith, Dr. John", "john smith"),
+        ("Smith Jr., John", "john smith"),
+        ("Sammy Davis, Jr.", "sammy davis"),
+        ("Davis, Sammy, Jr.", "sammy davis"),
+        ("Martin Luther King Jr", "martin luther king"),
+        ("Jane Doe, Ph.D.", "jane doe"),
+        ("Jane Doe Ph.D. M.D.", "jane doe phd m d"),
+        ("Prof. Dr. Jane Doe PhD MD", "jane doe"),
+        ("Henry Ford II", "henry ford"),
+        ("Sir Elton John", "elton john"),
+        ("Md Rahman", "md rahman"),
+        ("Dr.", "dr"),
+        ("Mr. Jr.", "jr"),
+        ("Dr, Jr", "jr"),
+        ("Mr", "mr"),
+        ("O'Brien, Seán", "sean obrien"),
+        ("Ann, Bob, Carl", "ann bob carl"),
+        ("Smith,", "smith"),
+        (", John", "john"),
+        ("de la Cruz, María José", "maria jose de la cruz"),
+        ("J.R.R. Tolkien", "j r r tolkien"),
+        ("Иванов, Пётр", "петр иванов"),
+    ],
+)
+def test_name(value, expected):
+    assert read(value, "name") == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("350 5th Ave., Apt #3", "350 5th ave apt 3"),
+        ("P.O. Box 12", "p o box 12"),
+        ("12-14 O'Connell St", "12 14 oconnell st"),
+        ("Königstraße 1½", "konigstrasse 11 2"),
+    ],
+)
+def test_address(value, expected):
+    assert read(value, "address") == expected
+
+
+# --- short forms ---
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("bill clinton", "william clinton"),
+        ("cathy", "catherine"),
+        ("kathy", "catherine"),
+        ("jon", "john"),
+        ("steven", "stephen"),
+        ("chris", "christopher"),
+        ("alex", "alexander"),
+        ("liz bob", "elizabeth robert"),
+        ("zaphod", "zaphod"),
+    ],
+)
+def test_canonical_names(value, expected):
+    assert canonical(pa.array([value, None], pa.large_string()), "name").to_pylist() == [expected, None]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("350 5th ave apt 3", "350 5th avenue apartment 3"),
+        ("350 fifth avenue", "350 5th avenue"),
+        ("12 n main st", "12 north main street"),
+        ("1 sunset blvd ste 4 fl 2", "1 sunset boulevard suite 4 floor 2"),
+        ("9 elm dr", "9 elm drive"),
+        ("9 dr martin luther king blvd", "9 doctor martin luther king boulevard"),
+        ("st johns rd", "saint johns road"),
+        ("12 st james st", "12 saint james street"),
+        ("100 st nw", "100 street northwest"),
+        ("p o box 7", "post office box 7"),
+        ("po box 7", "post office box 7"),
+        ("shop o box", "shop o box"),
+        ("king sq ct ln", "king square court lane"),
+    ],
+)
+def test_canonical_addresses(value, expected):
+    assert canonical(pa.array([value, None], pa.large_string()), "address").to_pylist() == [expected, None]
+
+
+def entries(table):
+    return [entry.split(":") for entry in table.split(";") if entry.strip()]
+
+
+@pytest.mark.parametrize("table", [nicknames.MEN + nicknames.WOMEN, nicknames.STREETS])
+def test_tables_hold_nothing_twice(table):
+    formal_ones = [name.strip() for name, _ in entries(table)]
+    assert len(formal_ones) == len(set(formal_ones))
+    for name, short in entries(table):
+        words = short.split()
+        assert words
+        assert len(words) == len(set(words))
+        assert not set(words) & set(formal_ones), "replacing twice would change more"
+        assert all(fold(word) == word for word in (name.strip(), *words))
+
+
+def test_the_table_of_names():
+    assert len(FORMAL_NAMES) >= 400
+    assert all(formal(name) == name for name in SHORT_FORMS)
+    assert formals("pat") == ("patrick", "patricia")
+    assert (formal("ted"), formal("harry"), formal("sam")) == ("edward", "henry", "samuel")
+    assert all(name in SHORT_FORMS for names in FORMAL_NAMES.values() for name in names)
+
+
+def test_the_table_of_streets():
+    words = [short for _, shorts in entries(nicknames.STREETS) for short in shorts.split()]
+    assert len(words) == len(set(words)) == len(STREET_WORDS)

@@ -1,0 +1,8 @@
+"""Provide a place for an index."""
+
+import pytest
+
+
+@pytest.fixture
+def place(tmp_path):
+    return tmp_path / "some.index"

@@ -1,0 +1,84 @@
+"""Check what an index finds, against brute force."""
+
+from functools import cache
+
+import pyarrow as pa
+import pytest
+
+import lookalike as la
+from lookalike.core.errors import UsageError
+from lookalike.index import Index
+from lookalike.measures import jaccard
+from tests.index_samples import texts_of
+
+
+@cache
+def shingled(text, shingles):
+    return la.Shingles.parse(shingles).of(text)
+
+
+def by_hand(texts, asked, shingles, threshold):
+    """[(position, similarity)] of all similar texts, best first."""
+    one = shingled(asked, shingles)
+    values = [(jaccard(one, shingled(text, shingles)), at) for at, text in enumerate(texts)]
+    return [(at, value) for value, at in sorted(values, key=lambda one: (-one[0], one[1])) if value >= threshold]
+
+
+@pytest.mark.parametrize("way", ["build", "add"])
+def test_documents_are_found_as_by_brute_force(place, way):
+    """With a recall of 0.99 and pairs mostly far above the threshold; the seed is fixed."""
+    texts = texts_of(600)
+    options = {"threshold": 0.5, "shingles": "word:2", "expected": 1000}
+    if way == "build":
+        Index.build(place, texts, **options).close()
+    else:
+        with Index.create(place, **options) as index:
+            assert index.add(texts[:250]) == 250
+            assert index.add(texts[250:], batch=100) == 350
+    with Index.open(place) as index:
+        check_queries(index, texts)
+
+
+def check_queries(index, texts):
+    assert len(index) == 600
+    found = expected = 0
+    for asked in texts_of(90, seed=2) + texts[::7]:
+        true = by_hand(texts, asked, "word:2", 0.5)
+        got = index.query(asked, top=None)
+        assert set(got) <= set(true)
+        assert got == sorted(got, key=lambda one: -one[1])
+        found, expected = found + len(got), expected + len(true)
+    assert expected > 100
+    assert found >= 0.98 * expected
+    assert index.verify() == 600
+
+
+def test_top_and_threshold(place):
+    texts = ["a b c d e f", "a b c d e g", "a b c d x y", "a b c d e f"]
+    with Index.build(place, texts, threshold=0.3, shingles="word:1") as index:
+        assert index.query("a b c d e f", top=3) == [(0, 1.0), (3, 1.0), (1, 5 / 7)]
+        assert index.query("a b c d e f", top=1) == [(0, 1.0)]
+        assert index.query("a b c d e f", threshold=0.6, top=None) == [(0, 1.0), (3, 1.0), (1, 5 / 7)]
+        assert index.query("", top=None) == []
+        with pytest.raises(UsageError, match=r"^top must be "):
+            index.query("a", top=0)
+
+
+def test_batches_are_asked_as_single_items_are(place):
+    texts = texts_of(200)
+    with Index.build(place, pa.table({"id": [f"t{i}" for i in range(200)], "text": texts}), threshold=0.5) as index:
+        pairs = index.query_batch(texts[:50], top=5)
+        single = [(at, *one) for at in range(50) for one in index.query(texts[at], top=5)]
+        assert list(pairs) == single
+
+
+# --- nothing is lost ---
+
+
+def test_a_lower_threshold_tells_its_recall(run, inputs, place):
+    Index.build(place, texts_of(50), threshold=0.8, expected=10_000_000).close()
+    (inputs / "a.txt").write_text(texts_of(1)[0] + "\n")
+    low, high = (
+        run("index", "query", place, inputs / "a.txt", "-t", t).err.split("threshold ")[1][:6] for t in ("0.3", "0.9")
+    )
+    assert float(low) < 0.9 < 0.99 < float(high)

@@ -1,0 +1,46 @@
+"""Make texts to put into an index."""
+
+import random
+
+from lookalike.index import Index
+
+WORDS = [f"w{number}" for number in range(300)]
+
+
+def texts_of(count, seed=1):
+    """Texts of twenty words, of which every third is like the one before it."""
+    draw = random.Random(seed)
+    texts = []
+    for number in range(count):
+        words = texts[-1].split() if number % 3 == 1 else draw.choices(WORDS, k=20)
+        words[draw.randrange(20)] = draw.choice(WORDS)
+        texts.append(" ".join(words))
+    return texts
+
+
+def clear(number):
+    """Texts that have no shingle of char:9 or word:1 in common."""
+    return " ".join(f"{number}x{at}" for at in range(100, 110))
+
+
+def changed_texts_of(count, changes, seed=1):
+    """Texts of twenty words; every other one is a text before it with so many words changed."""
+    draw = random.Random(seed)
+    texts = []
+    for number in range(count):
+        words = draw.choice(texts).split() if number % 2 else draw.choices(WORDS, k=20)
+        for at in draw.sample(range(20), changes if number % 2 else 0):
+            words[at] = draw.choice(WORDS)
+        texts.append(" ".join(words))
+    return texts
+
+
+def state(index):
+    """All that an index holds, to the last byte."""
+    with index.store.reading() as reader:
+        tables = {name: list(reader.pairs(name)) for name in ("items", "texts", "ids", "contents", "buckets")}
+        return tables, reader.settings(), len(reader), reader.next_id()
+
+
+def made(place, **options):
+    return Index.create(place, **({"threshold": 0.6, "shingles": "word:1", "expected": 1000} | options))

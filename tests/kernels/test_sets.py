@@ -1,0 +1,69 @@
+"""Check rows of elements, sorted and compared, against plain twins."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lookalike.kernels.sets import hash_rows, overlaps, sort_rows, sorted_hashes
+from tests import reference as ref
+from tests.kernel_samples import EDGES, SIZES, THRESHOLDS, as_lists, as_rows, drawn_rows, drawn_sets, seeds, thresholds
+
+
+@given(seeds, st.sampled_from(SIZES), st.sampled_from(["even", "low", "high", "equal"]))
+def test_sorted_hashes_whatever_their_spread(rng, n, spread):
+    """Evenly spread values are what makes the sort fast, not what makes it right."""
+    make = {
+        "even": lambda: rng.getrandbits(64),
+        "low": lambda: rng.getrandbits(10),
+        "high": lambda: ref.ALL - rng.getrandbits(10),
+        "equal": lambda: rng.choice(EDGES),
+    }[spread]
+    values = [make() for _ in range(n)]
+    assert sorted_hashes(np.array(values, np.uint64)).tolist() == sorted(values)
+
+
+@given(seeds, st.booleans())
+def test_sort_rows(rng, bag):
+    rows = drawn_rows(rng, 5, repeats=True)
+    found = sort_rows(*as_rows(rows), bag)
+    assert as_lists(*found) == [ref.sort_row(row, bag) for row in rows]
+
+
+def test_overlap_of_bags_is_the_sum_of_the_lesser_counts():
+    rng = random.Random(1)
+    rows = [[x for x in range(5) for _ in range(rng.randrange(6))] for _ in range(30)]
+    hashed = [[ref.mix(x) for x in row] for row in rows]
+    found = as_lists(*sort_rows(*as_rows(hashed), True))
+    for a, set_a in zip(rows, found, strict=True):
+        for b, set_b in zip(rows, found, strict=True):
+            assert len(set(set_a) & set(set_b)) == sum(min(a.count(x), b.count(x)) for x in range(5))
+
+
+@given(seeds)
+def test_hash_rows(rng):
+    rows = [sorted(row) for row in drawn_rows(rng, 4)]
+    assert hash_rows(*as_rows(rows)).tolist() == [ref.hash_row(row) for row in rows]
+
+
+@given(seeds, thresholds)
+def test_overlaps(rng, threshold):
+    rows = drawn_sets(rng) + [sorted(row) for row in drawn_rows(rng, 4)]
+    left, right = np.divmod(np.arange(len(rows) ** 2), len(rows))
+    found = overlaps(*as_rows(rows), left, right, *threshold.as_integer_ratio())
+    assert found.tolist() == [ref.similar_overlap(a, b, threshold) for a in rows for b in rows]
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_overlaps_on_both_sides_of_the_threshold(threshold):
+    """All sizes of small sets and all overlaps of them, so that one element more or less decides."""
+    rows, expected = [], []
+    for a in range(13):
+        for b in range(13):
+            for shared in range(min(a, b) + 1):
+                rows += [list(range(a)), [*range(shared), *range(100, 100 + b - shared)]]
+                expected.append(ref.similar_overlap(*rows[-2:], threshold))
+    evens = np.arange(0, len(rows), 2)
+    assert overlaps(*as_rows(rows), evens, evens + 1, *threshold.as_integer_ratio()).tolist() == expected

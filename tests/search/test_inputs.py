@@ -1,0 +1,214 @@
+"""Check what may be given as vectors and codes, and what is refused."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+import lookalike as la
+from lookalike.core.errors import DataError, UsageError
+from lookalike.items.bits import Bits
+from lookalike.items.vectors import Vectors
+from tests.vector_samples import THRESHOLDS, drawn, drawn_bits, found, oracle
+
+FORMS = {
+    "matrix": lambda rows: rows,
+    "single precision": lambda rows: rows.astype(np.float32),
+    "rows": lambda rows: rows.tolist(),
+    "vectors": Vectors.of,
+    "named vectors": lambda rows: Vectors.of(rows, ids=[f"v{i}" for i in range(len(rows))]),
+    "sparse": sparse.csr_array,
+    "sparse columns": sparse.csc_array,
+    "sparse vectors": lambda rows: Vectors.of(sparse.coo_array(rows.astype(np.float32))),
+}
+
+
+# --- exact methods ---
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("measure", ["cosine", "cosine_similarity", "euclidean"])
+def test_vectors_in_any_form(measure, form):
+    """In single precision as single-precision numbers measure."""
+    rows = drawn(3, 120)
+    rows = rows.astype(np.float32) if form in ("single precision", "sparse vectors") else rows
+    threshold = THRESHOLDS[measure]
+    for method in ("exact", "brute", "auto"):
+        pairs = la.find_pairs(FORMS[form](rows), measure=measure, threshold=threshold, method=method, recall=1.0)
+        assert found(pairs) == oracle(measure, rows, threshold)
+    names = [f"v{i}" for i in range(120)] if form == "named vectors" else list(range(120))
+    assert [left for left, _, _ in pairs] == [names[i] for i in pairs.left]
+
+
+@pytest.mark.parametrize(
+    "form", [np.array, np.ndarray.tolist, Bits.of, lambda rows: ["".join(map(str, row)) for row in rows.tolist()]]
+)
+def test_codes_in_any_form(form):
+    rows = drawn_bits(3, 100).astype(np.uint8)
+    for method in ("exact", "brute", "auto"):
+        pairs = la.find_pairs(form(rows), measure="hamming", threshold=3, method=method)
+        assert found(pairs) == oracle("hamming", rows, 3)
+        assert pairs.values.dtype.kind == "i"
+
+
+# --- two collections ---
+
+
+@pytest.mark.parametrize("measure", ["euclidean", "cosine_similarity", "hamming"])
+def test_empty_lists_are_of_any_kind(measure):
+    options = {"measure": measure, "threshold": 1}
+    assert len(la.find_pairs([], **options)) == len(la.find_matches([], [], **options)) == 0
+    assert la.dedup([], **options).keep.tolist() == []
+
+
+# --- what cannot be done ---
+
+PLANE = np.eye(3)
+WRONG = [
+    ({}, "measure must be one of cosine, cosine_similarity, euclidean, hamming for a matrix; got 'jaccard'."),
+    (
+        {"measure": "jaccard", "threshold": 0.5},
+        "measure must be one of cosine, cosine_similarity, euclidean, hamming for a matrix; got 'jaccard'.",
+    ),
+    ({"measure": "cosine"}, "measure 'cosine' needs a threshold: the greatest angle, in degrees."),
+    ({"measure": "cosine_similarity"}, "measure 'cosine_similarity' needs a threshold: the least cosine."),
+    ({"measure": "euclidean"}, "measure 'euclidean' needs a threshold: the greatest distance."),
+    ({"measure": "cosine", "threshold": 181}, "threshold must be in [0, 180]; got 181."),
+    ({"measure": "cosine", "threshold": -1}, "threshold must be in [0, 180]; got -1."),
+    ({"measure": "cosine", "threshold": math.nan}, "threshold must be a number; got nan."),
+    ({"measure": "cosine", "threshold": "x"}, "threshold must be a number; got 'x'."),
+    ({"measure": "cosine", "threshold": "1/0"}, "threshold must be a number; got '1/0'."),
+    ({"measure": "euclidean", "threshold": -0.5}, "threshold must be in [0, infinity); got -0.5."),
+    ({"measure": "euclidean", "threshold": math.inf}, "threshold must be a number; got inf."),
+    ({"measure": "euclidean", "threshold": "nan"}, "threshold must be a number; got 'nan'."),
+    (
+        {"measure": "cosine", "threshold": 5, "method": "flat"},
+        "method must be one of auto, lsh, exact, brute; got 'flat'.",
+    ),
+    (
+        {"measure": "cosine", "threshold": 5, "method": "lsh", "recall": 1},
+        "recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.",
+    ),
+    ({"measure": "cosine", "threshold": 5, "recall": 0}, "recall must be in (0, 1]; got 0."),
+    ({"measure": "cosine", "threshold": 5, "recall": 95}, "recall must be in (0, 1]; got 95. Did you mean 0.95?"),
+    (
+        {"measure": "cosine", "threshold": 5, "filter": "prefix"},
+        "filter is for sets and texts, not for vectors or bits.",
+    ),
+    ({"measure": "cosine", "threshold": 5, "order": [1]}, "order is for sets and texts, not for vectors or bits."),
+    (
+        {"measure": "cosine", "threshold": 5, "shingles": "char:4"},
+        "shingles is for sets and texts, not for vectors or bits.",
+    ),
+    ({"measure": "cosine", "threshold": 5, "seed": -1}, "seed must be an integer of at least 0; got -1."),
+    ({"measure": "cosine", "threshold": 5, "audit": -1}, "audit must be an integer of at least 0; got -1."),
+    (
+        {"measure": "cosine", "threshold": 180, "method": "lsh"},
+        "threshold 180 is too far for method 'lsh': at recall 0.99 it takes more than 4096 functions. "
+        "Use method 'brute'.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG, ids=str)
+def test_what_cannot_be_asked_of_vectors(options, message):
+    for rows in (PLANE, sparse.csr_array(PLANE)):
+        with pytest.raises(UsageError) as raised:
+            la.find_pairs(rows, **options)
+        assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("items", "measure", "message"),
+    [
+        (
+            Vectors.of(PLANE),
+            "hamming",
+            "measure must be cosine, cosine_similarity or euclidean for vectors; got 'hamming'.",
+        ),
+        (Bits.of([1, 2]), "cosine", "measure must be hamming for bits; got 'cosine'."),
+        (Bits.of([1, 2]), "euclidean", "measure must be hamming for bits; got 'euclidean'."),
+        (
+            Vectors.of(PLANE),
+            "jaccard",
+            "measure must be one of cosine, cosine_similarity, euclidean, hamming; got 'jaccard'.",
+        ),
+        (
+            Bits.of([1, 2]),
+            "edit",
+            "measure must be one of cosine, cosine_similarity, euclidean, hamming; got 'edit'.",
+        ),
+        (
+            Vectors.of(PLANE),
+            "cosin",
+            "measure must be one of cosine, cosine_similarity, euclidean, hamming; got 'cosin'. Did you mean 'cosine'?",
+        ),
+    ],
+)
+def test_measures_of_other_kinds_of_items(items, measure, message):
+    with pytest.raises(UsageError) as raised:
+        la.find_pairs(items, measure=measure, threshold=1)
+    assert str(raised.value) == message
+
+
+def test_collections_that_do_not_go_together():
+    options = {"measure": "cosine", "threshold": 1}
+    for left, right in [(Vectors.of(PLANE), Bits.of([1])), (Bits.of([1]), Vectors.of(PLANE)), (PLANE, ["a", "b"])]:
+        with pytest.raises(UsageError, match=r"^two collections must both be texts, both be sets, both be vectors or"):
+            la.find_matches(left, right, **options)
+    for options in ({"threshold": 1}, {"k": 1}):
+        with pytest.raises(DataError, match=r"^vectors must have as many dimensions on both sides; got 3 and 4\.$"):
+            la.find_matches(PLANE, np.eye(4), measure="cosine", **options)
+        with pytest.raises(DataError, match=r"^vectors must have as many dimensions on both sides; got 3 and 4\.$"):
+            la.find_matches(PLANE, sparse.csr_array(np.eye(4)), measure="euclidean", **options)
+        with pytest.raises(DataError, match=r"^codes must have as many bits on both sides; got 4 and 5\.$"):
+            la.find_matches(["0000"], ["00000"], measure="hamming", **options)
+
+
+def test_rows_that_are_no_vectors():
+    for rows in ([[1.0, 2], [3.0]], np.array([[1.0, math.nan]]), np.array([[math.inf, 1.0]])):
+        with pytest.raises(DataError, match=r"^row [01]: .*; on_error='skip'"):
+            la.find_pairs(rows, measure="euclidean", threshold=1)
+    with pytest.raises(DataError, match=r"^vectors must be a matrix"):
+        la.find_pairs(np.ones(3), measure="euclidean", threshold=1)
+    with pytest.raises(UsageError, match=r"^items must be a matrix, rows of numbers, a table or a path; got dict\.$"):
+        la.find_pairs({1: 2}, measure="euclidean", threshold=1)
+
+
+def test_tables_of_vectors():
+    rows = drawn(4, 20)
+    table = pa.table({"id": [f"n{i}" for i in range(20)], "vector": rows.tolist()})
+    pairs = la.find_pairs(table, measure="euclidean", threshold=1.2)
+    assert found(pairs) == oracle("euclidean", rows, 1.2)
+    assert [left for left, _, _ in pairs] == [f"n{i}" for i in pairs.left]
+
+
+class Frame:
+    """A data frame, as far as Arrow is concerned."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, schema=None):
+        return self.table.__arrow_c_stream__(schema)
+
+
+@pytest.mark.parametrize("measure", ["cosine", "euclidean"])
+def test_data_frames_hold_vectors(measure):
+    rows = np.random.default_rng(5).normal(size=(40, 3))
+    expected = la.find_pairs(rows, measure=measure, threshold=0.5).to_arrow()
+    columns = {f"x{at}": rows[:, at] for at in range(3)}
+    for table in (pa.table(columns), pa.table({"vector": rows.tolist()})):
+        assert la.find_pairs(Frame(table), measure=measure, threshold=0.5).to_arrow().equals(expected)
+    named = la.find_pairs(
+        Frame(pa.table({"id": [f"n{at}" for at in range(40)], **columns})), measure=measure, threshold=0.5
+    )
+    assert named.to_arrow()["left"].to_pylist() == [f"n{at}" for at in expected["left"].to_pylist()]
+    assert la.find_pairs(list(rows), measure=measure, threshold=0.5).to_arrow().equals(expected)
+
+
+def test_no_bits_of_a_sparse_matrix():
+    with pytest.raises(DataError, match=r"^bits are not taken from a sparse matrix"):
+        la.find_pairs(sparse.csr_array(np.eye(3)), measure="hamming", threshold=1)

@@ -1,0 +1,119 @@
+"""Check the commands that run on Spark."""
+
+import csv
+
+import pyarrow.parquet as pq
+import pytest
+
+import lookalike as la
+from tests.commands import spawn
+from tests.engines import COLLECTIONS, Here, documents
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def files(inputs):
+    """The same documents as files of three kinds."""
+    table = documents().select(["id", "text"])
+    pq.write_table(table, inputs / "some.parquet")
+    table.to_pandas().to_json(inputs / "some.jsonl", orient="records", lines=True)
+    table.to_pandas().to_csv(inputs / "some.csv", index=False)
+    return inputs
+
+
+SPARK = ("--engine", "spark", "--master", "local[2]", "-t", "0.6", "-s", "word:2")
+
+
+def test_pairs_by_command(there, run, files, out):
+    ended = run("pairs", files / "some.parquet", *SPARK, "-o", out / "pairs.parquet")
+    assert ended.code == 0
+    lines = ended.err.splitlines()
+    assert lines[0].startswith("plan: jaccard >= 0.6 of word:2, by ")
+    found = pq.read_table(out / "pairs.parquet").to_pydict()
+    expected = Here().pairs(documents(), **COLLECTIONS["documents"][1])
+    assert {(a, b): s for a, b, s in zip(*found.values(), strict=True)} == expected
+    assert lines[-2] == f"found: {len(expected):,} pairs, all verified"
+    assert "read and sketch" in lines[-1]
+
+
+def test_dedup_by_command(there, run, files, out):
+    kept, removed = out / "clean.jsonl", out / "removed.csv"
+    ended = run("dedup", files / "some.jsonl", *SPARK, "-o", kept, "--removed", removed, "--keep", "longest")
+    assert ended.code == 0
+    dropped = Here().dropped(documents(), keep="longest", **COLLECTIONS["documents"][1])
+    rows = [row | {"id": int(row["id"]), "kept": int(row["kept"])} for row in csv_rows(removed)]
+    assert sorted((row["id"], row["kept"]) for row in rows) == [(row["id"], row["kept"]) for row in dropped]
+    rest = 1202 - len(dropped)
+    assert sum(map(len, la.Source(kept).batches())) == rest
+    assert f"found: {len(dropped):,} documents to drop, each similar to one of the {rest:,} kept" in ended.err
+    assert run("dedup", kept, "-t", "0.6", "-s", "word:2", "-o", out / "again.jsonl").code == 0
+
+
+def csv_rows(folder):
+    for path in sorted(folder.glob("*.csv")):
+        with path.open(newline="") as file:
+            yield from csv.DictReader(file)
+
+
+def test_clusters_by_command(there, run, files, out):
+    assert run("clusters", files / "some.csv", *SPARK, "--on-error", "skip", "-o", out / "groups.parquet").code == 0
+    found = pq.read_table(out / "groups.parquet").to_pylist()
+    expected = Here().clusters(documents(), **COLLECTIONS["documents"][1])
+    groups, wanted = ({}, {})
+    for rows, into in ((found, groups), (expected, wanted)):
+        for row in rows:
+            into.setdefault(int(row["cluster"]), set()).add(int(row["id"]))
+    assert {frozenset(group) for group in groups.values()} == {frozenset(group) for group in wanted.values()}
+
+
+def test_cells_of_csv_are_what_they_are(there, run, inputs, out):
+    """Spaces at their ends, empty ones, and columns in another order in another file."""
+    (inputs / "a.csv").write_text('id,text\n1,"  some words of a text "\n12,""\n20,"quite other words, "",here"\n')
+    (inputs / "b.csv").write_text('text,id\n"quite other words, "",here",21\n')
+    ended = run("dedup", inputs / "a.csv", inputs / "b.csv", "--engine", "spark", "-o", out / "clean.csv")
+    assert ended.code == 0
+    rows = {row["id"]: row["text"] for row in csv_rows(out / "clean.csv")}
+    assert rows == {"1": "  some words of a text ", "12": "", "20": 'quite other words, ",here'}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["-o", "pairs.txt"], 2, "output must be a folder that ends in .parquet, .jsonl, .csv for --engine spark"),
+        ([], 2, "output must be a folder"),
+        (["-o", "there.parquet"], 1, "there.parquet: is there already, and Spark writes a new folder"),
+        (["-o", "new.parquet", "--memory", "2GB"], 2, "--memory is not for --engine spark"),
+        (["-o", "new.parquet", "--audit", "9"], 2, "--audit is not for --engine spark"),
+        (["-o", "new.parquet", "--id", "-"], 2, "--id must name a column for --engine spark"),
+        (["-o", "new.parquet", "--format", "arrow"], 2, "format must be one of parquet, jsonl, csv, tsv; got 'arrow'"),
+        (["-o", "new.parquet", "other.jsonl"], 2, "must be of one format for --engine spark; got jsonl, parquet"),
+        (["-o", "new.parquet", "--text", "words"], 1, "no column 'words' for the text"),
+        (["-o", "new.parquet", "missing.parquet"], 1, "Spark: [PATH_NOT_FOUND]"),
+    ],
+)
+def test_commands_that_are_wrong(there, run, files, monkeypatch, args, code, message):
+    monkeypatch.chdir(files)
+    (files / "there.parquet").mkdir()
+    ended = run("pairs", files / "some.parquet", "--engine", "spark", *args)
+    assert ended.code == code
+    assert message in ended.err
+    assert not (files / "new.parquet").exists()
+
+
+def test_engines_that_there_are(run, files):
+    assert (
+        "engine must be one of local, spark; got 'sprak'. Did you mean 'spark'?"
+        in run("pairs", files / "some.parquet", "--engine", "sprak").err
+    )
+    assert "--master is for --engine spark" in run("pairs", files / "some.parquet", "--master", "local").err
+
+
+def test_spark_that_does_not_start(files, out, monkeypatch):
+    """Without Java there is one line that says so."""
+    monkeypatch.setenv("JAVA_HOME", str(files))
+    process = spawn("pairs", files / "some.parquet", *SPARK, "-o", out / "pairs.parquet")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.decode().startswith("lookalike: Spark does not start (it needs Java 17 or later): ")
+    assert len(said.decode().splitlines()) == 1

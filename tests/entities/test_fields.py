@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError, UsageError
 from lookalike.entities import nicknames
-from lookalike.entities.fields import KINDS, Field, as_days, as_numbers, canonical, guess_kind, normalise
+from lookalike.entities.fields import FIELD_KINDS, Field, as_days, as_numbers, canonical, guess_kind, normalise
 from lookalike.entities.nicknames import FORMAL_NAMES, SHORT_FORMS, STREET_WORDS, fold, formal, formals
 
 plain = st.text(max_size=20)
@@ -100,7 +100,7 @@ def test_fields_that_cannot_be(options, message):
 # --- all kinds ---
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 @given(values=st.lists(st.one_of(st.none(), texts), max_size=6), day_first=st.sampled_from([None, True, False]))
 def test_twice_is_once(kind, values, day_first):
     """Any text can be given, all rows are counted, and what comes out stays as it is, alone or with the others."""
@@ -114,7 +114,7 @@ def test_twice_is_once(kind, values, day_first):
         assert read(value.as_py(), kind) == value.as_py()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 @given(values=st.lists(texts, max_size=6))
 def test_canonical_twice_is_once(kind, values):
     found = canonical(normalise(pa.array(values, pa.string()), kind).values, kind)
@@ -151,14 +151,14 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_missing_values(kind):
     found = normalise(pa.array([*MISSING, "not available", None]), kind)
     assert (found.missing, found.unparsable, found.values.null_count) == (len(MISSING) + 2, 0, len(MISSING) + 2)
 
 
 def test_na_is_a_name():
-    assert [read("Na", kind) for kind in KINDS] == [None, "na", None, None, None, None, None]
+    assert [read("Na", kind) for kind in FIELD_KINDS] == [None, "na", None, None, None, None, None]
     assert read("Dr. Unknown", "name") is None
 
 
@@ -169,7 +169,7 @@ def test_values_that_are_not_understood(kind):
     assert (found.missing, found.unparsable, found.values.null_count) == (2, 3, 5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_types_of_columns(kind):
     """Chunks, dictionaries, views and bytes are the same texts; a column may be empty or all null."""
     values = ["2020-01-02", "5551234", None, "n/a", "5551234"]
@@ -214,7 +214,7 @@ def test_options_that_cannot_be():
         normalise(pa.array(["a"]), "phone", country="ukk")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_many_rows(kind):
     draw = random.Random(1)
     values = [f"{draw.randrange(1, 29)}/{draw.randrange(1, 13)}/{draw.randrange(1900, 2020)}" for _ in range(200_000)]
@@ -719,4 +719,4 @@ def test_guess_kind(name, values, expected):
 
 @given(name=plain, values=st.lists(st.one_of(st.none(), texts), max_size=8))
 def test_every_column_has_a_kind(name, values):
-    assert guess_kind(name, pa.array(values, pa.string())) in KINDS
+    assert guess_kind(name, pa.array(values, pa.string())) in FIELD_KINDS

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError, TooManyPairs
-from lookalike.entities.blocks import Column, record_sets
+from lookalike.entities.candidates import record_sets
+from lookalike.entities.columns import Column
 from lookalike.entities.fields import Field
 from lookalike.families import MinHash
 from lookalike.items.sets import Sets

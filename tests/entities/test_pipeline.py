@@ -13,7 +13,7 @@ from lookalike.core.errors import DataError, LookalikeError, UsageError
 from lookalike.entities import Field, resolve, two_companies
 from lookalike.entities.fields import as_days, normalise
 from lookalike.entities.pipeline import each_record_once, least_probability
-from tests.entities.people import FIELDS, PEOPLE, pairs_of
+from tests.entities.shared import FIELDS, PEOPLE, pairs_of
 
 
 @pytest.fixture(scope="module")

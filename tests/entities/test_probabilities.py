@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.entities import resolve, two_companies
-from tests.entities.people import FIELDS
+from tests.entities.shared import FIELDS
 
 
 def test_a_record_that_is_there_twice_has_two_matches():

@@ -9,7 +9,7 @@ import pytest
 from lookalike.core.errors import DataError
 from lookalike.entities import resolve
 from lookalike.entities.scores import NEUTRAL
-from tests.entities.people import PEOPLE, pairs_of
+from tests.entities.shared import PEOPLE, pairs_of
 
 
 def test_clusters():

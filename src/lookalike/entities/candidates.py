@@ -156,8 +156,7 @@ def _cross(
     first, second = number // np.maximum(width, 1), number % np.maximum(width, 1)
     left = items[start + first]
     right = items[start + second + (0 if split == ONE else np.repeat(one, pairs))]
-    numbers: np.ndarray = (left * records + right)[left < right]
-    return numbers
+    return np.asarray((left * records + right)[left < right])
 
 
 def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, run: Run) -> tuple[list[np.ndarray], str]:
@@ -180,15 +179,13 @@ def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, ru
         pairs = find(*sides, max_pairs=most, **options)
     except TooManyPairs:
         return [], f"more than {most:,}, which tell too little, left out"
-    numbers: np.ndarray = pairs.left * records + pairs.right + max(split, 0)
-    return [numbers], ""
+    return [pairs.left * records + pairs.right + max(split, 0)], ""
 
 
 def rare(keys: np.ndarray) -> np.ndarray:
     """Say for each record whether its value is not frequent."""
     _, where, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    few: np.ndarray = counts[where] <= max(MOST_PER_RECORD, len(keys) // FREQUENT_ONE_IN)
-    return few
+    return np.asarray(counts[where] <= max(MOST_PER_RECORD, len(keys) // FREQUENT_ONE_IN))
 
 
 def record_sets(columns: Sequence[Column], part: slice) -> Sets:

@@ -12,16 +12,10 @@ from lookalike.report.page import SNIPPET
 def of_resolution(found: Resolution) -> Finding:
     """Describe matches of records, and the scored pairs that are not matches."""
     every = found.every or found
-    split = 0 if found.right_ids is None else len(found.ids)
     ids = [found.ids] if found.right_ids is None else [found.ids, found.right_ids]
+    split = len(found.ids) if len(ids) > 1 else 0
     records = " and ".join(f"{len(side):,}" for side in ids)
     cut, candidates = found.cut_off, found.candidates
-    facts = {
-        "records": records,
-        "pairs possible": f"{candidates.possible:,}",
-        "pairs scored": f"{len(every):,}",
-        "matches": f"{len(found):,}",
-    }
     true, all_true = float(found.probability.sum()), float(every.probability.sum())
     trust = [] if found.guess else [f"{true:,.1f} of the matches are expected to be true, by {found.basis}."]
     if all_true > 0 and not found.guess:
@@ -37,7 +31,12 @@ def of_resolution(found: Resolution) -> Finding:
             f"Looked at: {'; '.join(map(str, candidates.stages))}.",
             f"A pair is a match from probability {cut:.4g} on.",
         ],
-        facts=facts,
+        facts={
+            "records": records,
+            "pairs possible": f"{candidates.possible:,}",
+            "pairs scored": f"{len(every):,}",
+            "matches": f"{len(found):,}",
+        },
         recall=[*trust, *notes],
         values=Values(
             every.left, every.right + split, every.probability, "probability of a match", cut=cut, cut_name="cut-off"

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError, choice, positive
-from lookalike.entities.nicknames import fold, formal_name, full_address, plain_name
-from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, numbers, phone
+from lookalike.entities.nicknames import formal_name, full_address, plain_name
+from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, fold, numbers, phone
 from lookalike.io.tables import plain_type
 
 FIELD_KINDS = ("text", "name", "address", "phone", "date", "number", "category")

@@ -24,7 +24,6 @@ I. P. Fellegi and A. B. Sunter, A Theory for Record Linkage, JASA 64 (1969). A. 
 D. B. Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, JRSS B 39 (1977).
 """
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -61,8 +60,7 @@ class Mixture:
         """Return for each pair the probability that it is a match."""
         patterns = _Patterns.of(levels, self._sizes())
         match, other = self._logs(patterns.columns)
-        found: np.ndarray = np.exp(match - np.logaddexp(match, other))[patterns.row]
-        return found
+        return np.asarray(np.exp(match - np.logaddexp(match, other))[patterns.row])
 
     def expected_matches(self, levels: np.ndarray) -> float:
         """Estimate how many of the pairs are matches: the sum of their probabilities."""
@@ -71,9 +69,8 @@ class Mixture:
     def weights(self, names: Sequence[str] | None = None) -> pa.Table:
         """Return m, u and log2(m / u) of each field and level: how many bits that level speaks for a match."""
         sizes = self._sizes()
-        if names is None:
-            names = [f"field {number}" for number in range(len(sizes))]
-        elif len(names) != len(sizes):
+        names = [f"field {number}" for number in range(len(sizes))] if names is None else names
+        if len(names) != len(sizes):
             raise UsageError(f"names must be {len(sizes)}, one a field; got {len(names)}.")
         m, u = np.concatenate(self.m), np.concatenate(self.u)
         fields = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
@@ -144,8 +141,7 @@ class _Patterns:
 
     def count(self, field: int, size: int, weights: np.ndarray) -> np.ndarray:
         """Count the pairs that have each level of a field, with the prior."""
-        counts: np.ndarray = np.bincount(self.columns[field], weights, size + 1)[:size]
-        return counts + PRIOR / size
+        return np.bincount(self.columns[field], weights, size + 1)[:size] + PRIOR / size
 
 
 def fit(
@@ -262,9 +258,8 @@ def _rising(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
                 last = pools.pop()
                 pool = (last[0] + pool[0], last[1] + pool[1], last[2] + pool[2])
             pools.append(pool)
-        ratio = np.array(list(itertools.chain(*([count / weight] * size for count, weight, size in pools))))
-    shares: np.ndarray = ratio * base / (ratio @ base)
-    return shares
+        ratio = np.repeat([count / weight for count, weight, _ in pools], [size for _, _, size in pools])
+    return np.asarray(ratio * base / (ratio @ base))
 
 
 def _size(column: np.ndarray) -> int:

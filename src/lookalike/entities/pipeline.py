@@ -16,7 +16,7 @@ from lookalike.entities.columns import Column
 from lookalike.entities.fields import Field, as_days, as_fields, as_numbers, canonical, guess_kind, normalise
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.resolution import Resolution
-from lookalike.entities.scores import FULL_POINTS, score_pairs
+from lookalike.entities.scores import FULL_POINTS, ScoredPairs, score_pairs
 from lookalike.io.records import RecordSource
 from lookalike.io.tables import plain
 from lookalike.kernels.buckets import ONE
@@ -69,16 +69,9 @@ def resolve(
         found = by_mixture(columns, pairs, tables.split, asked.seed, run)
     else:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
-    cut_off = least_probability(found.values, asked.precision)
-    order = np.lexsort((pairs.right, pairs.left, -pairs.score, -found.values))
-    left_out = len(candidates.numbers) - len(order)
-    stats = {"note": remarks(columns, witness, left_out, found), "guess": found.guess, "seconds": run.seconds}
-    every = Resolution(
-        pairs.left[order], pairs.right[order] - max(tables.split, 0), pairs.score[order], pairs.points[order],
-        found.values[order], tables.ids[0], tables.ids[1] if len(tables.ids) > 1 else None, asked.fields, columns,
-        candidates, cut_off, found.basis, found.validation, found.mixture, stats,
-    )  # fmt: skip
-    return choose(every, asked.one_to_one)
+    notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
+    stats = {"note": "; ".join(notes), "guess": found.guess, "seconds": run.seconds}
+    return choose(tables, asked, columns, candidates, pairs, found, stats)
 
 
 # --- read ---
@@ -89,12 +82,8 @@ class RecordTables:
     """One table, or two, with the ids of their records; records of the second are counted after those of the first."""
 
     tables: list[pa.Table]
+    names: list[str]  # what messages call them
     ids: list[pa.Array]
-
-    @property
-    def records(self) -> int:
-        """Count the records of both tables."""
-        return sum(map(len, self.tables))
 
     @property
     def split(self) -> int:
@@ -103,21 +92,17 @@ class RecordTables:
 
     def columns(self, field: Field) -> list[pa.ChunkedArray]:
         """Return a field's column of each table."""
-        sides = zip(self.tables, called(len(self.tables)), (field.left, field.right), strict=False)
-        return [column_of(table, name, f"field {field.name!r}", where) for table, where, name in sides]
+        sides = zip(self.tables, (field.left, field.right), self.names, strict=False)
+        return [column_of(table, name, f"field {field.name!r}", where) for table, name, where in sides]
 
 
 def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     """Read one table or two, and the ids of their records."""
     tables = [as_table(side, run) for side in (left, right) if side is not None]
+    names = ["table"] if len(tables) == 1 else ["first table", "second table"]
     first, _, second = (id or "").partition(":")
-    sides = zip(tables, (first, second or first), called(len(tables)), strict=False)
-    return RecordTables(tables, [ids_of(table, name or None, where) for table, name, where in sides])
-
-
-def called(tables: int) -> list[str]:
-    """Return what messages call the tables."""
-    return ["table"] if tables == 1 else ["first table", "second table"]
+    sides = zip(tables, (first, second or first), names, strict=False)
+    return RecordTables(tables, names, [ids_of(table, column or None, where) for table, column, where in sides])
 
 
 def as_table(given: Any, run: Run) -> pa.Table:
@@ -242,6 +227,39 @@ def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple
 # --- choose ---
 
 
+def remarks(columns: list[Column], witness: Witness | None, left_out: int, found: Probabilities) -> list[str]:
+    """Say what the user should know: fields that are empty or cannot be read, pairs left out, and doubts."""
+    notes = []
+    for one in columns if witness is None else [*columns, witness.column]:
+        if len(one.values) and one.values.null_count - one.unread == len(one.values):
+            notes.append(f"{one.name} is empty in all records, and tells nothing")
+        if one.unread:
+            notes.append(f"{counted(one.unread, 'value')} of {one.name} cannot be read as {one.kind}, and are missing")
+    if left_out and witness is not None:
+        notes.append(f"{counted(left_out, 'pair')} with a lag beyond 0 to {witness.max_lag:g} left out")
+    return [*notes, *found.notes]
+
+
+def choose(
+    tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
+    found: Probabilities, stats: dict[str, Any],
+) -> Resolution:  # fmt: skip
+    """Order the pairs, best first, and keep those that are likely enough; if asked for, each record once at most."""
+    order = np.lexsort((pairs.right, pairs.left, -pairs.score, -found.values))
+    split, cut_off = max(tables.split, 0), least_probability(found.values, asked.precision)
+    every = Resolution(
+        left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
+        probability=found.values[order], ids=tables.ids[0], right_ids=tables.ids[1] if len(tables.ids) > 1 else None,
+        fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off, basis=found.basis,
+        validation=found.validation, mixture=found.mixture, stats=stats,
+    )  # fmt: skip
+    rows = np.flatnonzero(every.probability >= cut_off)
+    if asked.one_to_one:
+        rows = rows[each_record_once(every.left[rows], every.right[rows] + split, candidates.records)]
+    some = {name: getattr(every, name)[rows] for name in ("left", "right", "score", "points", "probability")}
+    return replace(every, **some, every=every)
+
+
 def least_probability(probability: np.ndarray, precision: float | None) -> float:
     """Return the least probability of a match, such that a share `precision` from it on is expected to be true."""
     if precision is None:
@@ -250,16 +268,6 @@ def least_probability(probability: np.ndarray, precision: float | None) -> float
     last = np.append(ordered[1:], -1) < ordered  # pairs that are just as likely are matches all or none
     good = np.flatnonzero(last & (np.cumsum(ordered) / np.arange(1, len(ordered) + 1) >= precision))
     return float(ordered[good[-1]]) if len(good) else np.inf
-
-
-def choose(every: Resolution, one_to_one: bool) -> Resolution:
-    """Keep the pairs that are likely enough to be matches; if `one_to_one`, each record once at most."""
-    rows = np.flatnonzero(every.probability >= every.cut_off)
-    if one_to_one:
-        split = max(every.candidates.split, 0)
-        rows = rows[each_record_once(every.left[rows], every.right[rows] + split, every.candidates.records)]
-    some = {name: getattr(every, name)[rows] for name in ("left", "right", "score", "points", "probability")}
-    return replace(every, **some, every=every)
 
 
 def each_record_once(left: np.ndarray, right: np.ndarray, records: int) -> np.ndarray:
@@ -271,16 +279,3 @@ def each_record_once(left: np.ndarray, right: np.ndarray, records: int) -> np.nd
             used[a] = used[b] = True
             chosen.append(at)
     return np.array(chosen, np.int64)
-
-
-def remarks(columns: list[Column], witness: Witness | None, left_out: int, found: Probabilities) -> str:
-    """Say what the user should know: fields that are empty or cannot be read, pairs left out, and doubts."""
-    notes = []
-    for one in columns if witness is None else [*columns, witness.column]:
-        if len(one.values) and one.values.null_count - one.unread == len(one.values):
-            notes.append(f"{one.name} is empty in all records, and tells nothing")
-        if one.unread:
-            notes.append(f"{counted(one.unread, 'value')} of {one.name} cannot be read as {one.kind}, and are missing")
-    if left_out and witness is not None:
-        notes.append(f"{counted(left_out, 'pair')} with a lag beyond 0 to {witness.max_lag:g} left out")
-    return "; ".join([*notes, *found.notes])

@@ -41,7 +41,7 @@ class Witness:
 
     def differences(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Subtract the values of pairs; the sign counts if they have an order, from the first table to the second."""
-        difference: np.ndarray = self.values[right] - self.values[left]
+        difference = np.asarray(self.values[right] - self.values[left])
         return np.abs(difference) if self.max_lag is None or self.split == ONE else difference
 
 

@@ -50,8 +50,7 @@ class Resolution(Result):
     @property
     def missing(self) -> np.ndarray:
         """Count the fields that each pair could not be compared by."""
-        counts: np.ndarray = np.isnan(self.points).sum(axis=1)
-        return counts
+        return np.asarray(np.isnan(self.points).sum(axis=1))
 
     def to_arrow(self) -> pa.Table:
         """Return one row per pair: `left`, `right` (ids), `score`, `probability`, `missing`, and points by field."""

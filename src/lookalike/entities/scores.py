@@ -29,19 +29,13 @@ LONG = 20  # letters of a text whose edits are counted in full
 SOFT = 1.0  # edits that a known variant counts for
 UNLIKE = 5.0  # edits, beyond SOFT, that texts without a word or shingle in common count for
 PAIRS_PER_TASK = 1 << 16
-SAME, SHORT_FORM, ORDER, INITIAL, EDITED = range(5)
-HOW_COMPARED = {
-    SAME: "same",
-    SHORT_FORM: "same but for short forms",
-    ORDER: "same but for the order of words",
-    INITIAL: "same but for initials",
-    EDITED: "edited",
-}
-
-Alike = Mapping[tuple[str, str], float]
+HOW_COMPARED = (
+    "same", "same but for short forms", "same but for the order of words", "same but for initials", "edited"
+)  # fmt: skip
+SAME, SHORT_FORM, ORDER, INITIAL, EDITED = range(len(HOW_COMPARED))
 
 
-def points(a: str, b: str, *, alike: Alike | None = None, penalty: float = 4.0) -> float:
+def points(a: str, b: str, *, alike: Mapping[tuple[str, str], float] | None = None, penalty: float = 4.0) -> float:
     """Score one field of two records: 100 less `penalty` times the square of the edit distance, 0 at least.
 
     `alike` gives the distance of values known to belong together, such as a name and its short form.
@@ -102,9 +96,9 @@ def field_points(column: Column, left: np.ndarray, right: np.ndarray, run: Run) 
     pairs, where = np.unique(one[differ] * size + other[differ], return_inverse=True)
     a, b = np.divmod(pairs, size)
     values = coded.dictionary
-    rows = np.zeros(size, np.int64)
+    rows = np.zeros(len(values), np.int64)
     rows[codes[codes >= 0]] = np.flatnonzero(codes >= 0)  # a record that has each value
-    written = column.canonical.take(pa.array(rows[: len(coded.dictionary)]))
+    written = column.canonical.take(pa.array(rows))
     vectors = unit_vectors(written) if column.kind == "text" and len(pairs) else None
 
     def work(part: slice) -> np.ndarray:

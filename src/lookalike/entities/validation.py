@@ -59,8 +59,7 @@ class Validation:
     def probability(self, scores: np.ndarray) -> np.ndarray:
         """Return the share of true matches among pairs of each score."""
         group = np.searchsorted(-self.low_scores, -scores)  # groups are from the highest score down
-        shares: np.ndarray = np.append(self.shares, self.shares[-1:] if len(self.shares) else 0.0)[group]
-        return shares
+        return np.append(self.shares, self.shares[-1:] if len(self.shares) else 0.0)[group]
 
     def cut_off(self, precision: float) -> float:
         """Return the least score from which on a share `precision` of the pairs are true; infinite if there is none."""

@@ -1,6 +1,8 @@
-"""Fields of the two made-up companies, and a handful of people."""
+"""Fields of the two made-up companies, a handful of people, and values as they are read."""
 
 import pyarrow as pa
+
+from lookalike.entities.fields import normalise
 
 FIELDS = ["name:customer=name", "address:street=address", "phone:telephone=phone"]
 PEOPLE = pa.table({
@@ -13,3 +15,12 @@ PEOPLE = pa.table({
 def pairs_of(found):
     table = found.to_arrow()
     return list(zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True))
+
+
+def read(value, kind, **options):
+    """What one value is read as, alone in its column."""
+    return normalise(pa.array([value], pa.string()), kind, **options).values.to_pylist()[0]
+
+
+def column(values, kind, **options):
+    return normalise(pa.array(values, pa.string()), kind, **options).values.to_pylist()

@@ -24,7 +24,7 @@ from lookalike.entities.candidates import (
     shared_keys,
     value_keys,
 )
-from lookalike.entities.columns import Column, word_vectors
+from lookalike.entities.fields import Column, word_vectors
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import EMPTY
 from lookalike.search.tables import distinct

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.entities import points, scores
-from lookalike.entities.columns import Column
-from lookalike.entities.fields import FIELD_KINDS, canonical, normalise
+from lookalike.entities.fields import FIELD_KINDS, Column, canonical, normalise
 from lookalike.entities.scores import distances, field_points
 from lookalike.measures import edit
 

@@ -19,8 +19,7 @@ import lookalike as la
 from lookalike.core.errors import DataError, TooManyPairs, UsageError
 from lookalike.core.run import Run
 from lookalike.entities.candidates import find_candidates
-from lookalike.entities.columns import Column
-from lookalike.entities.fields import canonical, normalise
+from lookalike.entities.fields import Column, canonical, normalise
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.sketch import sketch_rows
 from lookalike.spark import buckets, frames, graphs, tasks

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError, TooManyPairs
 from lookalike.entities.candidates import record_sets
-from lookalike.entities.columns import Column
-from lookalike.entities.fields import Field
+from lookalike.entities.fields import Column, Field
 from lookalike.families import MinHash
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles

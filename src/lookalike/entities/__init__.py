@@ -1,8 +1,8 @@
 """Entity resolution: which records belong to the same person, product or paper, and how sure that is.
 
-Lives here: `pipeline` (the stages in order), `fields` and `values` (what columns hold, normalised), `columns`,
-`candidates` (which pairs are scored), `scores`, `probabilities` from `validation` or a `mixture`, `resolution` (the
-result) and `describe` (what a page shows of it); `companies` makes up records with a known truth.
+Lives here: `pipeline` (the stages in order), `fields` and `values` (what columns hold, normalised), `candidates`
+(which pairs are scored), `scores`, `probabilities` from `validation` or a `mixture`, `resolution` (the result) and
+`describe` (what a page shows of it); `companies` makes up records with a known truth.
 May import: `find`, `report`, `search` and what is below them. To add a kind of field, see `fields.FIELD_KINDS`.
 """
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lookalike.core.errors import TooManyPairs
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
-from lookalike.entities.columns import TRIGRAMS, Column, word_vectors
+from lookalike.entities.fields import TRIGRAMS, Column, word_vectors
 from lookalike.find import Options, find_matches, find_pairs
 from lookalike.items.sets import Sets, hash_texts
 from lookalike.items.vectors import Vectors
@@ -64,6 +64,12 @@ class CandidatePairs:
             )
         stage = Stage(name, len(some), len(numbers) - len(self.numbers), left_out)
         return replace(self, numbers=numbers, stages=(*self.stages, stage))
+
+    def lines(self) -> list[str]:
+        """Describe how many candidates there are and where they come from, for people to read."""
+        share = f", {self.reduction:.4%} ruled out" if self.possible else ""
+        first = f"candidates: {counted(len(self.numbers), 'pair')} of {self.possible:,}{share}"
+        return [first, *(f"  {stage}" for stage in self.stages)]
 
     @property
     def possible(self) -> int:

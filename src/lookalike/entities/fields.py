@@ -18,8 +18,11 @@ from lookalike.core.errors import DataError, UsageError, choice, positive
 from lookalike.entities.nicknames import formal_name, full_address, plain_name
 from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, fold, numbers, phone
 from lookalike.io.tables import plain_type
+from lookalike.items.shingles import Shingles
 
 FIELD_KINDS = ("text", "name", "address", "phone", "date", "number", "category")
+TRIGRAMS = Shingles(k=3, form="none", space="keep")
+WORDS = Shingles(k=1, unit="word", form="none")
 WORDED = ("text", "name", "address", "category")  # every value of these can be understood
 
 # Values that stand for a missing one, as `fold` writes them ("n/a" is "n a"), beside those without a letter or digit
@@ -77,6 +80,9 @@ def as_fields(given: Any) -> list[Field]:
         if not isinstance(one, Field | str):
             raise UsageError(f"a field must be a Field, or a text such as 'name' or 'address:street'; got {one!r}.")
     return [Field.parse(one) if isinstance(one, str) else one for one in given]
+
+
+# --- values in one way of writing ---
 
 
 @dataclass(frozen=True)
@@ -162,6 +168,60 @@ def _texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         why = "invalid UTF-8" if "UTF8" in str(error) else str(values.type)
         raise DataError(f"a field must hold texts, numbers or dates; got {why}.") from error
+
+
+# --- a field of all records ---
+
+
+@dataclass(frozen=True)
+class Column:
+    """The values of one field, those of the second table after those of the first; null where missing."""
+
+    name: str
+    kind: str
+    values: pa.LargeStringArray  # as they are compared
+    canonical: pa.LargeStringArray  # with short forms and abbreviations written out
+    unread: int = 0  # values that are null because they cannot be read as of this kind
+
+    @property
+    def wordy(self) -> bool:
+        """Say whether the values are made of words, so that parts of two values can be alike."""
+        return self.kind in ("text", "name", "address")
+
+
+def make_column(field: Field, sides: Sequence[pa.ChunkedArray]) -> Column:
+    """Normalise a field's column of each table; its kind is guessed from the first if it is not given."""
+    kind = field.kind or guess_kind(field.name, sides[0])
+    done = [normalise(side, kind) for side in sides]
+    values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
+    return Column(field.name, kind, values, canonical(values, kind), sum(one.unparsable for one in done))
+
+
+def word_vectors(texts: pa.LargeStringArray) -> Any:
+    """Turn texts into sparse vectors of their words and shingles, each weighted by its rarity."""
+    from scipy.sparse import csr_array  # slow to import
+
+    texts = texts.fill_null("")
+    every = []
+    for shingles in (WORDS, TRIGRAMS):
+        indptr, hashes = shingles.hashes(texts)
+        every.append((np.repeat(np.arange(len(texts)), np.diff(indptr)), hashes))
+    rows, hashes = (np.concatenate(arrays) for arrays in zip(*every, strict=True))
+    _, columns = np.unique(hashes, return_inverse=True)
+    matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(texts), int(columns.max(initial=0)) + 1))
+    matrix.data[:] = 1  # how often a text has an element does not matter
+    frequency = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    matrix.data = np.log(1 + len(texts) / frequency[matrix.indices])
+    return matrix
+
+
+def unit_vectors(texts: pa.LargeStringArray) -> Any:
+    """Scale the vectors of `word_vectors` to length 1, so that their products are cosines."""
+    from scipy.sparse import diags_array  # slow to import
+
+    vectors = word_vectors(texts)
+    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
+    return diags_array(1 / np.maximum(lengths, 1e-300), format="csr") @ vectors
 
 
 # --- what kind a column is of ---

@@ -12,8 +12,7 @@ from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, fraction,
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs, find_candidates
-from lookalike.entities.columns import Column
-from lookalike.entities.fields import Field, as_days, as_fields, as_numbers, canonical, guess_kind, normalise
+from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers, make_column
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, score_pairs
@@ -191,23 +190,14 @@ def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> lis
     columns = []
     with run.stage("fields", len(fields)) as tick:
         for field in fields:
-            columns.append(normalised(tables, field))
+            columns.append(make_column(field, tables.columns(field)))
             tick(1)
     return columns
 
 
-def normalised(tables: RecordTables, field: Field) -> Column:
-    """Normalise one field of all records; its kind is guessed from the first table if it is not given."""
-    sides = tables.columns(field)
-    kind = field.kind or guess_kind(field.name, sides[0])
-    done = [normalise(side, kind) for side in sides]
-    values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
-    return Column(field.name, kind, values, canonical(values, kind), sum(one.unparsable for one in done))
-
-
 def read_witness(tables: RecordTables, field: Field, max_lag: float | None) -> Witness:
     """Normalise the column that validates, which must hold dates or numbers."""
-    column = normalised(tables, field)
+    column = make_column(field, tables.columns(field))
     if column.kind not in ("date", "number"):
         raise UsageError(f"validate must be a column of dates or numbers; {field.name!r} holds {column.kind}.")
     values = as_days(column.values) if column.kind == "date" else as_numbers(column.values)

@@ -7,7 +7,7 @@ import numpy as np
 
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
-from lookalike.entities.columns import Column
+from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, MISSING_LEVEL, Mixture, fit
 from lookalike.entities.scores import ScoredPairs, points_of_pairs
 from lookalike.entities.validation import Validation, shares_by_score

@@ -11,8 +11,7 @@ import pyarrow as pa
 from lookalike.core.errors import DataError
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs
-from lookalike.entities.columns import Column
-from lookalike.entities.fields import Field
+from lookalike.entities.fields import Column, Field
 from lookalike.entities.mixture import Mixture
 from lookalike.entities.scores import FULL_POINTS, HOW_COMPARED, NEUTRAL, PENALTY, distances
 from lookalike.entities.validation import Validation
@@ -106,13 +105,6 @@ class Resolution(Result):
 
     def lines(self) -> list[str]:
         """Describe what was done and found, for people to read."""
-        found = self.candidates
-        lines = [
-            f"candidates: {counted(len(found.numbers), 'pair')} of {found.possible:,}"
-            + (f", {found.reduction:.4%} ruled out" if found.possible else ""),
-            *(f"  {stage}" for stage in found.stages),
-            f"matches: {counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; {self._expected()}",
-        ]
-        if self.stats.get("note"):
-            lines.append(f"note: {self.stats['note']}")
-        return lines
+        matches = f"{counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; {self._expected()}"
+        note = [f"note: {self.stats['note']}"] if self.stats.get("note") else []
+        return [*self.candidates.lines(), f"matches: {matches}", *note]

@@ -18,8 +18,7 @@ from rapidfuzz.distance import Indel
 
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run, slices
-from lookalike.entities.columns import Column, unit_vectors
-from lookalike.entities.fields import as_numbers
+from lookalike.entities.fields import Column, as_numbers, unit_vectors
 from lookalike.measures import edit
 
 FULL_POINTS = 100.0  # for a field that is the same

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.entities.candidates import record_sets
-from lookalike.entities.columns import Column
-from lookalike.entities.fields import Field, canonical, normalise
+from lookalike.entities.fields import Column, Field, canonical, normalise
 from lookalike.items.sets import Sets
 from lookalike.spark.making import Making, flat
 from lookalike.spark.parcels import Batches

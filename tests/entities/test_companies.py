@@ -1,4 +1,4 @@
-"""Check the two companies: what is in their tables, how often it is wrong, and when the records were made."""
+"""The two companies: what is in their tables, how often it is wrong, and when the records were made."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from rapidfuzz.distance import OSA
 from lookalike.core.errors import UsageError
 from lookalike.entities import companies
 from lookalike.entities.companies import A_DATE, B_DATE, Rates, two_companies
-from lookalike.entities.company_words import KINDS, NICKNAMES, SURNAMES
+from lookalike.entities.company_words import GIVEN, NICKNAMES, STREET_KINDS, STREETS, SURNAMES, TOWNS
 
 PEOPLE = 5000
 EXACT = {
@@ -108,7 +108,7 @@ def test_nothing_wrong():
     for columns in (NAMES, ADDRESSES, PHONES):
         assert all(a == b for a, b in pairs(both, columns))
     name = re.compile(r"[A-Z][a-z]+ [A-Z][a-z]+")
-    address = re.compile(rf"[1-9]\d{{0,2}} [A-Z][a-z]+ ({'|'.join(kind for kind, _ in KINDS)}), [A-Z][a-z]+")
+    address = re.compile(rf"[1-9]\d{{0,2}} [A-Z][a-z]+ ({'|'.join(STREET_KINDS)}), [A-Z][a-z]+")
     phone = re.compile(r"[2-9]\d\d-[2-9]\d\d-\d{4}")
     for column, form in (("name", name), ("address", address), ("phone", phone)):
         assert all(form.fullmatch(text) for text in both.left[column].to_pylist())
@@ -209,7 +209,7 @@ def test_other_ways_of_writing():
     for column in ([b for _, b in names if "," in b], [b for a, b in addresses if a != b]):
         assert len(column) / PEOPLE == near(0.4)
     assert share(a != b for a, b in phones) == near(0.4)
-    short = dict(KINDS)
+    short = STREET_KINDS
     for a, b in names:
         surname, _, first = b.partition(", ")
         plain = re.sub(r" [A-Z]\.", "", f"{first} {surname}" if first else b)
@@ -250,6 +250,14 @@ def test_frequent_names():
     assert share(names[name] > 1 for name in left["name"].to_pylist()) > 0.1
     assert surnames["Smith"] == pytest.approx(PEOPLE / 10 / np.sum(1 / (np.arange(len(SURNAMES)) + 10)), rel=0.25)
     assert surnames["Smith"] > 5 * np.median(list(surnames.values()))
+
+
+def test_words():
+    for words, least in ((GIVEN, 150), (SURNAMES, 1000), (STREETS, 150), (TOWNS, 80)):
+        assert len(words) == len(set(words)) >= least
+        assert all(re.fullmatch("[A-Z][a-z]+", word) for word in words)
+    assert set(NICKNAMES) <= set(GIVEN)
+    assert len(NICKNAMES) >= 30
 
 
 # --- days ---

@@ -1,18 +1,16 @@
-"""Check fields of records: what is written, how any value is read, and what kind a column is of."""
+"""Fields of records: what is written, how their values are read, and what kind a column is of."""
 
 import datetime
-import math
 import random
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError, UsageError
-from lookalike.entities.fields import KINDS, Field, as_days, as_numbers, canonical, guess_kind, normalise
-from tests.record_samples import column, read
+from lookalike.entities.fields import FIELD_KINDS, Field, canonical, guess_kind, normalise
+from tests.entities.shared import column, read
 
 plain = st.text(max_size=20)
 pieces = ["1", "02", "2020", "31", "(", ")", "-", ".", ",", " ", "+", "/", "00", "44", "x", "ext", "$", "%", "'", "e5"]
@@ -85,7 +83,7 @@ def test_fields_that_cannot_be(options, message):
 # --- all kinds ---
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 @given(values=st.lists(st.one_of(st.none(), texts), max_size=6), day_first=st.sampled_from([None, True, False]))
 def test_twice_is_once(kind, values, day_first):
     """Any text can be given, all rows are counted, and what comes out stays as it is, alone or with the others."""
@@ -99,7 +97,7 @@ def test_twice_is_once(kind, values, day_first):
         assert read(value.as_py(), kind) == value.as_py()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 @given(values=st.lists(texts, max_size=6))
 def test_canonical_twice_is_once(kind, values):
     found = canonical(normalise(pa.array(values, pa.string()), kind).values, kind)
@@ -136,14 +134,14 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_missing_values(kind):
     found = normalise(pa.array([*MISSING, "not available", None]), kind)
     assert (found.missing, found.unparsable, found.values.null_count) == (len(MISSING) + 2, 0, len(MISSING) + 2)
 
 
 def test_na_is_a_name():
-    assert [read("Na", kind) for kind in KINDS] == [None, "na", None, None, None, None, None]
+    assert [read("Na", kind) for kind in FIELD_KINDS] == [None, "na", None, None, None, None, None]
     assert read("Dr. Unknown", "name") is None
 
 
@@ -154,7 +152,7 @@ def test_values_that_are_not_understood(kind):
     assert (found.missing, found.unparsable, found.values.null_count) == (2, 3, 5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_types_of_columns(kind):
     """Chunks, dictionaries, views and bytes are the same texts; a column may be empty or all null."""
     values = ["2020-01-02", "5551234", None, "n/a", "5551234"]
@@ -199,7 +197,7 @@ def test_options_that_cannot_be():
         normalise(pa.array(["a"]), "phone", country="ukk")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_many_rows(kind):
     draw = random.Random(1)
     values = [f"{draw.randrange(1, 29)}/{draw.randrange(1, 13)}/{draw.randrange(1900, 2020)}" for _ in range(200_000)]
@@ -207,36 +205,6 @@ def test_many_rows(kind):
     assert len(found.values) == 200_000
     alone = column(values[:50], kind)
     assert found.values[:50].to_pylist() == alone
-
-
-# --- dates ---
-
-
-@given(st.lists(st.one_of(st.none(), st.dates()), max_size=9))
-def test_days(days):
-    found = as_days(normalise(pa.array(days, pa.date32()), "date").values)
-    expected = [math.nan if day is None else (day - datetime.date(1970, 1, 1)).days for day in days]
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(found, np.array(expected, float))
-
-
-# --- numbers ---
-
-
-@given(st.lists(st.one_of(st.none(), st.integers(-(2**60), 2**60)), max_size=9))
-def test_numbers(numbers):
-    found = as_numbers(normalise(pa.array(numbers, pa.int64()), "number").values)
-    np.testing.assert_array_equal(found, np.array([math.nan if n is None else n for n in numbers], float))
-    found[:] = 0  # it is the caller's own
-
-
-# --- short forms ---
-
-
-@pytest.mark.parametrize("kind", ["text", "phone", "date", "number", "category"])
-def test_other_kinds_have_no_short_forms(kind):
-    values = pa.array(["bill st", None], pa.large_string())
-    assert canonical(values, kind).equals(values)
 
 
 # --- kinds ---
@@ -296,4 +264,4 @@ def test_guess_kind(name, values, expected):
 
 @given(name=plain, values=st.lists(st.one_of(st.none(), texts), max_size=8))
 def test_every_column_has_a_kind(name, values):
-    assert guess_kind(name, pa.array(values, pa.string())) in KINDS
+    assert guess_kind(name, pa.array(values, pa.string())) in FIELD_KINDS

@@ -1,4 +1,4 @@
-"""Check the model of Fellegi and Sunter: what is fitted, how right it is, and what it does with little."""
+"""The model of Fellegi and Sunter: what is fitted, how right its probabilities are, and what it does with little."""
 
 import math
 from itertools import product
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import UsageError
 from lookalike.entities import mixture
-from lookalike.entities.mixture import MISSING, PRIOR, Mixture, fit
+from lookalike.entities.mixture import MISSING_LEVEL, PRIOR, Mixture, fit
 
 RECORDS = 20_000
 MATCHES = np.array([0.12, 0.08, 0.8])  # shares of the levels
@@ -40,7 +40,7 @@ class Made:
         counts = [RECORDS * in_matches, (RECORDS**2 if blocked else 10 * RECORDS) * by_chance]
         rows = [np.repeat(patterns, draw.poisson(count), axis=0) for count in counts]
         self.levels = np.concatenate(rows)
-        self.levels[draw.random(self.levels.shape) < missing] = MISSING
+        self.levels[draw.random(self.levels.shape) < missing] = MISSING_LEVEL
         self.is_match = np.repeat([True, False], [len(some) for some in rows])
         self.random_levels = np.stack([draw.choice(3, 1_000_000, p=u) for u in self.u], axis=1).astype(np.uint8)
         self.share = self.is_match.mean()
@@ -136,9 +136,9 @@ def test_calibration(blocked, fields, missing):
 def test_missing_levels_say_nothing():
     made = Made(4, blocked=False)
     found = fit(made.levels, random_levels=made.random_levels)
-    nothing = found.probability(np.full((1, 4), MISSING, np.uint8))
+    nothing = found.probability(np.full((1, 4), MISSING_LEVEL, np.uint8))
     assert nothing == pytest.approx(found.share)
-    one = found.probability(same([2, MISSING, 2, 2], [2, 2, 2, 2], [2, 0, 2, 2]))
+    one = found.probability(same([2, MISSING_LEVEL, 2, 2], [2, 2, 2, 2], [2, 0, 2, 2]))
     assert one[2] < one[0] < one[1]
 
 
@@ -188,16 +188,16 @@ def plain_step(rows, model, fixed):
         match, other = model.share, 1 - model.share
         terms = [model.picked[0]]
         for field, level in enumerate(row):
-            match *= 1 if level == MISSING else model.m[field][level]
-            other *= 1 if level == MISSING else model.u[field][level]
-            ratio = 1 if level == MISSING else model.v[field][level] / model.u[field][level]
+            match *= 1 if level == MISSING_LEVEL else model.m[field][level]
+            other *= 1 if level == MISSING_LEVEL else model.u[field][level]
+            ratio = 1 if level == MISSING_LEVEL else model.v[field][level] / model.u[field][level]
             terms.append(model.picked[field + 1] * ratio)
         other *= sum(terms)
         given = match / (match + other)
         share += given
         picked = [so_far + (1 - given) * term / sum(terms) for so_far, term in zip(picked, terms, strict=True)]
         for field, level in enumerate(row):
-            if level != MISSING:
+            if level != MISSING_LEVEL:
                 matches[field][level] += given
                 others[field][level] += 1 - given
                 by_field[field][level] += (1 - given) * terms[field + 1] / sum(terms)
@@ -216,7 +216,9 @@ def plain_step(rows, model, fixed):
 
 
 rows_of_levels = st.lists(
-    st.tuples(st.sampled_from([0, 1, 2, MISSING]), st.sampled_from([0, 1, MISSING]), st.sampled_from([0, 1, 2, 3])),
+    st.tuples(
+        st.sampled_from([0, 1, 2, MISSING_LEVEL]), st.sampled_from([0, 1, MISSING_LEVEL]), st.sampled_from([0, 1, 2, 3])
+    ),
     min_size=1,
     max_size=30,
 )
@@ -281,11 +283,11 @@ def test_log_likelihood_of_the_pairs():
 def test_patterns(monkeypatch, dense, largest):
     """The same whichever way they are counted, in little room for codes too."""
     monkeypatch.setattr(mixture, "DENSE", dense)
-    monkeypatch.setattr(mixture, "LARGEST", largest)
-    levels = np.random.default_rng(2).choice(np.array([0, 1, 2, MISSING], np.uint8), (500, 5))
+    monkeypatch.setattr(mixture, "LARGEST_CODE", largest)
+    levels = np.random.default_rng(2).choice(np.array([0, 1, 2, MISSING_LEVEL], np.uint8), (500, 5))
     found = mixture._Patterns.of(levels, [3] * 5)
     rows = np.stack(found.columns, axis=1)
-    expected = np.where(levels == MISSING, 3, levels)
+    expected = np.where(levels == MISSING_LEVEL, 3, levels)
     np.testing.assert_array_equal(rows[found.row], expected)
     assert len(np.unique(rows, axis=0)) == len(rows) == len(np.unique(levels, axis=0))
     np.testing.assert_array_equal(found.counts, np.bincount(found.row))
@@ -302,7 +304,7 @@ def test_as_many_levels_and_fields_as_there_can_be():
     draw = np.random.default_rng(4)
     levels = draw.integers(0, 256, (300, 20), np.uint8)
     found = fit(levels, random_levels=draw.integers(0, 256, (300, 20), np.uint8), steps=5)
-    assert [len(m) for m in found.m] == [max(levels[levels != MISSING].max(), 254) + 1] * 20
+    assert [len(m) for m in found.m] == [max(levels[levels != MISSING_LEVEL].max(), 254) + 1] * 20
     assert np.isfinite(found.probability(levels)).all()
 
 
@@ -314,8 +316,8 @@ LITTLE = {
     "one pair": same([1, 0, 1]),
     "all the same": np.ones((1000, 3), np.uint8),
     "all different": np.zeros((1000, 3), np.uint8),
-    "all missing": np.full((50, 3), MISSING, np.uint8),
-    "one field missing": same(*[[1, MISSING, 1]] * 9, *[[0, MISSING, 0]] * 90),
+    "all missing": np.full((50, 3), MISSING_LEVEL, np.uint8),
+    "one field missing": same(*[[1, MISSING_LEVEL, 1]] * 9, *[[0, MISSING_LEVEL, 0]] * 90),
     "one pattern": same(*[[1, 0, 1]] * 40),
     "matches agree less than others": same(*[[0, 1, 0]] * 40, *[[1, 0, 1]] * 40),
     "fields of different numbers of levels": same(*[[4, 1, 9]] * 40, *[[0, 0, 0]] * 400, [2, 0, 3]),

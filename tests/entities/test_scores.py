@@ -1,25 +1,47 @@
-"""Check points for fields, and the share of true matches."""
+"""Points for the fields of one pair, and of many at once: what differences cost, and that nothing else matters."""
 
 import math
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError, UsageError
-from lookalike.entities import match_fraction, points
+from lookalike.core.run import Run
+from lookalike.entities import points, scores
+from lookalike.entities.fields import FIELD_KINDS, Column, canonical, normalise
+from lookalike.entities.scores import distances, field_points
 from lookalike.measures import edit
 
-words = st.text("abc", max_size=6)
-means = st.integers(-1000, 1000)
-two_means = st.tuples(means, means).filter(lambda two: two[0] != two[1])
-shares = st.integers(0, 64).map(lambda n: n / 64)
+RUN = Run(2)
+SOFTENED = 96.0  # points after one soft edit
+
+words = st.sampled_from(
+    ["j", "s", "smith", "smyth", "john", "jon", "bill", "william", "ann", "st", "street", "12", "a"]
+)
+names = st.lists(words, min_size=1, max_size=3).map(" ".join)
+letters = st.text("abc", max_size=6)
 
 
-# --- points ---
+def column(values, kind):
+    normal = normalise(pa.array(values, pa.string()), kind).values
+    return Column("field", kind, normal, canonical(normal, kind))
 
 
-@given(words, words)
+def scored(kind, one, other):
+    """The points of two values as they stand in a table; the same in both orders."""
+    field = column([one, other], kind)
+    there, back = field_points(field, np.array([0, 1]), np.array([1, 0]), RUN)
+    assert there == back or (math.isnan(there) and math.isnan(back))
+    return float(there)
+
+
+# --- one pair ---
+
+
+@given(letters, letters)
 def test_points(a, b):
     """100 less four times the square of the edit distance, but never less than nothing."""
     found = points(a, b)
@@ -33,13 +55,13 @@ def test_points_fall_faster_and_faster(distance, expected):
     assert points("x" * 8, "x" * (8 - distance)) == expected
 
 
-@given(words, words, st.floats(0, 50))
+@given(letters, letters, st.floats(0, 50))
 def test_penalty(a, b, penalty):
     assert points(a, b, penalty=penalty) == pytest.approx(max(0, 100 - penalty * edit(a, b) ** 2))
     assert points(a, b, penalty=0) == 100
 
 
-@given(words, words, st.sampled_from([0, 0.5, 1, 2, 9]))
+@given(letters, letters, st.sampled_from([0, 0.5, 1, 2, 9]))
 def test_values_known_to_go_together(a, b, distance):
     """In either order; other values are not touched, nor are equal ones."""
     expected = max(0, 100 - 4 * distance**2) if a != b else 100
@@ -76,42 +98,179 @@ def test_points_that_cannot_be(fields, options, kind, message):
     assert str(error.value) == message
 
 
-# --- true matches ---
+# --- many pairs: the rule ---
 
 
-@given(two_means, shares)
-def test_match_fraction_of_a_mixture(two, share):
-    """Whichever of the two means is the greater."""
-    perfect, random = two
-    observed = share * perfect + (1 - share) * random
-    assert match_fraction(observed, perfect=perfect, random=random) == pytest.approx(share)
+@given(st.text("qxz", min_size=1, max_size=8), st.text("qxz", min_size=1, max_size=8))
+def test_words_have_the_points_of_the_textbook(a, b):
+    """A word without an abbreviation; in a field of text it may have more, for the shingles in common."""
+    assert scored("address", a, b) == points(a, b)
+    assert scored("text", a, b) >= points(a, b)
 
 
-@given(two_means, means)
-def test_match_fraction_is_a_share(two, observed):
-    perfect, random = two
-    found = match_fraction(observed, perfect=perfect, random=random)
-    assert 0 <= found <= 1
-    assert found == pytest.approx(1 - match_fraction(observed, perfect=random, random=perfect))
+def test_texts_are_told_by_rare_words_in_common():
+    names = ["Sony Turntable PSLX350H", "Sony PSLX350H belt drive turntable", "Sony Bravia television"]
+    texts = [*names, *(f"Sony thing {number}" for number in range(50))]
+    products = column(texts, "text")
+    same, other = field_points(products, np.array([0, 0]), np.array([1, 2]), Run(1))
+    assert same > 50 > 10 > other
 
 
-@pytest.mark.parametrize(("perfect", "random"), [(10, 45), (45, 10)])
-def test_match_fraction_beyond_the_two_means(perfect, random):
-    step = random - perfect
-    assert match_fraction(perfect - step, perfect=perfect, random=random) == 1
-    assert match_fraction(random + step, perfect=perfect, random=random) == 0
+@pytest.mark.parametrize("kind", FIELD_KINDS)
+def test_equal_values(kind):
+    value = {"date": "2020-03-01", "number": "12", "phone": "212-555-0100"}.get(kind, "Ann Lee")
+    assert scored(kind, value, value) == 100
 
 
-@pytest.mark.parametrize("given", [(math.nan, 1, 2), (1, math.inf, 2), (1, 2, -math.inf)])
-def test_means_that_are_none(given):
-    observed, perfect, random = given
-    with pytest.raises(UsageError) as error:
-        match_fraction(observed, perfect=perfect, random=random)
-    assert str(error.value) == f"means must be finite numbers; got {observed!r}, {perfect!r} and {random!r}."
+@pytest.mark.parametrize("kind", FIELD_KINDS)
+def test_missing_values(kind):
+    value = {"date": "2020-03-01", "number": "12", "phone": "212-555-0100"}.get(kind, "Ann Lee")
+    for missing in (None, "", "n/a", "-"):
+        assert math.isnan(scored(kind, value, missing))
+        assert math.isnan(scored(kind, missing, missing))
 
 
-@pytest.mark.parametrize("mean", [0, 7, 4.5])
-def test_a_value_that_tells_nothing(mean):
-    with pytest.raises(UsageError) as error:
-        match_fraction(3, perfect=mean, random=mean)
-    assert str(error.value) == f"perfect and random must differ, or the value tells nothing; got {mean!r} for both."
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "expected"),
+    [
+        ("name", "Smith", "Smyth", 84),
+        ("name", "John Smith", "john  SMITH", 100),
+        ("name", "José Muñoz", "Jose Munoz", 100),
+        ("name", "Smith, John", "John Smith", 100),
+        ("name", "Dr. John Smith", "John Smith", 100),
+        ("name", "Bill Smith", "William Smith", SOFTENED),
+        ("name", "Bob Smith", "Robert Smyth", 64),  # one soft edit and two others
+        ("name", "Bob", "Bill", 0),  # five edits; Robert and William are further apart
+        ("name", "Smith John", "John Smith", SOFTENED),
+        ("name", "J Smith", "Jonathan Smith", SOFTENED),
+        ("name", "J R Smith", "John Robert Smith", SOFTENED),
+        ("name", "J. R. Smith", "John Robert Smyth", 64),
+        ("name", "John Smith", "Mary Jones", 0),
+        ("name", "K Smith", "Jonathan Smith", 0),
+        ("address", "12 Elm Street", "12 Elm St", SOFTENED),
+        ("address", "12 Elm St.", "12 ELM ST", 100),
+        ("address", "12 Elm Street", "12 Oak Street", 0),
+        ("address", "12 Elm Street", "13 Elm Street", 84),
+        ("text", "red car", "car red", SOFTENED),
+        ("text", "12 elm street", "12 elm st", pytest.approx(60.47, abs=0.01)),  # two words of three, and shingles
+        ("phone", "212-555-0100", "(212) 555 0100", 100),
+        ("phone", "212-555-0100", "+1 212 555 0100", 100),
+        ("phone", "212-555-0100", "212-555-0101", 84),
+        ("phone", "212-555-0100", "646-123-9876", 0),
+        ("date", "2020-03-01", "1 March 2020", 100),
+        ("date", "2020-03-01", "2020-03-02", 84),
+        ("date", "2020-03-01", "1999-12-31", 0),
+        ("category", "red", "Red", 100),
+        ("category", "red", "rod", 0),
+        ("number", "100", "100.0", 100),
+        ("number", "1,000", "1000", 100),
+        ("number", "90", "100", 84),  # a tenth is two edits
+        ("number", "95", "100", 96),
+        ("number", "50", "100", 0),
+        ("number", "0", "5", 0),
+        ("number", "-5", "5", 0),
+        ("number", "-100", "-95", 96),
+        ("number", "1e-9", "0.0000000011", pytest.approx(100 - 4 * (20 / 11) ** 2, abs=1e-3)),
+    ],
+)
+def test_what_differences_cost(kind, one, other, expected):
+    assert scored(kind, one, other) == expected
+
+
+@pytest.mark.parametrize("surname", ["Smith", "Stevens", "Miller"])
+@pytest.mark.parametrize("given", ["Samantha", "Montgomery"])
+def test_an_initial_that_the_surname_begins_with_too(surname, given):
+    """S Smith and Samantha Smith are as alike as S Miller and Samantha Miller."""
+    assert scored("name", f"{given[0]} {surname}", f"{given} {surname}") == SOFTENED
+
+
+def test_a_long_text_is_measured_as_one_of_20_letters():
+    long, longer = "a" * 39 + "b", "a" * 39 + "c"
+    assert scored("text", long, longer) == 100 - 4 * 1.0**2
+    assert scored("text", "a" * 19 + "b", "a" * 19 + "c") == 84
+    assert scored("phone", "12345678901234", "12345678901235") == 84
+
+
+@pytest.mark.parametrize("length", [19, 20, 21, 40, 400])
+def test_texts_with_nothing_in_common(length):
+    assert scored("text", "a" * length, "b" * length) == 0
+
+
+def test_numbers_at_the_ends():
+    """Neither overflow nor division by zero."""
+    for one, other in (("1e299", "-1e299"), ("1e299", "1e-200"), ("0", "1e-200"), ("0", "-0.0")):
+        assert 0 <= scored("number", one, other) <= 100
+    assert scored("number", "0", "-0.0") == 100
+
+
+# --- laws ---
+
+
+@given(names, names, st.sampled_from(["text", "name", "address", "category"]))
+def test_points_are_in_bounds_and_symmetric(a, b, kind):
+    field = column([a, b], kind)
+    found = scored(kind, a, b)
+    assert 0 <= found <= 100
+    if field.values[0] == field.values[1]:
+        assert found == 100
+    elif kind in ("text", "name"):
+        softened = points(*(value.as_py() for value in field.values))
+        assert found >= min(softened, 100)
+
+
+@given(names, names)
+def test_what_softens_never_costs(a, b):
+    """A name has at least the points that it has as a text, by its letters alone."""
+    one, other = (value.as_py() for value in column([a, b], "name").values)
+    apart, _ = distances("name", [one], [other], *([text] for text in (one, other)))
+    assert max(0, 100 - 4 * apart[0] ** 2) <= scored("name", a, b) + 1e-6
+
+
+@given(st.lists(st.one_of(st.none(), names), min_size=1, max_size=8), st.data())
+def test_each_pair_for_itself(values, data):
+    """The points of a pair depend on its two values alone, whatever else is there and however often."""
+    field = column(values, "name")
+    places = st.integers(0, len(values) - 1)
+    pairs = data.draw(st.lists(st.tuples(places, places), max_size=20))
+    left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    found = field_points(field, left, right, RUN)
+    assert found.dtype == np.float32
+    assert len(found) == len(pairs)
+    for (a, b), score in zip(pairs, found.tolist(), strict=True):
+        alone = field_points(field, np.array([a]), np.array([b]), RUN)[0]
+        two = Column("field", "name", field.values.take([a, b]), field.canonical.take([a, b]))
+        assert np.array_equal(
+            [alone, field_points(two, np.array([0]), np.array([1]), RUN)[0]], [score, score], equal_nan=True
+        )
+        assert math.isnan(score) == (field.values[a].as_py() is None or field.values[b].as_py() is None)
+
+
+def test_each_pair_of_values_once(monkeypatch):
+    """10,000 pairs of the same two values take one comparison each way."""
+    seen = []
+    monkeypatch.setattr(scores, "distances", lambda *given: seen.append(len(given[1])) or distances(*given))
+    field = column(["ann", "anne"] * 100, "name")
+    draw = np.random.default_rng(1)
+    field_points(field, *draw.integers(0, 200, (2, 10_000)), RUN)
+    assert sum(seen) <= 2
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_neither_chunks_nor_threads_matter(monkeypatch, threads):
+    draw = np.random.default_rng(1)
+    field = column([" ".join(draw.choice(["ann", "bob", "j", "smith", "st"], 3)) for _ in range(200)], "name")
+    pairs = draw.integers(0, 200, (2, 3000))
+    whole = field_points(field, *pairs, Run(1))
+    monkeypatch.setattr(scores, "PAIRS_PER_TASK", 7)
+    assert np.array_equal(field_points(field, *pairs, Run(threads)), whole)
+
+
+@pytest.mark.parametrize("kind", FIELD_KINDS)
+def test_nothing_to_compare(kind):
+    none = np.zeros(0, np.int64)
+    for values in ([], [None, None], ["1", "2"]):
+        assert len(field_points(column(values, kind), none, none, RUN)) == 0
+
+
+def test_all_missing():
+    assert np.isnan(field_points(column([None] * 4, "name"), np.array([0, 1]), np.array([2, 3]), RUN)).all()

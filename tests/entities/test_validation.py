@@ -1,4 +1,4 @@
-"""Check the share of true matches by score, told from a value that was not scored, against known truths."""
+"""The share of true matches by score, told from a value that was not scored: against known truths."""
 
 import math
 
@@ -7,11 +7,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.entities import match_fraction, resolve, two_companies
-from lookalike.entities.validation import GROUP, LEAST, Validation, falling, validate
+from lookalike.entities.validation import LEAST_PAIRS, PAIRS_PER_GROUP, Validation, falling, shares_by_score
 
 FIELDS = ["name:customer=name", "address:street=address", "phone:telephone=phone"]
+
+
+means = st.integers(-1000, 1000)
+two_means = st.tuples(means, means).filter(lambda two: two[0] != two[1])
+shares = st.integers(0, 64).map(lambda n: n / 64)
+
+
+# --- the share of true matches ---
+
+
+@given(two_means, shares)
+def test_match_fraction_of_a_mixture(two, share):
+    """Whichever of the two means is the greater."""
+    perfect, random = two
+    observed = share * perfect + (1 - share) * random
+    assert match_fraction(observed, perfect=perfect, random=random) == pytest.approx(share)
+
+
+@given(two_means, means)
+def test_match_fraction_is_a_share(two, observed):
+    perfect, random = two
+    found = match_fraction(observed, perfect=perfect, random=random)
+    assert 0 <= found <= 1
+    assert found == pytest.approx(1 - match_fraction(observed, perfect=random, random=perfect))
+
+
+@pytest.mark.parametrize(("perfect", "random"), [(10, 45), (45, 10)])
+def test_match_fraction_beyond_the_two_means(perfect, random):
+    step = random - perfect
+    assert match_fraction(perfect - step, perfect=perfect, random=random) == 1
+    assert match_fraction(random + step, perfect=perfect, random=random) == 0
+
+
+@pytest.mark.parametrize("given", [(math.nan, 1, 2), (1, math.inf, 2), (1, 2, -math.inf)])
+def test_means_that_are_none(given):
+    observed, perfect, random = given
+    with pytest.raises(UsageError) as error:
+        match_fraction(observed, perfect=perfect, random=random)
+    assert str(error.value) == f"means must be finite numbers; got {observed!r}, {perfect!r} and {random!r}."
+
+
+@pytest.mark.parametrize("mean", [0, 7, 4.5])
+def test_means_that_are_the_same(mean):
+    with pytest.raises(UsageError) as error:
+        match_fraction(3, perfect=mean, random=mean)
+    assert str(error.value) == f"perfect and random must differ, or the value tells nothing; got {mean!r} for both."
 
 
 # --- a falling sequence ---
@@ -86,7 +132,7 @@ TRUTH = {300: 1.0, 280: 0.98, 250: 0.9, 200: 0.6, 150: 0.25, 100: 0.05, 50: 0.0}
 def test_known_shares_are_found(seed):
     """10,000 pairs of each score: within 0.03; the deviation of one mean is 26 / 100 / 35, under 0.01."""
     scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 10_000), seed)
-    found = validate("created", scores, apart, chance, 300)
+    found = shares_by_score("created", scores, apart, chance, 300)
     assert found.high_scores.tolist() == found.low_scores.tolist() == list(map(float, TRUTH))
     assert np.abs(found.shares - list(TRUTH.values())).max() < 0.03
     assert found.perfect == pytest.approx(10, abs=0.3)
@@ -100,7 +146,7 @@ def test_intervals_cover_the_truth():
     inside = []
     for seed in range(40):
         scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 500), seed)
-        found = validate("created", scores, apart, chance, 300)
+        found = shares_by_score("created", scores, apart, chance, 300)
         inside += [low <= share <= high for low, share, high in zip(found.low, TRUTH.values(), found.high, strict=True)]
         assert ((found.low <= found.shares) & (found.shares <= found.high)).all()
         assert ((found.low >= 0) & (found.high <= 1)).all()
@@ -112,7 +158,7 @@ def test_intervals_cover_the_truth():
 def test_the_cut_off_keeps_its_promise(precision, seed):
     """Against the truth, within 0.02; and one score less would break it, by the estimate."""
     scores, apart, true, chance = made(TRUTH, dict.fromkeys(TRUTH, 5000), seed)
-    found = validate("created", scores, apart, chance, 300)
+    found = shares_by_score("created", scores, apart, chance, 300)
     cut = found.cut_off(precision)
     assert true[scores >= cut].mean() >= precision - 0.02
     below = scores[scores < cut]
@@ -163,7 +209,7 @@ def test_probability_by_group(seed, asked):
     scores[:50] = 300
     apart = np.where(scores == 300, draw.uniform(0, 20, count), draw.uniform(0, 90, count))
     apart[50:][draw.random(count - 50) < 0.1] = np.nan
-    found = validate("created", scores, apart, draw.uniform(0, 90, 1000), 300)
+    found = shares_by_score("created", scores, apart, draw.uniform(0, 90, 1000), 300)
     given = np.concatenate((asked, scores))
     shares = found.probability(given)
     assert ((shares >= 0) & (shares <= 1)).all()
@@ -179,11 +225,11 @@ def test_probability_by_group(seed, asked):
 def test_groups(seed, count):
     """Each pair is in one group, equal scores in the same; a group has 200 pairs, or an eighth of few, or 30."""
     draw = np.random.default_rng(seed)
-    scores = np.append(np.full(LEAST, 300.0), draw.integers(0, draw.integers(2, 300), count).astype(float))
-    apart = np.append(draw.uniform(0, 1, LEAST), draw.uniform(0, 90, count))
-    found = validate("created", scores, apart, np.full(LEAST, 90.0), 300)
+    scores = np.append(np.full(LEAST_PAIRS, 300.0), draw.integers(0, draw.integers(2, 300), count).astype(float))
+    apart = np.append(draw.uniform(0, 1, LEAST_PAIRS), draw.uniform(0, 90, count))
+    found = shares_by_score("created", scores, apart, np.full(LEAST_PAIRS, 90.0), 300)
     assert found.pairs.sum() == len(scores)
-    assert found.pairs.min() >= min(GROUP, max(LEAST, len(scores) // 8))
+    assert found.pairs.min() >= min(PAIRS_PER_GROUP, max(LEAST_PAIRS, len(scores) // 8))
     assert (found.low_scores <= found.high_scores).all()
     assert (found.low_scores[:-1] > found.high_scores[1:]).all()
     for low, high, pairs, mean, raw in zip(
@@ -197,15 +243,15 @@ def test_groups(seed, count):
 
 def test_pairs_without_a_value_tell_nothing():
     scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 1000))
-    found = validate("created", scores, apart, chance, 300)
+    found = shares_by_score("created", scores, apart, chance, 300)
     more = np.append(scores, np.full(500, 150.0)), np.append(apart, np.full(500, np.nan))
-    again = validate("created", *more, np.append(chance, [np.nan] * 9), 300)
+    again = shares_by_score("created", *more, np.append(chance, [np.nan] * 9), 300)
     assert again.to_arrow().equals(found.to_arrow())
 
 
 def test_the_order_of_pairs_does_not_matter():
     scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 1000))
-    found, again = (validate("created", scores[::s], apart[::s], chance[::s], 300) for s in (1, -1))
+    found, again = (shares_by_score("created", scores[::s], apart[::s], chance[::s], 300) for s in (1, -1))
     for name in ("low_scores", "high_scores", "pairs"):
         assert (getattr(found, name) == getattr(again, name)).all()
     assert found.shares.tolist() == pytest.approx(again.shares.tolist())
@@ -213,22 +259,22 @@ def test_the_order_of_pairs_does_not_matter():
 
 def test_shares_of_the_perfect_are_one():
     scores, apart, _, chance = made({300: 1.0, 100: 0.0}, {300: 1000, 100: 1000})
-    assert validate("created", scores, apart, chance, 300).shares[0] == pytest.approx(1, abs=1e-12)
+    assert shares_by_score("created", scores, apart, chance, 300).shares[0] == pytest.approx(1, abs=1e-12)
 
 
 def test_large_and_small_units():
     """Seconds since 1970, or millionths: the same shares."""
     scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 1000))
-    found = validate("created", scores, apart, chance, 300)
+    found = shares_by_score("created", scores, apart, chance, 300)
     for unit in (86_400.0, 1e-6, 1e12):
-        again = validate("created", scores, apart * unit, chance * unit, 300)
+        again = shares_by_score("created", scores, apart * unit, chance * unit, 300)
         for name in ("shares", "low", "high"):
             assert getattr(again, name).tolist() == pytest.approx(getattr(found, name).tolist(), abs=1e-6)
 
 
 def test_as_a_table():
     scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 500))
-    table = validate("created", scores, apart, chance, 300).to_arrow()
+    table = shares_by_score("created", scores, apart, chance, 300).to_arrow()
     columns = ["score_from", "score_to", "pairs", "mean_difference", "fraction", "matches", "low", "high"]
     assert table.column_names == columns
     assert table["score_to"].to_pylist() == list(TRUTH)
@@ -239,9 +285,9 @@ def test_as_a_table():
 
 
 def test_too_few_perfect_pairs():
-    apart = np.append(np.ones(LEAST - 1), [np.nan] * 50)
+    apart = np.append(np.ones(LEAST_PAIRS - 1), [np.nan] * 50)
     with pytest.raises(DataError) as error:
-        validate("created", np.full(len(apart), 300.0), apart, np.full(100, 9.0), 300)
+        shares_by_score("created", np.full(len(apart), 300.0), apart, np.full(100, 9.0), 300)
     assert str(error.value) == (
         "created: too few pairs with a perfect score to tell from, 29 with a value; 30 are needed."
     )
@@ -249,14 +295,14 @@ def test_too_few_perfect_pairs():
 
 def test_too_few_random_pairs():
     with pytest.raises(DataError) as error:
-        validate("created", np.full(50, 300.0), np.ones(50), np.append(np.ones(3), [np.nan] * 90), 300)
+        shares_by_score("created", np.full(50, 300.0), np.ones(50), np.append(np.ones(3), [np.nan] * 90), 300)
     assert str(error.value) == "created: too few random pairs to tell from, 3 with a value; 30 are needed."
 
 
 @pytest.mark.parametrize("mean", [9.0, 12.5])
 def test_a_value_that_tells_nothing(mean):
     with pytest.raises(DataError) as error:
-        validate("created", np.full(50, 300.0), np.full(50, mean), np.full(50, 9.0), 300)
+        shares_by_score("created", np.full(50, 300.0), np.full(50, mean), np.full(50, 9.0), 300)
     assert str(error.value) == (
         f"created: pairs with a perfect score differ by {mean:.4g} on average, random ones by 9: so it tells nothing."
     )
@@ -265,14 +311,14 @@ def test_a_value_that_tells_nothing(mean):
 def test_nothing_at_all():
     none = np.zeros(0)
     with pytest.raises(DataError):
-        validate("created", none, none, none, 300)
+        shares_by_score("created", none, none, none, 300)
 
 
 def test_perfect_pairs_that_do_not_differ_at_all():
     """A date of birth is the same in all true matches."""
     scores = np.repeat([300.0, 200, 100], 400)
     apart = np.concatenate((np.zeros(400), np.tile([0.0, 100], 200), np.full(400, 100.0)))
-    found = validate("born", scores, apart, np.full(100, 100.0), 300)
+    found = shares_by_score("born", scores, apart, np.full(100, 100.0), 300)
     assert found.shares.tolist() == [1, 0.5, 0]
     assert (found.low[0], found.high[0]) == (1, 1)
 

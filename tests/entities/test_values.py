@@ -1,18 +1,81 @@
-"""Check how phone numbers, dates and numbers are read."""
-
-# ruff: noqa: RUF001 (letters and digits that look like others are what is tested)
+"""Texts, phones, dates and numbers as they are written, and as they are read."""
+# ruff: noqa: RUF001  scripts other than Latin are part of what is tested
 
 import datetime
 import math
+import sys
+import unicodedata
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.entities.fields import normalise
-from tests.record_samples import column, read
+from lookalike.entities.fields import as_days, as_numbers, normalise
+from lookalike.entities.values import fold
+from tests.entities.shared import column, read
+
+# --- words ---
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("  Hello,   WORLD! ", "hello world"),
+        ("O'Brien", "obrien"),
+        ("O\u2019Brien", "obrien"),
+        ("Ben & Jerry", "ben and jerry"),
+        ("AT&T", "at and t"),
+        ("café Ångström", "cafe angstrom"),
+        ("cafe\u0301", "cafe"),
+        ("Straße", "strasse"),
+        ("İstanbul ILGAZ ırmak", "istanbul ilgaz irmak"),
+        ("Łódź Øre Æsir þing", "lodz ore aesir thing"),
+        ("ﬁne Ｆｕｌｌ ① x²", "fine full 1 x2"),
+        ("ΟΔΥΣΣΕΎΣ", "οδυσσευσ"),
+        ("οδυσσεύς", "οδυσσευσ"),
+        ("Чёрный Йод", "черныи иод"),
+        ("北京市，朝阳区", "北京市 朝阳区"),
+        ("ガギ ｶﾞｷﾞ", "ガギ ガギ"),
+        ("한국어", "한국어"),
+        ("مُحَمَّد", "محمد"),
+        ("محـــمد", "محمد"),
+        ("שָׁלוֹם", "שלום"),
+        ("हिन्दी", "हिन्दी"),
+        ("ภาษาไทย", "ภาษาไทย"),
+        ("٣ ४", "3 4"),
+        ("co\u00adop zero\u200bwidth", "coop zerowidth"),
+        ("snake_case-and-dash", "snake case and dash"),
+        ("Sony\u2122 TV", "sony tv"),
+        ("3.5", "3 5"),
+    ],
+)
+def test_text(value, expected):
+    assert read(value, "text") == read(value, "category") == read(value, "address") == expected
+
+
+def test_every_character_is_folded_once_and_for_all():
+    for code in range(sys.maxunicode + 1):
+        if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co", "Lo"):
+            found = fold(f"a{chr(code)}b")
+            assert fold(found) == found
+            assert found == unicodedata.normalize("NFKC", found)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("350 5th Ave., Apt #3", "350 5th ave apt 3"),
+        ("P.O. Box 12", "p o box 12"),
+        ("12-14 O'Connell St", "12 14 oconnell st"),
+        ("Königstraße 1½", "konigstrasse 11 2"),
+    ],
+)
+def test_address(value, expected):
+    assert read(value, "address") == expected
+
 
 # --- phones ---
 
@@ -179,6 +242,14 @@ def test_dates_of_arrow():
     assert (late.values.to_pylist(), late.unparsable) == ([None], 1)
 
 
+@given(st.lists(st.one_of(st.none(), st.dates()), max_size=9))
+def test_days(days):
+    found = as_days(normalise(pa.array(days, pa.date32()), "date").values)
+    expected = [math.nan if day is None else (day - datetime.date(1970, 1, 1)).days for day in days]
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, np.array(expected, float))
+
+
 # --- numbers ---
 
 
@@ -262,3 +333,10 @@ def test_numbers_of_arrow():
     found = normalise(pa.array([math.nan, math.inf, 1e300]), "number")
     assert (found.missing, found.unparsable, found.values.null_count) == (1, 2, 3)
     assert normalise(pa.array([True, None]), "category").values.to_pylist() == ["true", None]
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**60), 2**60)), max_size=9))
+def test_numbers(numbers):
+    found = as_numbers(normalise(pa.array(numbers, pa.int64()), "number").values)
+    np.testing.assert_array_equal(found, np.array([math.nan if n is None else n for n in numbers], float))
+    found[:] = 0  # it is the caller's own

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.entities.finding import of_resolution
+from lookalike.entities.describe import of_resolution
 from lookalike.report.choosing import NEAR, SPREAD, choose, histogram, largest_groups, round_steps, size_bars
 from lookalike.report.describe import of_pairs
 from lookalike.report.finding import Finding, Values

@@ -8,7 +8,7 @@ import pytest
 
 import lookalike as la
 from lookalike.core.errors import DataError, UsageError
-from lookalike.entities.finding import of_resolution
+from lookalike.entities.describe import of_resolution
 from lookalike.items.bits import Bits
 from lookalike.items.shingles import Shingles
 from lookalike.report.beside import beside

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
-from lookalike.entities.blocks import Column, record_sets
-from lookalike.entities.fields import Field
+from lookalike.entities.candidates import record_sets
+from lookalike.entities.fields import Column, Field
 from lookalike.spark.record_tasks import OfRecords, written_out
 from tests.engines import PLAN
 

@@ -7,8 +7,8 @@ import pytest
 
 import lookalike as la
 from lookalike.core.run import Run
-from lookalike.entities.blocks import Column, find_candidates
-from lookalike.entities.fields import canonical, normalise
+from lookalike.entities.candidates import find_candidates
+from lookalike.entities.fields import Column, canonical, normalise
 from lookalike.kernels.buckets import ONE
 
 pytestmark = pytest.mark.spark

@@ -12,9 +12,10 @@ from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun, next_step, time_line
 from lookalike.core.drawing import draw_shares
 from lookalike.core.errors import UsageError, choice
-from lookalike.entities.fields import KINDS
+from lookalike.entities.fields import FIELD_KINDS as KINDS
+from lookalike.entities.fields import as_fields
+from lookalike.entities.pipeline import resolve
 from lookalike.entities.resolution import Resolution
-from lookalike.entities.resolving import as_fields, resolve
 from lookalike.entities.validation import Validation
 from lookalike.io.inputs import check_apart
 from lookalike.io.records import RecordSource

@@ -12,8 +12,8 @@ from lookalike.baskets.similar import named_sets
 from lookalike.cli.job import check_page
 from lookalike.cli.progress import TerminalRun, command_line
 from lookalike.core.errors import UsageError
-from lookalike.entities.fields import Field
-from lookalike.entities.resolving import as_fields, ids_of
+from lookalike.entities.fields import Field, as_fields
+from lookalike.entities.pipeline import ids_of
 from lookalike.io.documents import Source
 from lookalike.io.inputs import check_apart
 from lookalike.io.records import RecordSource

@@ -12,20 +12,27 @@ many people have the same name. Families have one address, one phone and one sur
 
 from dataclasses import dataclass, fields
 from datetime import date, timedelta
+from string import ascii_uppercase
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import LARGEST_SEED, UsageError, positive, whole, within
-from lookalike.entities.company_words import GIVEN, KINDS, NICKNAMES, STREETS, SURNAMES, TOWNS
+from lookalike.entities.company_words import GIVEN, NICKNAMES, STREET_KINDS, STREETS, SURNAMES, TOWNS
 
 FIRST_DAY = date(2015, 1, 1)
 A_DATE, B_DATE = "%Y-%m-%d", "%d.%m.%Y"
+A_COLUMNS = ["id", "name", "address", "phone", "created"]
+B_COLUMNS = ["id", "customer", "street", "telephone", "created"]
 FAMILY_SIZES, FAMILY_SHARES = (2, 3, 4, 5), (0.4, 0.25, 0.25, 0.1)
 EVEN = 10  # the more, the less frequent are the most frequent words
 HOUSES = 999  # in a street, at most
 LARGEST_PEOPLE = 10_000_000  # so that a column's texts have less than 2 GB
+
+# What is known of each person, as numbers: `given`, `middle` and `surname`, places in the lists of words; `address`,
+# the house, street, kind and town; `phone`; and `created`, the days of A's record after the first.
+_People = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -61,21 +68,6 @@ class Companies:
     truth: pa.Table
 
 
-@dataclass(frozen=True, eq=False)
-class _People:
-    """What is known of each person, as numbers: places in the lists of words, and digits."""
-
-    given: np.ndarray
-    middle: np.ndarray
-    surname: np.ndarray
-    address: np.ndarray  # house, street, kind and town of each
-    phone: np.ndarray
-    created: np.ndarray  # days after the first, of A's record
-
-    def take(self, rows: np.ndarray) -> "_People":
-        return _People(*(getattr(self, field.name)[rows] for field in fields(self)))
-
-
 def two_companies(
     people: int = 1000,
     *,
@@ -85,7 +77,7 @@ def two_companies(
     lag: float = 10.0,
     max_lag: int = 90,
 ) -> Companies:
-    """Tables of two companies with `people` records each, always the same for the same parameters.
+    """Make tables of two companies with `people` records each, always the same for the same parameters.
 
     `years` is the time over which records were made, `lag` the average number of days from A's record of a person to
     B's, and `max_lag` the most. Time and memory are O(people): about 6 seconds and 1 GB for a million.
@@ -109,110 +101,103 @@ def two_companies(
     shared = round(rates.shared * people)
     everyone = _everyone(2 * people - shared, rates.families, days, draw)
     left_order, right_order = draw.permutation(people), draw.permutation(people)
-    a = everyone.take(left_order)  # the first people; the last are B's, so that those in both are in the middle
-    b = _later(everyone.take(people - shared + right_order), rates, lag, max_lag, draw)
+    # A has the first people, B the last, so that those in both are in the middle.
+    a = {name: known[left_order] for name, known in everyone.items()}
+    b = {name: known[people - shared + right_order] for name, known in everyone.items()}
+    b = _later(b, rates, lag, max_lag, draw)
     left_ids, right_ids = _ids("A", people), _ids("B", people)
     left_rows, right_rows = np.argsort(left_order)[people - shared :], np.argsort(right_order)[:shared]
     truth = pa.table({"left_id": left_ids.take(left_rows), "right_id": right_ids.take(right_rows)}).sort_by("left_id")
-    left = (left_ids, *_written(a, rates, 0.0, 0.0, draw), _dates(a.created, A_DATE))
-    right = (right_ids, *_written(b, rates, rates.nicknames, rates.rewritten, draw), _dates(b.created, B_DATE))
-    return Companies(
-        pa.table(dict(zip(("id", "name", "address", "phone", "created"), left, strict=True))),
-        pa.table(dict(zip(("id", "customer", "street", "telephone", "created"), right, strict=True))),
-        truth,
-    )
+    left = [left_ids, *_written(a, rates, 0.0, 0.0, draw), _dates(a["created"], A_DATE)]
+    right = [right_ids, *_written(b, rates, rates.nicknames, rates.rewritten, draw), _dates(b["created"], B_DATE)]
+    return Companies(pa.table(left, names=A_COLUMNS), pa.table(right, names=B_COLUMNS), truth)
 
 
 def _everyone(count: int, families: float, days: int, draw: np.random.Generator) -> _People:
-    """People in random order, of whom a share live in families."""
+    """Draw people in random order, of whom a share live in families."""
     in_family = round(families * count)
     sizes = draw.choice(FAMILY_SIZES, in_family // 2 + 1, p=FAMILY_SHARES)
     home = np.arange(count)  # those who live alone come after the families
     home[:in_family] = np.searchsorted(np.cumsum(sizes), np.arange(in_family), side="right")
     home = draw.permutation(home)
-    return _People(
-        given=_frequent_first(len(GIVEN), count, draw),
-        middle=draw.integers(0, 26, count),
-        surname=_frequent_first(len(SURNAMES), count, draw)[home],
-        address=_addresses(count, draw)[home],
-        phone=_phones(count, draw)[home],
-        created=draw.integers(0, days, count),
-    )
+    return {
+        "given": _frequent_first(len(GIVEN), count, draw),
+        "middle": draw.integers(0, 26, count),
+        "surname": _frequent_first(len(SURNAMES), count, draw)[home],
+        "address": _addresses(count, draw)[home],
+        "phone": _phones(count, draw)[home],
+        "created": draw.integers(0, days, count),
+    }
 
 
 def _later(people: _People, rates: Rates, lag: float, max_lag: int, draw: np.random.Generator) -> _People:
-    """The same people some days later: geometrically many, with the given mean; some moved or have another phone."""
-    count = len(people.phone)
+    """Let days pass, geometrically many with the given mean: some people have moved or have another phone."""
+    count = len(people["phone"])
     after = draw.geometric(1 / (1 + lag), count) - 1
     while (late := after > max_lag).any():
         after[late] = draw.geometric(1 / (1 + lag), late.sum()) - 1
     moved, other_phone = draw.random(count) < rates.moves, draw.random(count) < rates.new_phones
-    address = np.where(moved[:, None], _addresses(count, draw), people.address)
-    phone = np.where(other_phone, _phones(count, draw), people.phone)
-    return _People(people.given, people.middle, people.surname, address, phone, people.created + after)
+    address = np.where(moved[:, None], _addresses(count, draw), people["address"])
+    phone = np.where(other_phone, _phones(count, draw), people["phone"])
+    return {**people, "address": address, "phone": phone, "created": people["created"] + after}
 
 
 def _addresses(count: int, draw: np.random.Generator) -> np.ndarray:
-    words = [_frequent_first(len(some), count, draw) for some in (STREETS, KINDS, TOWNS)]
+    words = [_frequent_first(len(some), count, draw) for some in (STREETS, STREET_KINDS, TOWNS)]
     return np.stack([draw.integers(1, HOUSES + 1, count), *words], axis=1)
 
 
 def _phones(count: int, draw: np.random.Generator) -> np.ndarray:
-    """Ten digits; neither the area nor the number after it begins with 0 or 1."""
+    """Draw numbers of ten digits; neither the area nor the number after it begins with 0 or 1."""
     return draw.integers(200, 1000, count) * 10**7 + draw.integers(2_000_000, 10**7, count)
 
 
 def _frequent_first(size: int, count: int, draw: np.random.Generator) -> np.ndarray:
-    """Numbers below `size`, r with a weight of 1 / (r + 10)."""
+    """Draw numbers below `size`, r with a weight of 1 / (r + 10)."""
     weights = np.cumsum(1 / (np.arange(size) + EVEN))
-    numbers: np.ndarray = np.searchsorted(weights, draw.random(count) * weights[-1])
-    return numbers
+    return np.asarray(np.searchsorted(weights, draw.random(count) * weights[-1]))
 
 
 def _written(
     people: _People, rates: Rates, nicknames: float, rewritten: float, draw: np.random.Generator
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Names, addresses and phones as a table has them."""
-    count = len(people.phone)
+    """Write names, addresses and phones as a table has them."""
+    count = len(people["phone"])
 
     def some(share: float) -> np.ndarray:
         return draw.random(count) < share
 
     names = _names(people, some(nicknames), some(rates.initials), some(rewritten))
-    addresses = _address_texts(people.address, some(rewritten))
-    phones = _phone_texts(people.phone, np.where(some(rewritten), draw.integers(1, 5, count), 0))
+    addresses = _address_texts(people["address"], some(rewritten))
+    phones = _phone_texts(people["phone"], np.where(some(rewritten), draw.integers(1, 5, count), 0))
     names, addresses = (_mistyped(texts, some(rates.typos), draw) for texts in (names, addresses))
-    addresses, phones = (_without(texts, some(rates.missing)) for texts in (addresses, phones))
+    addresses, phones = (pc.if_else(pa.array(some(rates.missing)), None, texts) for texts in (addresses, phones))
     return names, addresses, phones
 
 
 def _names(people: _People, short: np.ndarray, with_initial: np.ndarray, surname_first: np.ndarray) -> pa.Array:
-    """ "Mary Smith", "Mary A. Smith", "Molly Smith", "Smith, Mary A." and so on."""
-    words = [NICKNAMES.get(name, name) for name in GIVEN]
-    given = _words(GIVEN + words, people.given + len(GIVEN) * short)
-    letters = [f" {letter}." for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"]
-    middle = _words([*letters, ""], np.where(with_initial, people.middle, 26))
-    surname = _words(SURNAMES, people.surname)
+    """Write "Mary Smith", "Mary A. Smith", "Molly Smith", "Smith, Mary A." and so on."""
+    words = GIVEN + [NICKNAMES.get(name, name) for name in GIVEN]
+    given = _words(words, people["given"] + len(GIVEN) * short)
+    letters = [f" {letter}." for letter in ascii_uppercase]
+    middle = _words([*letters, ""], np.where(with_initial, people["middle"], 26))
+    surname = _words(SURNAMES, people["surname"])
     first = pc.binary_join_element_wise(given, middle, "")
-    return _choose(
-        surname_first,
-        pc.binary_join_element_wise(surname, first, ", "),
-        pc.binary_join_element_wise(first, surname, " "),
-    )
+    ways = (pc.binary_join_element_wise(surname, first, ", "), pc.binary_join_element_wise(first, surname, " "))
+    return pc.if_else(pa.array(surname_first), *ways)
 
 
 def _address_texts(address: np.ndarray, short: np.ndarray) -> pa.Array:
-    """ "12 Maple Street, Salem"; in short "12 Maple St, Salem"."""
-    kinds = [long for long, _ in KINDS] + [abbreviation for _, abbreviation in KINDS]
+    """Write "12 Maple Street, Salem"; in short "12 Maple St, Salem"."""
     house = pa.array(address[:, 0]).cast(pa.string())
-    street, kind = _words(STREETS, address[:, 1]), _words(kinds, address[:, 2] + len(KINDS) * short)
-    return pc.binary_join_element_wise(
-        pc.binary_join_element_wise(house, street, kind, " "), _words(TOWNS, address[:, 3]), ", "
-    )
+    street = _words(STREETS, address[:, 1])
+    kind = _words([*STREET_KINDS, *STREET_KINDS.values()], address[:, 2] + len(STREET_KINDS) * short)
+    line = pc.binary_join_element_wise(house, street, kind, " ")
+    return pc.binary_join_element_wise(line, _words(TOWNS, address[:, 3]), ", ")
 
 
 def _phone_texts(phone: np.ndarray, way: np.ndarray) -> pa.Array:
-    """ "555-234-5678"; other ways: "(555) 234-5678", "555.234.5678", "5552345678" and "+1 555 234 5678"."""
+    """Write "555-234-5678", or in other ways "(555) 234-5678", "555.234.5678", "5552345678" and "+1 555 234 5678"."""
     digits = pa.array(phone).cast(pa.string())
     parts = [pc.utf8_slice_codeunits(digits, *ends) for ends in ((0, 3), (3, 6), (6, 10))]
     marks = (("", "-", "-"), ("(", ") ", "-"), ("", ".", "."), ("", "", ""), ("+1 ", " ", " "))
@@ -222,7 +207,7 @@ def _phone_texts(phone: np.ndarray, way: np.ndarray) -> pa.Array:
 
 
 def _mistyped(texts: pa.Array, wrong: np.ndarray, draw: np.random.Generator) -> pa.Array:
-    """The texts, those that are `wrong` with one typing error each, all four kinds alike."""
+    """Put one typing error into each of the texts that are `wrong`, of four kinds that are equally frequent."""
     if not wrong.any():
         return texts
     chosen = texts.filter(pa.array(wrong)).to_numpy(zero_copy_only=False).astype("S")
@@ -248,21 +233,13 @@ def _mistyped(texts: pa.Array, wrong: np.ndarray, draw: np.random.Generator) -> 
 
 
 def _other(old: np.ndarray, first: str, size: int, draw: np.random.Generator) -> np.ndarray:
-    """One of `size` characters from `first` on, and not the old one."""
+    """Draw one of `size` characters from `first` on, and not the old one."""
     step = draw.integers(1, size, len(old))
     return ((old.astype(np.int64) - ord(first) + step) % size + ord(first)).astype(np.uint8)
 
 
 def _words(words: list[str], numbers: np.ndarray) -> pa.Array:
     return pa.array(words, pa.string()).take(pa.array(numbers))
-
-
-def _choose(which: np.ndarray, these: pa.Array, those: pa.Array) -> pa.Array:
-    return pc.if_else(pa.array(which), these, those)
-
-
-def _without(texts: pa.Array, missing: np.ndarray) -> pa.Array:
-    return pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), texts)
 
 
 def _ids(letter: str, count: int) -> pa.Array:

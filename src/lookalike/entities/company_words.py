@@ -67,16 +67,10 @@ Aspen Hawthorn Linden Beech Alder Rowan Larch Mulberry Peach Pear Plum Apple Vin
 Cottage Manor Castle
 """)
 
-KINDS = (  # of streets, and how they are written in short
-    ("Street", "St"),
-    ("Avenue", "Ave"),
-    ("Road", "Rd"),
-    ("Drive", "Dr"),
-    ("Lane", "Ln"),
-    ("Court", "Ct"),
-    ("Boulevard", "Blvd"),
-    ("Place", "Pl"),
-)
+STREET_KINDS = {  # and how they are written in short
+    "Street": "St", "Avenue": "Ave", "Road": "Rd", "Drive": "Dr", "Lane": "Ln", "Court": "Ct", "Boulevard": "Blvd",
+    "Place": "Pl",
+}  # fmt: skip
 
 TOWNS = _words("""
 Springfield Franklin Greenville Bristol Clinton Fairview Salem Madison Georgetown Arlington Ashland Dover Oxford
@@ -89,40 +83,11 @@ Ashford Barton Crosswell Deerfield
 """)
 
 NICKNAMES = {
-    "James": "Jim",
-    "Mary": "Molly",
-    "John": "Jack",
-    "Patricia": "Pat",
-    "Robert": "Bob",
-    "Jennifer": "Jenny",
-    "Michael": "Mike",
-    "William": "Bill",
-    "Elizabeth": "Liz",
-    "David": "Dave",
-    "Barbara": "Barb",
-    "Richard": "Dick",
-    "Susan": "Sue",
-    "Joseph": "Joe",
-    "Jessica": "Jess",
-    "Thomas": "Tom",
-    "Charles": "Chuck",
-    "Christopher": "Chris",
-    "Daniel": "Dan",
-    "Margaret": "Peggy",
-    "Matthew": "Matt",
-    "Anthony": "Tony",
-    "Donald": "Don",
-    "Dorothy": "Dot",
-    "Steven": "Steve",
-    "Kimberly": "Kim",
-    "Andrew": "Andy",
-    "Kenneth": "Ken",
-    "Edward": "Ted",
-    "Deborah": "Debbie",
-    "Timothy": "Tim",
-    "Rebecca": "Becky",
-    "Katherine": "Kate",
-    "Samuel": "Sam",
-    "Benjamin": "Ben",
+    "James": "Jim", "Mary": "Molly", "John": "Jack", "Patricia": "Pat", "Robert": "Bob", "Jennifer": "Jenny",
+    "Michael": "Mike", "William": "Bill", "Elizabeth": "Liz", "David": "Dave", "Barbara": "Barb", "Richard": "Dick",
+    "Susan": "Sue", "Joseph": "Joe", "Jessica": "Jess", "Thomas": "Tom", "Charles": "Chuck", "Christopher": "Chris",
+    "Daniel": "Dan", "Margaret": "Peggy", "Matthew": "Matt", "Anthony": "Tony", "Donald": "Don", "Dorothy": "Dot",
+    "Steven": "Steve", "Kimberly": "Kim", "Andrew": "Andy", "Kenneth": "Ken", "Edward": "Ted", "Deborah": "Debbie",
+    "Timothy": "Tim", "Rebecca": "Becky", "Katherine": "Kate", "Samuel": "Sam", "Benjamin": "Ben",
     "Alexander": "Alex",
-}
+}  # fmt: skip

@@ -1,39 +1,43 @@
 """The fields of records: which columns are compared, of what kind they are, and one way of writing each value.
 
-The one rule: two values that mean the same come out as the same text, and a value that means nothing is null.
-Values are read once for each distinct one, so a column costs what its distinct values cost.
+The one rule: two values that mean the same become the same text, and a value that means nothing becomes null.
+Each distinct value is read once, so a column costs what its distinct values cost.
 """
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError, choice, positive
-from lookalike.entities.nicknames import fold, formal_name, full_address, plain_name
-from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, numbers, phone
+from lookalike.entities.nicknames import formal_name, full_address, plain_name
+from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, fold, numbers, phone
 from lookalike.io.tables import plain_type
+from lookalike.items.shingles import Shingles
 
-KINDS = ("text", "name", "address", "phone", "date", "number", "category")
-WORDED = ("text", "name", "address", "category")  # of these every value can be understood
+FIELD_KINDS = ("text", "name", "address", "phone", "date", "number", "category")
+TRIGRAMS = Shingles(k=3, form="none", space="keep")
+WORDS = Shingles(k=1, unit="word", form="none")
+WORDED = ("text", "name", "address", "category")  # every value of these can be understood
 
-# Values that say that there is none, as `fold` writes them ("n/a" is "n a"), beside those without any letter or digit
-# ("-", "?", "..."). "na" counts in all kinds but names, where it is one.
-MISSING = """
+# Values that stand for a missing one, as `fold` writes them ("n/a" is "n a"), beside those without a letter or digit
+# ("-", "?", "..."). "na" counts as missing in all kinds but names, where it is a name.
+MISSING_WORDS = """
 na, n a, nan, nil, none, null, unknown, undefined, missing, blank, tbd, tba, no data, no value, none given,
 not available, not applicable, not known, not provided, not specified
 """
-PLACEHOLDERS = frozenset(["", *(words.strip() for words in MISSING.split(","))])
+PLACEHOLDERS = frozenset(["", *(words.strip() for words in MISSING_WORDS.split(","))])
 NO_NAMES = PLACEHOLDERS - {"na"}
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column of table A, the column of table B that it is compared with, and how; kind "" means: guess it."""
+    """A column of the first table, the column of the second to compare it with, and how; kind "" means: guess it."""
 
     name: str  # what results call it
     left: str
@@ -45,12 +49,12 @@ class Field:
         if not (self.name and self.left and self.right):
             raise UsageError(f"a field must name a column of each table; got {self.left!r} and {self.right!r}.")
         if self.kind != "":
-            choice(f"the kind of field {self.name!r}", self.kind, KINDS)
+            choice(f"the kind of field {self.name!r}", self.kind, FIELD_KINDS)
         positive(f"the weight of field {self.name!r}", self.weight)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The field that LEFT[:RIGHT][=KIND][*WEIGHT] says; column names may hold spaces, but none of `:`, `=`, `*`.
+        """Parse LEFT[:RIGHT][=KIND][*WEIGHT]; column names may hold spaces, but none of `:`, `=`, `*`.
 
         >>> Field.parse("address:street=address*2")
         Field(name='address', left='address', right='street', kind='address', weight=2.0)
@@ -60,7 +64,7 @@ class Field:
         if not left or right == "":
             raise UsageError(f"a field must be LEFT[:RIGHT][=KIND][*WEIGHT]; got {text!r}.")
         if kind is not None:
-            choice(f"the kind of field {left!r}", kind, KINDS)
+            choice(f"the kind of field {left!r}", kind, FIELD_KINDS)
         try:
             number = 1.0 if weight is None else float(weight)
         except ValueError:
@@ -68,9 +72,22 @@ class Field:
         return cls(left, left, right or left, kind or "", number)
 
 
+def as_fields(given: Any) -> list[Field]:
+    """Return the fields, parsing those given as text."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        raise UsageError(f"fields must be a list of at least one column to compare; got {given!r}.")
+    for one in given:
+        if not isinstance(one, Field | str):
+            raise UsageError(f"a field must be a Field, or a text such as 'name' or 'address:street'; got {one!r}.")
+    return [Field.parse(one) if isinstance(one, str) else one for one in given]
+
+
+# --- values in one way of writing ---
+
+
 @dataclass(frozen=True)
 class Normalised:
-    """Values in their one way of writing, null where there is none; how many were missing or not understood."""
+    """Values in their one way of writing, null where missing or not understood, and how many of either there were."""
 
     values: pa.LargeStringArray
     missing: int
@@ -80,16 +97,16 @@ class Normalised:
 def normalise(
     values: pa.Array | pa.ChunkedArray, kind: str, *, day_first: bool | None = None, country: str = ""
 ) -> Normalised:
-    """The values of a column in the one way of writing that its kind has; doing it twice changes nothing.
+    """Write the values of a column in the one way that its kind has; doing it twice changes nothing.
 
-    `day_first` says how 3/4/2020 is meant where the column itself does not show it. `country`, such as GB, is where
+    `day_first` says how to read 3/4/2020 if the column itself does not show it. `country`, such as GB, is where
     phone numbers without a country code are from; outside the US it also means that dates have the day first.
 
     >>> found = normalise(pa.array(["Dr. Müller, Jürgen", "n/a", None]), "name")
     >>> found.values.to_pylist(), found.missing, found.unparsable
     (['jurgen muller', None, None], 2, 0)
     """
-    choice("kind", kind, KINDS)
+    choice("kind", kind, FIELD_KINDS)
     code = COUNTRIES[choice("country", country.upper(), COUNTRIES)] if country else ""
     encoded = _texts(values, kind).dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
@@ -111,14 +128,14 @@ def normalise(
 
 
 def canonical(values: pa.LargeStringArray, kind: str) -> pa.LargeStringArray:
-    """Normalised names with every short form made formal, addresses with words in full; other kinds as they are.
+    """Make short forms in normalised names formal, and write addresses in full; leave other kinds as they are.
 
     >>> canonical(pa.array(["bill obrien", None], pa.large_string()), "name").to_pylist()
     ['william obrien', None]
     >>> canonical(pa.array(["12 st james st apt 3", "p o box 7"], pa.large_string()), "address").to_pylist()
     ['12 saint james street apartment 3', 'post office box 7']
     """
-    if choice("kind", kind, KINDS) not in ("name", "address"):
+    if choice("kind", kind, FIELD_KINDS) not in ("name", "address"):
         return values
     encoded = values.dictionary_encode()
     write = formal_name if kind == "name" else full_address
@@ -127,21 +144,17 @@ def canonical(values: pa.LargeStringArray, kind: str) -> pa.LargeStringArray:
 
 
 def as_days(values: pa.LargeStringArray) -> np.ndarray:
-    """Normalised dates as days since 1970-01-01, nan where there is none."""
-    return _floats(values.cast(pa.date32()).cast(pa.int32()))
+    """Turn normalised dates into days since 1970-01-01, nan where missing."""
+    return as_numbers(values.cast(pa.date32()).cast(pa.int32()))
 
 
-def as_numbers(values: pa.LargeStringArray) -> np.ndarray:
-    """Normalised numbers as floats, nan where there is none."""
-    return _floats(values)
-
-
-def _floats(values: pa.Array) -> np.ndarray:
+def as_numbers(values: pa.Array) -> np.ndarray:
+    """Turn normalised numbers into floats, nan where missing."""
     return np.array(values.cast(pa.float64()).fill_null(math.nan).to_numpy(zero_copy_only=False))
 
 
 def _texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray:
-    """A column of any plain type as texts; times of day are cut off for dates."""
+    """Turn a column of any plain type into texts; cut times of day off dates."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     try:
@@ -155,6 +168,60 @@ def _texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         why = "invalid UTF-8" if "UTF8" in str(error) else str(values.type)
         raise DataError(f"a field must hold texts, numbers or dates; got {why}.") from error
+
+
+# --- a field of all records ---
+
+
+@dataclass(frozen=True)
+class Column:
+    """The values of one field, those of the second table after those of the first; null where missing."""
+
+    name: str
+    kind: str
+    values: pa.LargeStringArray  # as they are compared
+    canonical: pa.LargeStringArray  # with short forms and abbreviations written out
+    unread: int = 0  # values that are null because they cannot be read as of this kind
+
+    @property
+    def wordy(self) -> bool:
+        """Say whether the values are made of words, so that parts of two values can be alike."""
+        return self.kind in ("text", "name", "address")
+
+
+def make_column(field: Field, sides: Sequence[pa.ChunkedArray]) -> Column:
+    """Normalise a field's column of each table; its kind is guessed from the first if it is not given."""
+    kind = field.kind or guess_kind(field.name, sides[0])
+    done = [normalise(side, kind) for side in sides]
+    values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
+    return Column(field.name, kind, values, canonical(values, kind), sum(one.unparsable for one in done))
+
+
+def word_vectors(texts: pa.LargeStringArray) -> Any:
+    """Turn texts into sparse vectors of their words and shingles, each weighted by its rarity."""
+    from scipy.sparse import csr_array  # slow to import
+
+    texts = texts.fill_null("")
+    every = []
+    for shingles in (WORDS, TRIGRAMS):
+        indptr, hashes = shingles.hashes(texts)
+        every.append((np.repeat(np.arange(len(texts)), np.diff(indptr)), hashes))
+    rows, hashes = (np.concatenate(arrays) for arrays in zip(*every, strict=True))
+    _, columns = np.unique(hashes, return_inverse=True)
+    matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(texts), int(columns.max(initial=0)) + 1))
+    matrix.data[:] = 1  # how often a text has an element does not matter
+    frequency = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    matrix.data = np.log(1 + len(texts) / frequency[matrix.indices])
+    return matrix
+
+
+def unit_vectors(texts: pa.LargeStringArray) -> Any:
+    """Scale the vectors of `word_vectors` to length 1, so that their products are cosines."""
+    from scipy.sparse import diags_array  # slow to import
+
+    vectors = word_vectors(texts)
+    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
+    return diags_array(1 / np.maximum(lengths, 1e-300), format="csr") @ vectors
 
 
 # --- what kind a column is of ---
@@ -173,13 +240,13 @@ PEOPLE = "name first last middle given family full maiden person people customer
 OF_PEOPLE = frozenset(PEOPLE.split())
 WORDS_OF_COLUMN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 LIKE_A_NAME = r"^[\pL\pM]+( [\pL\pM]+){0,4}$"
-SAMPLE = 1000
+KIND_SAMPLE = 1000
 
 
 def guess_kind(name: str, values: pa.Array | pa.ChunkedArray) -> str:
-    """The kind of a column, from its type, its name and up to 1,000 of its values; "text" where nothing tells.
+    """Guess the kind of a column from its type, its name and up to 1,000 of its values; "text" if nothing shows it.
 
-    A name's hint counts only if most of the values can be read so.
+    The name counts only if most of the values can be read that way.
 
     >>> guess_kind("Home phone", pa.array(["212-555-0100"])), guess_kind("name", pa.array(["Sony PSLX350H turntable"]))
     ('phone', 'text')
@@ -189,7 +256,7 @@ def guess_kind(name: str, values: pa.Array | pa.ChunkedArray) -> str:
         return "date"
     if pa.types.is_boolean(plain):
         return "category"
-    sample = values.take(np.linspace(0, len(values) - 1, min(len(values), SAMPLE)).astype(np.int64))
+    sample = values.take(np.linspace(0, len(values) - 1, min(len(values), KIND_SAMPLE)).astype(np.int64))
     named = _kind_named([word.lower() for word in WORDS_OF_COLUMN.findall(name)])
     if named and _share_read(sample, named, of_none=1.0) >= 0.7:
         return named
@@ -211,7 +278,7 @@ def _kind_named(words: list[str]) -> str:
 
 
 def _share_read(sample: pa.Array, kind: str, of_none: float) -> float:
-    """Which share of the values that are there can be read as of this kind."""
+    """Return the share of the values that are not missing that can be read as of this kind."""
     found = normalise(sample, kind)
     present = len(sample) - found.missing
     read = present - found.unparsable

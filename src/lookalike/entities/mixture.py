@@ -1,8 +1,8 @@
-"""How likely it is that a pair is a match, learnt without labels: the model of Fellegi and Sunter, fitted by EM.
+"""A mixture of matches and other pairs, learnt without labels: the model of Fellegi and Sunter, fitted by EM.
 
-Each field of a pair has an agreement level, from 0 (different) to the field's top (the same), or `MISSING`. A pair is
-a match with probability `share`. Given that it is a match, or that it is not, its fields are independent: level l of
-field f has probability m[f][l] in matches and u[f][l] in pairs of random records; a missing level says nothing.
+Each field of a pair has an agreement level, from 0 (different) to the field's top (the same), or `MISSING_LEVEL`. A
+pair is a match with probability `share`. Given that it is a match, or that it is not, its fields are independent: level
+l of field f has probability m[f][l] in matches and u[f][l] in pairs of random records; a missing level says nothing.
 
 Pairs to be compared are not taken at random: most are there because some field agrees. So a pair that is no match was
 picked by one field f, with probability picked[f + 1], and then has level l there with probability v[f][l], or by none,
@@ -14,7 +14,7 @@ Both simpler ways were measured on pairs that agree in one of three fields at le
 random pairs and no more, all of them are called matches. With u fitted to these pairs, two fields that agree say less
 than they should, since hardly a pair was picked twice: F1 is 0.85 with three fields and 0.94 with four, where 0.97 and
 0.98 are the best there is. With the fields that picked, F1 is 0.97 and 0.975, and the probabilities are wrong by 0.0002
-on average, a tenth of what they are with u fitted and four fields. `tests/test_mixture.py` repeats it.
+on average, a tenth of what they are with u fitted and four fields. `tests/entities/test_mixture.py` repeats it.
 
 Pairs that are alike in several fields and no match, such as families at one address, break the independence and count
 as matches. Where a record has one match at most, fit to the pairs that are the best of both their records: with the
@@ -24,7 +24,6 @@ I. P. Fellegi and A. B. Sunter, A Theory for Record Linkage, JASA 64 (1969). A. 
 D. B. Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, JRSS B 39 (1977).
 """
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -34,13 +33,13 @@ import pyarrow as pa
 
 from lookalike.core.errors import UsageError, positive, whole
 
-MISSING = 255
+MISSING_LEVEL = 255
 PRIOR = 1.0  # pairs put in beforehand, spread evenly over the levels, so that none has probability 0
 STARTS = ((0.1, 0.9), (0.01, 0.9), (0.5, 0.9), (0.1, 0.6))  # share of matches, and of the top level in them
 TRIAL = 20  # steps from each start before the best is kept
-LEAST = 3  # fields that tell anything, for the fields that picked to be told from matches
+LEAST_FIELDS = 3  # that say anything, to tell matches from pairs that some field picked
 DENSE = 1 << 22  # codes of patterns that are counted in an array
-LARGEST = 1 << 62  # code
+LARGEST_CODE = 1 << 62
 
 Levels = tuple[np.ndarray, ...]  # an array of probabilities for each field
 
@@ -58,22 +57,20 @@ class Mixture:
     steps: int
 
     def probability(self, levels: np.ndarray) -> np.ndarray:
-        """For each pair the probability that it is a match."""
+        """Return for each pair the probability that it is a match."""
         patterns = _Patterns.of(levels, self._sizes())
         match, other = self._logs(patterns.columns)
-        found: np.ndarray = np.exp(match - np.logaddexp(match, other))[patterns.row]
-        return found
+        return np.asarray(np.exp(match - np.logaddexp(match, other))[patterns.row])
 
     def expected_matches(self, levels: np.ndarray) -> float:
-        """How many of the pairs are matches: the sum of their probabilities."""
+        """Estimate how many of the pairs are matches: the sum of their probabilities."""
         return float(self.probability(levels).sum())
 
     def weights(self, names: Sequence[str] | None = None) -> pa.Table:
-        """For each field and level m, u and the weight log2(m / u): what that level says for a match, in bits."""
+        """Return m, u and log2(m / u) of each field and level: how many bits that level speaks for a match."""
         sizes = self._sizes()
-        if names is None:
-            names = [f"field {number}" for number in range(len(sizes))]
-        elif len(names) != len(sizes):
+        names = [f"field {number}" for number in range(len(sizes))] if names is None else names
+        if len(names) != len(sizes):
             raise UsageError(f"names must be {len(sizes)}, one a field; got {len(names)}.")
         m, u = np.concatenate(self.m), np.concatenate(self.u)
         fields = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
@@ -84,7 +81,7 @@ class Mixture:
         return [len(levels) for levels in self.m]
 
     def _logs(self, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """The logarithms of the probabilities of being a match, or none, and having these levels."""
+        """Return the logarithms of the probabilities of being a match, or not, and having these levels."""
         match = np.full(len(columns[0]), np.log(self.share))
         other = np.full(len(columns[0]), np.log1p(-self.share))
         for m, u, column in zip(self.m, self.u, columns, strict=True):
@@ -93,7 +90,7 @@ class Mixture:
         return match, other + np.log(sum(self._ways(columns)))
 
     def _ways(self, columns: list[np.ndarray]) -> list[np.ndarray]:
-        """The terms of the sum in the module's formula: picked by no field, by the first, and so on."""
+        """Return the terms of the sum in the module's formula: picked by no field, by the first, and so on."""
         ways = [np.full(len(columns[0]), self.picked[0])]
         if self.picked[1:].any():
             for share, v, u, column in zip(self.picked[1:], self.v, self.u, columns, strict=True):
@@ -117,9 +114,9 @@ class _Patterns:
         _check("levels", levels, len(sizes))
         code, codes = np.zeros(len(levels), np.int64), 1
         for field, size in enumerate(sizes):
-            slot = np.full(MISSING + 1, -1)
-            slot[:size], slot[MISSING] = range(size), size
-            if codes > LARGEST // (size + 1):
+            slot = np.full(MISSING_LEVEL + 1, -1)
+            slot[:size], slot[MISSING_LEVEL] = range(size), size
+            if codes > LARGEST_CODE // (size + 1):
                 code = np.unique(code, return_inverse=True)[1]
                 codes = len(code)
             slots = slot[levels[:, field]]
@@ -139,22 +136,21 @@ class _Patterns:
             place[present] = np.arange(len(present))
             any_of, row, counts = any_of[present], place[code], counts[present]
         rows = levels[any_of].astype(np.int64)
-        columns = [np.where(rows[:, field] == MISSING, size, rows[:, field]) for field, size in enumerate(sizes)]
+        columns = [np.where(rows[:, field] == MISSING_LEVEL, size, rows[:, field]) for field, size in enumerate(sizes)]
         return cls(columns, counts.astype(float), row)
 
     def count(self, field: int, size: int, weights: np.ndarray) -> np.ndarray:
-        """How many pairs have each level of a field, with the prior."""
-        counts: np.ndarray = np.bincount(self.columns[field], weights, size + 1)[:size]
-        return counts + PRIOR / size
+        """Count the pairs that have each level of a field, with the prior."""
+        return np.bincount(self.columns[field], weights, size + 1)[:size] + PRIOR / size
 
 
 def fit(
     levels: np.ndarray, *, random_levels: np.ndarray | None = None, steps: int = 1000, tolerance: float = 1e-9
 ) -> Mixture:
-    """The model of the pairs whose agreement `levels` are given: uint8, a row for each pair, a column for each field.
+    """Fit the model to pairs given by their agreement `levels`: uint8, one row per pair, one column per field.
 
-    `random_levels` are those of pairs of random records: u is taken from them and kept; and where three fields or more
-    tell anything, the fields that picked the pairs are part of the model. Without `random_levels` u is fitted to the
+    `random_levels` are those of pairs of random records: u is taken from them and kept; and if three fields or more
+    say anything, the fields that picked the pairs are part of the model. Without `random_levels` u is fitted to the
     pairs, as if they had been picked by no field.
 
     A higher level never speaks less for a match: m / u rises with the level, which is weighted isotonic regression in
@@ -181,7 +177,7 @@ def fit(
         u = _shares(_Patterns.of(random_levels, sizes), sizes)
     patterns = _Patterns.of(levels, sizes)
     fixed = u is not None
-    with_ways = fixed and sum(size > 1 for size in sizes) >= LEAST
+    with_ways = fixed and sum(size > 1 for size in sizes) >= LEAST_FIELDS
     starts = [_start(u or _shares(patterns, sizes), share, top, with_ways) for share, top in STARTS]
     if not len(levels):
         return starts[0]
@@ -191,7 +187,7 @@ def fit(
 
 
 def _climb(patterns: _Patterns, mixture: Mixture, fixed: bool, steps: int, tolerance: float) -> Mixture:
-    """Steps of EM until the likelihood no longer rises; the prior is part of what rises, and of what is compared."""
+    """Take steps of EM until the likelihood no longer rises; the prior is part of what rises and is compared."""
     before = -inf
     while True:
         mixture, after = _with_likelihood(patterns, mixture)
@@ -202,7 +198,7 @@ def _climb(patterns: _Patterns, mixture: Mixture, fixed: bool, steps: int, toler
 
 
 def _with_likelihood(patterns: _Patterns, mixture: Mixture) -> tuple[Mixture, float]:
-    """The mixture with its log-likelihood, and that with the logarithm of the prior added."""
+    """Return the mixture with its log-likelihood, and the log-likelihood with that of the prior added."""
     likelihood = float(patterns.counts @ np.logaddexp(*mixture._logs(patterns.columns)))
     spread = [*mixture.m, *mixture.u, np.array([mixture.share, 1 - mixture.share])]
     if mixture.picked[1:].any():
@@ -212,7 +208,7 @@ def _with_likelihood(patterns: _Patterns, mixture: Mixture) -> tuple[Mixture, fl
 
 
 def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
-    """One step of EM: what each pair seems to be, and the parameters that fit that best."""
+    """Take one step of EM: what each pair seems to be, and the parameters that fit that best."""
     match, other = mixture._logs(patterns.columns)
     matches = patterns.counts * np.exp(match - np.logaddexp(match, other))
     others = patterns.counts - matches
@@ -239,7 +235,7 @@ def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
 
 
 def _start(u: Levels, share: float, top: float, with_ways: bool) -> Mixture:
-    """A first guess: the same in a share `top` of the matches, and picked by each field as often as by none."""
+    """Make a first guess: fields agree in a share `top` of the matches, and each picks as many pairs as none does."""
     guess = [np.append(np.full(len(chance) - 1, (1 - top) / max(1, len(chance) - 1)), top) for chance in u]
     m = tuple(_rising(shares, chance) for shares, chance in zip(guess, u, strict=True))
     picked = np.full(len(u) + 1, 1 / (len(u) + 1)) if with_ways else np.append(1.0, np.zeros(len(u)))
@@ -252,7 +248,7 @@ def _shares(patterns: _Patterns, sizes: list[int]) -> Levels:
 
 
 def _rising(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """The shares most likely to give `counts` of which shares / base rises: pool levels while a ratio falls."""
+    """Find the shares most likely to give `counts` such that shares / base rises: pool levels while a ratio falls."""
     ratio = counts / (counts.sum() * base)
     if (ratio[1:] < ratio[:-1]).any():
         pools: list[tuple[float, float, int]] = []
@@ -262,14 +258,13 @@ def _rising(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
                 last = pools.pop()
                 pool = (last[0] + pool[0], last[1] + pool[1], last[2] + pool[2])
             pools.append(pool)
-        ratio = np.array(list(itertools.chain(*([count / weight] * size for count, weight, size in pools))))
-    shares: np.ndarray = ratio * base / (ratio @ base)
-    return shares
+        ratio = np.repeat([count / weight for count, weight, _ in pools], [size for _, _, size in pools])
+    return np.asarray(ratio * base / (ratio @ base))
 
 
 def _size(column: np.ndarray) -> int:
-    """The number of levels seen, 1 at least."""
-    return int(np.max(column, where=column != MISSING, initial=0)) + 1
+    """Count the levels up to the highest seen, 1 at least."""
+    return int(np.max(column, where=column != MISSING_LEVEL, initial=0)) + 1
 
 
 def _check(name: str, levels: np.ndarray, fields: int | None = None) -> None:

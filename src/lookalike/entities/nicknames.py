@@ -1,4 +1,4 @@
-"""Words that mean the same: without case and accents; bill and william; st and street; and titles, which mean little.
+"""Names and addresses: words that mean the same, as bill and william, st and street; and titles, which mean little.
 
 Each entry is a formal name and its short forms and other spellings, in lower case without accents. A short form may
 stand in several entries; the first counts, so of names that share one the commoner goes first. No formal name is the
@@ -6,9 +6,9 @@ short form of another, so that replacing words twice does no more than once.
 """
 
 import re
-import unicodedata
-from collections.abc import Callable
 from itertools import pairwise
+
+from lookalike.entities.values import fold
 
 MEN = """
 aaron: aron arron; abraham: abe abie abram bram; adrian: ade; albert: al bert bertie albie; alan: al allan allen;
@@ -136,7 +136,7 @@ yvonne: vonnie;
 zoe: zoey;
 """
 
-STREETS = """
+ADDRESS_WORDS = """
 alley: aly; apartment: apt apts apmt; avenue: ave av aven avn avenu; bank: bnk; beach: bch; bottom: btm;
 boulevard: blvd boul bvd; bridge: brg brdg; building: bldg bld; center: ctr centre cntr; circle: cir circ crcl;
 close: cl; corner: cnr cor; court: ct crt; courts: cts; cove: cv; creek: crk; crescent: cres cresc crs;
@@ -158,20 +158,20 @@ TITLES = """
 mr mrs ms miss mx mister dr doctor prof professor sir dame lord lady rev reverend revd hon fr capt lt sgt maj
 herr frau mme mlle monsieur madame sr sra srta
 """
-SUFFIXES = "jr sr junior senior ii iii iv 2nd 3rd phd md dds dvm esq esquire jd mba bsc msc obe mbe cbe"
-BEFORE, AFTER = frozenset(TITLES.split()), frozenset(SUFFIXES.split())  # what may go before a name, and after it
+NAME_SUFFIXES = "jr sr junior senior ii iii iv 2nd 3rd phd md dds dvm esq esquire jd mba bsc msc obe mbe cbe"
+BEFORE, AFTER = frozenset(TITLES.split()), frozenset(NAME_SUFFIXES.split())  # what may go before a name, and after it
 BEFORE_OR_AFTER = BEFORE | AFTER
 PHD, PO_BOX = re.compile(r"\bph d\b"), re.compile(r"\bp o(?= box\b)")
 
 
 def _entries(*tables: str) -> dict[str, tuple[str, ...]]:
-    """The tables as {formal: short forms}."""
+    """Turn tables into {formal: short forms}."""
     entries = (entry.split(":") for entry in "".join(tables).split(";") if entry.strip())
     return {name.strip(): tuple(short.split()) for name, short in entries}
 
 
 def _turned(table: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """{short form: the formal ones, in the order of the table}."""
+    """Turn {formal: short forms} into {short form: formal ones}, in the order of the table."""
     turned: dict[str, tuple[str, ...]] = {}
     for formal_one, short_ones in table.items():
         for short in short_ones:
@@ -182,11 +182,11 @@ def _turned(table: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
 SHORT_FORMS = _entries(MEN, WOMEN)
 FORMAL_NAMES = _turned(SHORT_FORMS)
 OF_THE_NEXT = {"st": "saint", "dr": "doctor"}  # at the start: St James, Dr Martin Luther King
-STREET_WORDS = {short: words[0] for short, words in _turned(_entries(STREETS)).items()}
+STREET_WORDS = {short: words[0] for short, words in _turned(_entries(ADDRESS_WORDS)).items()}
 
 
 def formals(token: str) -> tuple[str, ...]:
-    """All formal names of a short form, the commoner first; of any other word the word itself.
+    """Return all formal names of a short form, the commoner first; of any other word the word itself.
 
     >>> formals("sam"), formals("otto")
     (('samuel', 'samantha'), ('otto',))
@@ -195,7 +195,7 @@ def formals(token: str) -> tuple[str, ...]:
 
 
 def formal(token: str) -> str:
-    """The first formal name of a short form, in lower case; any other word as it is.
+    """Return the first formal name of a short form, in lower case; any other word as it is.
 
     >>> formal("bill"), formal("william"), formal("cathy"), formal("kathy")
     ('william', 'william', 'catherine', 'catherine')
@@ -203,73 +203,8 @@ def formal(token: str) -> str:
     return formals(token)[0]
 
 
-# --- words ---
-
-APOSTROPHES = frozenset("'`\u00b4\u02b9\u02bb\u02bc\u2018\u2019\u201b\u2032\u05f3\u0640")  # and the Arabic tatweel
-PLAIN_LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
-PLAIN_LETTERS |= {"&": " and ", "\u2122": " ", "\u2120": " "}  # marks of trade would turn into letters
-ACCENTS = re.compile(
-    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff]"
-)
-
-
-class _Characters(dict[int, str]):
-    """What each character becomes, found out when it is first met."""
-
-    def __init__(self, rule: Callable[[str], str]) -> None:
-        self.rule = rule
-
-    def __missing__(self, code: int) -> str:
-        self[code] = text = self.rule(chr(code))
-        return text
-
-
-def _folded(character: str) -> str:
-    if character in APOSTROPHES or ACCENTS.match(character):
-        return ""
-    if character in PLAIN_LETTERS:
-        return PLAIN_LETTERS[character]
-    simpler = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
-    if simpler != character:
-        return "".join(map(_folded, simpler))
-    if character.isdecimal():
-        return str(unicodedata.decimal(character))
-    category = unicodedata.category(character)
-    return character if category[0] in "LMN" else "" if category == "Cf" else " "
-
-
-def _plain(character: str) -> str:
-    """A digit of any script, a dash or a space as ASCII has it."""
-    if character.isdecimal():
-        return str(unicodedata.decimal(character))
-    category = unicodedata.category(character)
-    special = {"Pd": "-", "Zs": " ", "Cf": ""}
-    return "-" if character == "\u2212" else "'" if character in APOSTROPHES else special.get(category, character)
-
-
-FOLDED, PLAIN = _Characters(_folded), _Characters(_plain)
-
-
-def fold(value: str) -> str:
-    """Words of letters and digits, without case, accents and compatibility forms (NFKC), one space between them.
-
-    Marks that are no accents, as in Hindi, Thai or Japanese, stay. An apostrophe joins, and & is the word and.
-
-    >>> fold("  O'Brien & SÖHNE, Straße №5 "), fold("Łódź-ΑΘΉΝΑ")
-    ('obrien and sohne strasse no5', 'lodz αθηνα')
-    """
-    return " ".join(unicodedata.normalize("NFC", value.translate(FOLDED)).split())
-
-
-def simple(value: str) -> str:
-    """A value that is no words, in ASCII as far as it goes, in lower case, one space between its parts."""
-    if not value.isascii():
-        value = unicodedata.normalize("NFKC", value).translate(PLAIN)
-    return " ".join(value.lower().split())
-
-
 def plain_name(value: str) -> str:
-    """Given name first, also for "Smith, John"; titles before and after it dropped, but never all of it.
+    """Put the given name first, also for "Smith, John", and drop titles before and after it, but never all of it.
 
     >>> plain_name("Dr. Smith, John (Ph.D.)"), plain_name("Sammy Davis, Jr."), plain_name("Dr.")
     ('john smith', 'sammy davis', 'dr')
@@ -298,12 +233,12 @@ def _untitled(words: list[str]) -> list[str]:
 
 
 def formal_name(value: str) -> str:
-    """A name with every short form made formal."""
+    """Make every short form in a name formal."""
     return " ".join(map(formal, value.split()))
 
 
 def full_address(value: str) -> str:
-    """An address with its words in full."""
+    """Write the words of an address in full."""
     words = (PO_BOX.sub("po", value) if "p o box" in value else value).split()
     full = [STREET_WORDS.get(word, word) for word in words]
     for n, (word, after) in enumerate(pairwise(words)):

@@ -1,4 +1,4 @@
-"""What comes out of resolving records: scored pairs, how likely each is a match, and why."""
+"""The result of resolving records: scored pairs, how likely each is a match, and why."""
 
 import math
 from collections.abc import Sequence
@@ -10,21 +10,18 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError
 from lookalike.core.wording import counted
-from lookalike.entities.blocks import Candidates, Column
-from lookalike.entities.comparing import PENALTY, WAYS, distances
-from lookalike.entities.fields import Field
+from lookalike.entities.candidates import CandidatePairs
+from lookalike.entities.fields import Column, Field
 from lookalike.entities.mixture import Mixture
-from lookalike.entities.scores import FULL
+from lookalike.entities.scores import FULL_POINTS, HOW_COMPARED, NEUTRAL, PENALTY, distances
 from lookalike.entities.validation import Validation
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.results import Clusters, Result
 
-NEUTRAL = 50.0  # points for a field that one of the records does not have
-
 
 @dataclass(frozen=True, eq=False)
 class Resolution(Result):
-    """Pairs of records, best first, that are matches as far as can be told; `every` holds all that were scored."""
+    """Pairs of records that are likely matches, best first; `every` holds all pairs that were scored."""
 
     left: np.ndarray  # positions in the first table
     right: np.ndarray  # in the second, or in the same
@@ -35,7 +32,7 @@ class Resolution(Result):
     right_ids: pa.Array | None
     fields: Sequence[Field]
     columns: Sequence[Column]
-    candidates: Candidates
+    candidates: CandidatePairs
     cut_off: float  # the least probability of a match
     basis: str  # what the probabilities come from
     validation: Validation | None = None
@@ -51,12 +48,11 @@ class Resolution(Result):
 
     @property
     def missing(self) -> np.ndarray:
-        """How many fields each pair could not be compared by."""
-        counts: np.ndarray = np.isnan(self.points).sum(axis=1)
-        return counts
+        """Count the fields that each pair could not be compared by."""
+        return np.asarray(np.isnan(self.points).sum(axis=1))
 
     def to_arrow(self) -> pa.Table:
-        """A row a pair: `left`, `right` (ids), `score`, `probability`, `missing`, and the points of each field."""
+        """Return one row per pair: `left`, `right` (ids), `score`, `probability`, `missing`, and points by field."""
         right_ids = self.ids if self.right_ids is None else self.right_ids
         columns: dict[str, Any] = {
             "left": self.ids.take(pa.array(self.left)),
@@ -70,7 +66,7 @@ class Resolution(Result):
         return pa.table(columns)
 
     def clusters(self) -> Clusters:
-        """Connected components of the matches within one table."""
+        """Return the connected components of the matches within one table."""
         if self.right_ids is not None:
             raise DataError("matches between two tables have no clusters; resolve one table.")
         parent = np.arange(len(self.ids))
@@ -78,28 +74,28 @@ class Resolution(Result):
         return Clusters(roots(parent), self.ids, stats=self.stats)
 
     def explain(self, pair: int) -> list[dict[str, Any]]:
-        """How the score of a pair came about, field by field."""
+        """Explain the score of a pair, field by field."""
         rows = int(self.left[pair]), int(self.right[pair]) + max(self.candidates.split, 0)
         out = []
         for at, (one, column) in enumerate(zip(self.fields, self.columns, strict=True)):
             values = [column.values[row].as_py() for row in rows]
             written = [column.canonical[row].as_py() for row in rows]
-            told: dict[str, Any] = {"field": one.name, "kind": column.kind, "left": values[0], "right": values[1]}
+            shown: dict[str, Any] = {"field": one.name, "kind": column.kind, "left": values[0], "right": values[1]}
             if None in values:
-                told |= {"points": NEUTRAL, "way": "missing, so neither for nor against"}
+                shown |= {"points": NEUTRAL, "way": "missing, so neither for nor against"}
             else:
                 apart, way = distances(column.kind, values[:1], values[1:], written[:1], written[1:])
                 points = float(self.points[pair, at])
-                told |= {"points": points, "way": WAYS[int(way[0])], "distance": float(apart[0])}
-                counted_as = math.sqrt((FULL - points) / PENALTY)
+                shown |= {"points": points, "way": HOW_COMPARED[int(way[0])], "distance": float(apart[0])}
+                counted_as = math.sqrt((FULL_POINTS - points) / PENALTY)
                 if column.kind == "text" and points and counted_as < apart[0] - 1e-3:
-                    told |= {"way": "words in common", "distance": counted_as}
-            out.append({**told, "weight": one.weight})
+                    shown |= {"way": "words in common", "distance": counted_as}
+            out.append({**shown, "weight": one.weight})
         return out
 
     @property
     def guess(self) -> bool:
-        """Whether the probabilities are no more than that, as too few fields were compared to learn from."""
+        """Say whether the probabilities are no more than a guess, as too few fields were compared to learn from."""
         return bool(self.stats.get("guess"))
 
     def _expected(self) -> str:
@@ -108,25 +104,7 @@ class Resolution(Result):
         return f"{self.probability.sum():,.0f} of them expected to be true, by {self.basis}"
 
     def lines(self) -> list[str]:
-        """What was done and found, for people to read."""
-        found = self.candidates
-        lines = [
-            f"candidates: {counted(len(found.numbers), 'pair')} of {found.possible:,}"
-            + (f", {found.reduction:.4%} ruled out" if found.possible else ""),
-            *(f"  {stage}" for stage in found.stages),
-            f"matches: {counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; {self._expected()}",
-        ]
-        if self.stats.get("note"):
-            lines.append(f"note: {self.stats['note']}")
-        return lines
-
-
-def one_to_one(left: np.ndarray, right: np.ndarray, records: int) -> np.ndarray:
-    """The places of pairs of positions among all records such that no record is in two, the first ones first."""
-    used = np.zeros(records, bool)
-    chosen = []
-    for at, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        if not used[a] and not used[b]:
-            used[a] = used[b] = True
-            chosen.append(at)
-    return np.array(chosen, np.int64)
+        """Describe what was done and found, for people to read."""
+        matches = f"{counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; {self._expected()}"
+        note = [f"note: {self.stats['note']}"] if self.stats.get("note") else []
+        return [*self.candidates.lines(), f"matches: {matches}", *note]

@@ -1,29 +1,46 @@
-"""How many pairs of each score are true matches, without labels: from a value that was not used to score them.
+"""The share of true matches by score, without labels: from a value that was not used to score the pairs.
 
-Two records of one customer were created within days of each other, two of different ones at any time. So the mean
-difference of such a value tells the share of true matches among any pairs: `match_fraction`. Pairs with a perfect score
-tell the mean of true matches, random pairs that of others.
+Two records of one customer were created within days of each other, those of different customers at any time. So the
+mean difference of such a value shows the share of true matches among any pairs: `match_fraction`. Pairs with a perfect
+score give the mean of true matches, random pairs that of the others.
 """
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError
-from lookalike.entities.scores import match_fraction
+from lookalike.core.errors import DataError, UsageError
 
-LEAST = 30  # pairs with a perfect score, or at random, that a mean is taken of
-GROUP = 200  # pairs of neighbouring scores that are taken together at least
+LEAST_PAIRS = 30  # with a perfect score, or at random, that a mean is taken of
+PAIRS_PER_GROUP = 200  # of neighbouring scores, at least
 Z = 1.96  # of a 95% interval
+
+
+def match_fraction(observed: float, *, perfect: float, random: float) -> float:
+    """Estimate the share of true matches among pairs whose mean of some value is `observed`.
+
+    The value, such as a delay in days, is one that was not used to find the pairs. `perfect` is its mean for pairs that
+    are surely matches and `random` for pairs that are surely not. A share f of matches gives the mean
+    f * perfect + (1 - f) * random, so f = (random - observed) / (random - perfect); beyond the two it is 1 or 0.
+
+    >>> match_fraction(10, perfect=10, random=45), match_fraction(24, perfect=10, random=45)
+    (1.0, 0.6)
+    """
+    if not all(isinstance(mean, Real) and math.isfinite(mean) for mean in (observed, perfect, random)):
+        raise UsageError(f"means must be finite numbers; got {observed!r}, {perfect!r} and {random!r}.")
+    if perfect == random:
+        raise UsageError(f"perfect and random must differ, or the value tells nothing; got {perfect!r} for both.")
+    return min(1.0, max(0.0, (random - observed) / (random - perfect)))
 
 
 @dataclass(frozen=True)
 class Validation:
     """The share of true matches among pairs of each group of scores, highest first.
 
-    It rises with the score but where the pairs tell, beyond chance, that it does not: in a family all but the name
+    It rises with the score except where the pairs show, beyond chance, that it does not: in a family all but the name
     agree, and a higher score may be less of a match.
     """
 
@@ -32,7 +49,7 @@ class Validation:
     random: float  # and of random pairs
     low_scores: np.ndarray  # of each group: its least score,
     high_scores: np.ndarray  # its greatest,
-    pairs: np.ndarray  # how many pairs it has that tell,
+    pairs: np.ndarray  # how many pairs with a difference it has,
     means: np.ndarray  # their mean difference,
     raw: np.ndarray  # the share of true matches by `match_fraction`,
     shares: np.ndarray  # the same made to rise with the score, unless it is clear that it does not,
@@ -40,42 +57,44 @@ class Validation:
     high: np.ndarray
 
     def probability(self, scores: np.ndarray) -> np.ndarray:
-        """The share of true matches among pairs of each score."""
+        """Return the share of true matches among pairs of each score."""
         group = np.searchsorted(-self.low_scores, -scores)  # groups are from the highest score down
-        shares: np.ndarray = np.append(self.shares, self.shares[-1:] if len(self.shares) else 0.0)[group]
-        return shares
+        return np.append(self.shares, self.shares[-1:] if len(self.shares) else 0.0)[group]
 
     def cut_off(self, precision: float) -> float:
-        """The least score such that of the pairs from it on at least so large a share are true; infinite if none is."""
+        """Return the least score from which on a share `precision` of the pairs are true; infinite if there is none."""
         expected = np.cumsum(self.shares * self.pairs) / np.maximum(np.cumsum(self.pairs), 1)
         good = np.flatnonzero(expected >= precision)
         return float(self.low_scores[good[-1]]) if len(good) else np.inf
 
     def to_arrow(self) -> pa.Table:
-        """A row a group of scores."""
+        """Return a table with one row per group of scores."""
         names = ("low_scores", "high_scores", "pairs", "means", "raw", "shares", "low", "high")
         called = ("score_from", "score_to", "pairs", "mean_difference", "fraction", "matches", "low", "high")
         return pa.table({title: getattr(self, name) for title, name in zip(called, names, strict=True)})
 
 
-def validate(name: str, scores: np.ndarray, differences: np.ndarray, random: np.ndarray, perfect: float) -> Validation:
-    """From the scores of pairs, the differences of their values (nan if one is missing) and those of random pairs.
+def shares_by_score(
+    name: str, scores: np.ndarray, differences: np.ndarray, random: np.ndarray, perfect: float
+) -> Validation:
+    """Estimate the share of true matches by score, from the differences of a value in scored and in random pairs.
 
-    `perfect` is the highest score there can be.
+    A difference is nan if a value is missing; `perfect` is the highest score there can be.
     """
-    told = ~np.isnan(differences)
-    best = differences[told & (scores >= perfect * (1 - 1e-9))]  # sums of weighted points are rounded
+    known = ~np.isnan(differences)
+    best = differences[known & (scores >= perfect * (1 - 1e-9))]  # sums of weighted points are rounded
     other = random[~np.isnan(random)]
     for what, some in (("pairs with a perfect score", best), ("random pairs", other)):
-        if len(some) < LEAST:
-            raise DataError(f"{name}: too few {what} to tell from, {len(some)} with a value; {LEAST} are needed.")
-    if not best.mean() < other.mean():
+        if len(some) < LEAST_PAIRS:
+            raise DataError(f"{name}: too few {what} to tell from, {len(some)} with a value; {LEAST_PAIRS} are needed.")
+    near, far = float(best.mean()), float(other.mean())
+    if not near < far:
         raise DataError(
-            f"{name}: pairs with a perfect score differ by {best.mean():.4g} on average, random ones by "
-            f"{other.mean():.4g}: so it tells nothing."
+            f"{name}: pairs with a perfect score differ by {near:.4g} on average, random ones by {far:.4g}: so it "
+            "tells nothing."
         )
-    order = np.argsort(-scores[told], kind="stable")
-    ordered, apart = scores[told][order], differences[told][order]
+    order = np.argsort(-scores[known], kind="stable")
+    ordered, apart = scores[known][order], differences[known][order]
     bounds = _groups(ordered)
     starts, stops = bounds[:-1], bounds[1:]
     counts = stops - starts
@@ -84,20 +103,19 @@ def validate(name: str, scores: np.ndarray, differences: np.ndarray, random: np.
     size = max(float(np.abs(apart).max(initial=0)), 1e-300)  # so that no square overflows
     residues = ((apart - np.repeat(means, counts)) / size) ** 2
     spread = size * np.sqrt(np.add.reduceat(residues, starts) / counts) if len(starts) else counts.astype(float)
-    ends = {"perfect": float(best.mean()), "random": float(other.mean())}
-    raw = np.array([match_fraction(float(mean), **ends) for mean in means])
-    error = Z * spread / np.sqrt(counts) / (other.mean() - best.mean())
-    unbounded = (other.mean() - means) / (other.mean() - best.mean())
+    raw = np.array([match_fraction(float(mean), perfect=near, random=far) for mean in means])
+    error = Z * spread / np.sqrt(counts) / (far - near)
+    unbounded = (far - means) / (far - near)
     shares = np.clip(falling(unbounded, counts.astype(float), error / Z), 0, 1)
     return Validation(
-        name, float(best.mean()), float(other.mean()), ordered[stops - 1], ordered[starts], counts, means, raw, shares,
+        name, near, far, ordered[stops - 1], ordered[starts], counts, means, raw, shares,
         np.clip(shares - error, 0, 1), np.clip(shares + error, 0, 1),
     )  # fmt: skip
 
 
 def _groups(ordered: np.ndarray) -> np.ndarray:
-    """Where groups of equal or neighbouring scores begin, of GROUP pairs or more, or fewer if there are few."""
-    least = min(GROUP, max(LEAST, len(ordered) // 8))
+    """Return the bounds of groups of neighbouring scores: PAIRS_PER_GROUP pairs or more, or fewer if there are few."""
+    least = min(PAIRS_PER_GROUP, max(LEAST_PAIRS, len(ordered) // 8))
     changes = np.concatenate(([0], 1 + np.flatnonzero(np.diff(ordered) != 0), [len(ordered)]))
     bounds = [0]
     for change in changes[1:].tolist():
@@ -109,9 +127,9 @@ def _groups(ordered: np.ndarray) -> np.ndarray:
 
 
 def falling(values: np.ndarray, weights: np.ndarray, errors: np.ndarray | None = None) -> np.ndarray:
-    """The falling sequence nearest to the values, by weighted squares: neighbours that rise are averaged.
+    """Return the falling sequence nearest to the values, by weighted squares: neighbours that rise are averaged.
 
-    With standard errors only those that may rise by chance are; a rise beyond Z errors is one, and stays.
+    With standard errors only those that may rise by chance are; a rise beyond Z errors stays.
 
     >>> falling(np.array([3.0, 1.0, 2.0, 0.0]), np.ones(4)).tolist()
     [3.0, 1.5, 1.5, 0.0]

@@ -1,10 +1,75 @@
-"""Phones, dates and numbers in one way of writing each, or None for what is none."""
+"""Texts, phones, dates and numbers in one way of writing each; None for what is not a phone, date or number."""
 
 import re
+import unicodedata
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 
-from lookalike.entities.nicknames import simple
+# --- words ---
+
+APOSTROPHES = frozenset("'`\u00b4\u02b9\u02bb\u02bc\u2018\u2019\u201b\u2032\u05f3\u0640")  # and the Arabic tatweel
+PLAIN_LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+PLAIN_LETTERS |= {"&": " and ", "\u2122": " ", "\u2120": " "}  # marks of trade would turn into letters
+ACCENTS = re.compile(
+    "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff]"
+)
+
+
+class _Characters(dict[int, str]):
+    """What each character becomes, worked out when it is first met."""
+
+    def __init__(self, rule: Callable[[str], str]) -> None:
+        self.rule = rule
+
+    def __missing__(self, code: int) -> str:
+        self[code] = text = self.rule(chr(code))
+        return text
+
+
+def _folded(character: str) -> str:
+    if character in APOSTROPHES or ACCENTS.match(character):
+        return ""
+    if character in PLAIN_LETTERS:
+        return PLAIN_LETTERS[character]
+    simpler = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
+    if simpler != character:
+        return "".join(map(_folded, simpler))
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    category = unicodedata.category(character)
+    return character if category[0] in "LMN" else "" if category == "Cf" else " "
+
+
+def _plain(character: str) -> str:
+    """Turn a digit of any script, a dash or a space into ASCII."""
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    category = unicodedata.category(character)
+    special = {"Pd": "-", "Zs": " ", "Cf": ""}
+    return "-" if character == "\u2212" else "'" if character in APOSTROPHES else special.get(category, character)
+
+
+FOLDED, PLAIN = _Characters(_folded), _Characters(_plain)
+
+
+def fold(value: str) -> str:
+    """Reduce a text to words of letters and digits, without case, accents and compatibility forms (NFKC).
+
+    Marks that are not accents, as in Hindi, Thai or Japanese, stay. An apostrophe joins, and & is the word and.
+
+    >>> fold("  O'Brien & SÖHNE, Straße №5 "), fold("Łódź-ΑΘΉΝΑ")
+    ('obrien and sohne strasse no5', 'lodz αθηνα')
+    """
+    return " ".join(unicodedata.normalize("NFC", value.translate(FOLDED)).split())
+
+
+def simple(value: str) -> str:
+    """Write a value that is not words in ASCII as far as possible, in lower case, one space between its parts."""
+    if not value.isascii():
+        value = unicodedata.normalize("NFKC", value).translate(PLAIN)
+    return " ".join(value.lower().split())
+
 
 # --- phones ---
 
@@ -28,7 +93,7 @@ NORTH_AMERICAN = re.compile(r"1[2-9]\d\d[2-9]\d{6}")
 
 
 def phone(value: str, code: str) -> str | None:
-    """The digits of the national number: no extension, country code or trunk zero; letters are keys; 5 to 15 digits.
+    """Return the 5 to 15 digits of a national number, without extension, country code or trunk zero; letters are keys.
 
     The country code is dropped after + or 00, and without them from a number of over ten digits that begins with the
     given country's code, or is of the North American form where none or that one is given.
@@ -66,22 +131,22 @@ TIME_AFTER_DATE = (
     r"^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?$"  # leaves few distinct values
 )
 WEEKDAY = re.compile(r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?[., ]+")
-YEAR, DAY, SIGN = r"(?P<y>\d{4}|'?\d\d)", r"(?P<d>\d{1,2})(?:st|nd|rd|th)?", "[-/., ]"
-FORMS = tuple(
+YEAR, DAY, DATE_SIGN = r"(?P<y>\d{4}|'?\d\d)", r"(?P<d>\d{1,2})(?:st|nd|rd|th)?", "[-/., ]"
+DATE_FORMS = tuple(
     re.compile(form)
     for form in (
-        rf"(?P<y>\d{{4}}){SIGN}+(?P<m>\d{{1,2}}){SIGN}+(?P<d>\d{{1,2}})",
+        rf"(?P<y>\d{{4}}){DATE_SIGN}+(?P<m>\d{{1,2}}){DATE_SIGN}+(?P<d>\d{{1,2}})",
         r"(?P<y>\d{4})(?P<m>\d\d)(?P<d>\d\d)(?:\d{6})?",
-        rf"(?P<a>\d{{1,2}})(?P<sign>{SIGN}+)(?P<b>\d{{1,2}}){SIGN}+{YEAR}",
-        rf"{DAY}{SIGN}*(?:of )?(?P<m>[a-z]+){SIGN}*{YEAR}",
-        rf"(?P<m>[a-z]+){SIGN}*{DAY}{SIGN}+{YEAR}",
-        rf"(?P<y>\d{{4}}){SIGN}*(?P<m>[a-z]+){SIGN}*{DAY}",
+        rf"(?P<a>\d{{1,2}})(?P<sign>{DATE_SIGN}+)(?P<b>\d{{1,2}}){DATE_SIGN}+{YEAR}",
+        rf"{DAY}{DATE_SIGN}*(?:of )?(?P<m>[a-z]+){DATE_SIGN}*{YEAR}",
+        rf"(?P<m>[a-z]+){DATE_SIGN}*{DAY}{DATE_SIGN}+{YEAR}",
+        rf"(?P<y>\d{{4}}){DATE_SIGN}*(?P<m>[a-z]+){DATE_SIGN}*{DAY}",
     )
 )
 
 
 def dates(values: list[str], day_first: bool | None) -> list[str | None]:
-    """Dates as YYYY-MM-DD. In 3/4/2020 the day is first if the column's values with a number over 12 mostly say so.
+    """Write dates as YYYY-MM-DD. In 3/4/2020 the day is first if the values with a number over 12 mostly say so.
 
     If none does, `day_first` decides; without it the month is first, but after dots (3.4.2020) the day.
     """
@@ -91,7 +156,7 @@ def dates(values: list[str], day_first: bool | None) -> list[str | None]:
 
 
 def day_comes_first(values: list[str]) -> bool | None:
-    """Whether the values with a number over 12 mostly have the day first; None if none tells."""
+    """Say whether the values with a number over 12 mostly have the day first; None if there are no such values."""
     return _day_comes_first([_date_parts(value) for value in values])
 
 
@@ -102,11 +167,11 @@ def _day_comes_first(found: list[dict[str, str]]) -> bool | None:
 
 
 def _date_parts(value: str) -> dict[str, str]:
-    """Year, month and day, or a and b where it is open which of them is the day; nothing if it is no date."""
+    """Return year, month and day, or a and b if either may be the day; nothing if it is not a date."""
     text = WEEKDAY.sub("", simple(value))
     if ":" in text:
         text = TIME.sub(" ", text, count=1)
-    return next((matched.groupdict() for form in FORMS if (matched := form.fullmatch(text.strip(" .,")))), {})
+    return next((matched.groupdict() for form in DATE_FORMS if (matched := form.fullmatch(text.strip(" .,")))), {})
 
 
 def _date(parts: dict[str, str], day_first: bool | None) -> str | None:
@@ -135,16 +200,16 @@ MONEY = re.compile(
     r"|(?<![a-z])(?:usd|eur|gbp|jpy|chf|cad|aud|nzd|cny|rmb|inr|sek|nok|dkk|pln|kr|rs|euros?|dollars?)(?![a-z])\.?"
 )
 PLAIN_NUMBER = re.compile(r"[$€£]?(-?)([0-9][0-9.,]*)")  # the usual case, soon done
-NUMBER = re.compile(r"([-+]?) ?(\d[\d.,]*|[.,]\d+)(e[-+]?\d{1,3})?")
+ANY_NUMBER = re.compile(r"([-+]?) ?(\d[\d.,]*|[.,]\d+)(e[-+]?\d{1,3})?")
 SPACED = re.compile(r"(?<![\d.,'_])\d{1,3}([ '_])\d{3}(?:\1\d{3})*(?![\d '_])")
 GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{2,3})*[.,]\d{3}")  # 1,234,567 and the Indian 12,34,567
 GROUPS = re.compile("[.,]")
-OPEN = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
-LONGEST = 300  # digits; what is longer would not fit a float
+UNDECIDED = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+LONGEST_NUMBER = 300  # digits; what is longer would not fit a float
 
 
 def numbers(values: list[str]) -> list[str | None]:
-    """Numbers without currency, percent sign, thousands separators and idle zeros.
+    """Write numbers without currency, percent sign, thousands separators and idle zeros.
 
     1,234 has a decimal comma if that is what the column's other values show by majority: 12,5 does, 1,234.5 does not.
     """
@@ -155,19 +220,19 @@ def numbers(values: list[str]) -> list[str | None]:
 
 
 def _number_parts(value: str) -> tuple[str, str, str]:
-    """Sign, digits with their separators, and exponent; no digits if it is no number."""
+    """Return sign, digits with their separators, and exponent; no digits if it is not a number."""
     if usual := PLAIN_NUMBER.fullmatch(value):
         return usual[1], usual[2], ""
     text = MONEY.sub(" ", simple(value)).strip().removesuffix("%").strip()
     minus = text.startswith("(") and text.endswith(")")  # as in accounts
     text = SPACED.sub(lambda grouped: re.sub(r"\D", "", grouped[0]), text.strip("() ") if minus else text)
-    matched = NUMBER.fullmatch(text)
+    matched = ANY_NUMBER.fullmatch(text)
     return (matched[1] or "-" * minus, matched[2], matched[3] or "") if matched else ("", "", "")
 
 
 def _decimal_mark(digits: str) -> str:
-    """The decimal mark that a number shows to be in use, "" if it shows none."""
-    if digits.isdigit() or OPEN.fullmatch(digits):
+    """Return the decimal mark that a number shows to be in use, "" if it shows none."""
+    if digits.isdigit() or UNDECIDED.fullmatch(digits):
         return ""
     mark, other = (",", ".") if digits.rfind(",") > digits.rfind(".") else (".", ",")
     return mark if other in digits or digits.count(mark) == 1 else other
@@ -179,10 +244,10 @@ def _number(sign: str, digits: str, exponent: str, mark: str) -> str | None:
         return None
     if exponent:
         number = Decimal(f"{GROUPS.sub('', whole)}.{fraction}{exponent}")
-        if abs(number.adjusted()) > LONGEST:
+        if abs(number.adjusted()) > LONGEST_NUMBER:
             return None
         whole, _, fraction = f"{number:f}".partition(".")
     text = GROUPS.sub("", whole).lstrip("0") or "0"
     fraction = fraction.rstrip("0")
     text = f"{text}.{fraction}" if fraction else text
-    return ("-" if sign == "-" and text != "0" else "") + text if len(text) <= LONGEST else None
+    return ("-" if sign == "-" and text != "0" else "") + text if len(text) <= LONGEST_NUMBER else None

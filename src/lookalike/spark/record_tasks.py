@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.entities.blocks import Column, record_sets
-from lookalike.entities.fields import Field, canonical, normalise
+from lookalike.entities.candidates import record_sets
+from lookalike.entities.fields import Column, Field, canonical, normalise
 from lookalike.items.sets import Sets
 from lookalike.spark.making import Making, flat
 from lookalike.spark.parcels import Batches
@@ -17,7 +17,7 @@ from lookalike.spark.tasks import lists_of
 
 @dataclass(frozen=True)
 class OfRecords(Making):
-    """Lists hold the values of a record's fields, normalised: see `entities.blocks.record_sets`."""
+    """Lists hold the values of a record's fields, normalised: see `entities.candidates.record_sets`."""
 
     fields: tuple[Field, ...]
     common: frozenset[tuple[int, str]]  # values that many records have, by the number of the field

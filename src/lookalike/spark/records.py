@@ -1,6 +1,6 @@
 """Which records to look at, of one table or of two: those with a value in common, and those alike as a whole.
 
-The same rules as `entities.blocks`, which also pairs each record with those nearest to it where tables are small.
+The same rules as `entities.candidates`, which also pairs each record with those nearest to it where tables are small.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from lookalike.core.errors import LARGEST_SEED, fraction, whole
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
-from lookalike.entities.blocks import MOST, SHARE
-from lookalike.entities.fields import Field, guess_kind
-from lookalike.entities.resolving import as_fields
+from lookalike.entities.candidates import FREQUENT_ONE_IN as SHARE
+from lookalike.entities.candidates import MOST_PER_RECORD as MOST
+from lookalike.entities.fields import Field, as_fields, guess_kind
 from lookalike.entities.values import day_comes_first
 from lookalike.items.sets import Sets
 from lookalike.search.collection import HEAD, SAMPLE_SETS

@@ -1,4 +1,4 @@
-"""Matches of records as reports tell them: field by field, those that were taken and those that were not."""
+"""What a page shows of a Resolution: pairs of records field by field, the matches and the others."""
 
 from lookalike.core.wording import counted
 from lookalike.entities.resolution import Resolution
@@ -10,26 +10,17 @@ from lookalike.report.page import SNIPPET
 
 @finding_of.register
 def of_resolution(found: Resolution) -> Finding:
-    """Matches of records, and the pairs that were scored and are none."""
+    """Describe matches of records, and the scored pairs that are not matches."""
     every = found.every or found
-    split = 0 if found.right_ids is None else len(found.ids)
     ids = [found.ids] if found.right_ids is None else [found.ids, found.right_ids]
+    split = len(found.ids) if len(ids) > 1 else 0
     records = " and ".join(f"{len(side):,}" for side in ids)
-    word, cut = "probability of a match", found.cut_off
-    pairs = Values(every.left, every.right + split, every.probability, word, cut=cut, cut_name="cut-off")
-    candidates = found.candidates
-    facts = {
-        "records": records,
-        "pairs possible": f"{candidates.possible:,}",
-        "pairs scored": f"{len(every):,}",
-        "matches": f"{len(found):,}",
-    }
+    cut, candidates = found.cut_off, found.candidates
     true, all_true = float(found.probability.sum()), float(every.probability.sum())
     trust = [] if found.guess else [f"{true:,.1f} of the matches are expected to be true, by {found.basis}."]
     if all_true > 0 and not found.guess:
         trust.append(f"These are {true / all_true:.1%} of the true matches expected among all pairs that were scored.")
     compared = ", ".join(f"{one.name} ({column.kind})" for one, column in zip(found.fields, found.columns, strict=True))
-    kept = f"A pair is a match from probability {cut:.4g} on."
     notes = [found.stats["note"] + "."] if found.stats.get("note") else []
     return Finding(
         title=f"{counted(len(found), 'match', 'es')} of {records} records",
@@ -38,11 +29,18 @@ def of_resolution(found: Resolution) -> Finding:
         plan=[
             f"Asked for: records alike by {compared}.",
             f"Looked at: {'; '.join(map(str, candidates.stages))}.",
-            kept,
+            f"A pair is a match from probability {cut:.4g} on.",
         ],
-        facts=facts,
+        facts={
+            "records": records,
+            "pairs possible": f"{candidates.possible:,}",
+            "pairs scored": f"{len(every):,}",
+            "matches": f"{len(found):,}",
+        },
         recall=[*trust, *notes],
-        values=pairs,
+        values=Values(
+            every.left, every.right + split, every.probability, "probability of a match", cut=cut, cut_name="cut-off"
+        ),
         beside=lambda numbers: [record_fields(every, pair) for pair in numbers.tolist()],
         label=None if found.right_ids is not None else found.clusters().label,
         made=found.stats.get("command", ""),
@@ -52,22 +50,22 @@ def of_resolution(found: Resolution) -> Finding:
 
 
 def record_fields(found: Resolution, pair: int) -> Fields:
-    """One pair of records, field by field."""
+    """Show one pair of records, field by field."""
     rows = [
         FieldRow(
-            visible(str(told["field"])),
-            None if told["left"] is None else visible(told["left"]),
-            None if told["right"] is None else visible(told["right"]),
-            f"{told['points']:.0f}" + (f" (times {told['weight']:g})" if told["weight"] != 1 else ""),
-            str(told["way"]),
-            told["points"] / 100,
+            visible(str(row["field"])),
+            None if row["left"] is None else visible(row["left"]),
+            None if row["right"] is None else visible(row["right"]),
+            f"{row['points']:.0f}" + (f" (times {row['weight']:g})" if row["weight"] != 1 else ""),
+            str(row["way"]),
+            row["points"] / 100,
         )
-        for told in found.explain(pair)
+        for row in found.explain(pair)
     ]
     return Fields(rows, f"score {found.score[pair]:.4g}, probability of a match {found.probability[pair]:.4f}")
 
 
 def record_line(found: Resolution, row: int) -> str:
-    """A record in a line."""
+    """Show a record in one line."""
     values = (column.values[row].as_py() for column in found.columns)
     return " | ".join(value for value in values if value is not None)[:SNIPPET]

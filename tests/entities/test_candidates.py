@@ -1,4 +1,4 @@
-"""Check which pairs of records are looked at: against brute force, and never too many of them."""
+"""Which pairs of records are looked at: against brute force, and never too many of them."""
 
 import itertools
 import re
@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import TooManyPairs
 from lookalike.core.run import Run
-from lookalike.entities import blocks
-from lookalike.entities.blocks import (
-    Candidates,
-    Column,
+from lookalike.entities import candidates
+from lookalike.entities.candidates import (
+    CandidatePairs,
     Stage,
     alike,
     find_candidates,
@@ -24,8 +23,8 @@ from lookalike.entities.blocks import (
     same_values,
     shared_keys,
     value_keys,
-    weighted,
 )
+from lookalike.entities.fields import Column, word_vectors
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import EMPTY
 from lookalike.search.tables import distinct
@@ -88,7 +87,7 @@ def test_shared_keys(table, most):
     """Pairs of the frequent keys are left out and counted, all other pairs with a key in common are there once."""
     [values], split = table
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "MOST", most)
+        patch.setattr(candidates, "MOST_PER_RECORD", most)
         rows, parts, keys, pairs = shared_keys(value_keys(column(values)), split)
     frequent = too_frequent(values, split, most)
     assert sorted(rows.tolist()) == [row for row, value in enumerate(values) if value in frequent]
@@ -106,7 +105,7 @@ def test_same_values(table, most):
     keys = [value_keys(column(values)) for values in every]
     for at, values in enumerate(every):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(blocks, "MOST", most)
+            patch.setattr(candidates, "MOST_PER_RECORD", most)
             parts, note = same_values(keys, at, split)
         frequent = too_frequent(values, split, most)
         expected = {pair for pair in equal_pairs(values, split) if values[pair[0]] not in frequent}
@@ -169,7 +168,7 @@ def test_a_frequent_value_with_another_that_is_missing_says_nothing():
 def test_the_order_of_two_fields_matters():
     """Records that have the same two values in each other's field have nothing in common."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "MOST", 0)
+        patch.setattr(candidates, "MOST_PER_RECORD", 0)
         keys = [value_keys(column(["a", "b"])), value_keys(column(["b", "a"]))]
         assert all(sum(map(len, same_values(keys, at, ONE)[0])) == 0 for at in range(2))
 
@@ -244,7 +243,7 @@ def test_near_values(table, nearest):
     assert all(values[a] is not None and values[b] is not None for a, b in found)
     if not any(value is not None for value in values):
         return
-    dense = weighted(one.canonical).toarray()
+    dense = word_vectors(one.canonical).toarray()
     norms = np.linalg.norm(dense, axis=1)
     near = dense @ dense.T / np.maximum(np.outer(norms, norms), 1e-300)
     for row, value in enumerate(values):
@@ -367,11 +366,11 @@ def test_one_value_alone_that_all_have():
 
 
 def test_too_many_candidates_are_an_error():
-    found = Candidates(10_000, ONE)
+    found = CandidatePairs(10_000, ONE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "MOST_PAIRS", 3)
+        patch.setattr(candidates, "MOST_PAIRS", 3)
         with pytest.raises(TooManyPairs) as error:
-            found.add("same name", [np.arange(1, 5)])
+            found.plus("same name", [np.arange(1, 5)])
     assert str(error.value) == (
         "4 candidate pairs, more than 3: give more fields, or ones that tell records apart better."
     )
@@ -380,8 +379,6 @@ def test_too_many_candidates_are_an_error():
 def test_stages_in_words():
     assert str(Stage("same name", 1200, 7)) == "same name: 1,200 pairs, 7 of them new"
     assert str(Stage("same town", 1, 1, "left out")) == "same town: 1 pair, 1 of them new; left out"
-    found = Candidates(10, ONE)
-    found.add("one", [np.array([12, 3]), np.array([3])])
-    found.add("two", [np.array([3, 4])])
+    found = CandidatePairs(10, ONE).plus("one", [np.array([12, 3]), np.array([3])]).plus("two", [np.array([3, 4])])
     assert found.numbers.tolist() == [3, 4, 12]
     assert [(stage.pairs, stage.new) for stage in found.stages] == [(2, 2), (2, 1)]

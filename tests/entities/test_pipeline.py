@@ -10,21 +10,10 @@ from pyarrow import csv
 
 import lookalike as la
 from lookalike.core.errors import DataError, LookalikeError, UsageError
-from lookalike.entities import Field, resolve, resolving, two_companies
-from lookalike.entities.resolution import one_to_one
-from lookalike.entities.resolving import least_probability
-
-FIELDS = ["name:customer=name", "address:street=address", "phone:telephone=phone"]
-PEOPLE = pa.table({
-    "id": ["a", "b", "c", "d", "e"],
-    "name": ["Ann Lee", "Anne Lee", "Bob Ray", "Robert Ray", "Zoe Quist"],
-    "phone": ["212-555-0100", "212-555-0100", "646-555-0199", "(646) 555-0199", None],
-})  # fmt: skip
-
-
-def pairs_of(found):
-    table = found.to_arrow()
-    return list(zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True))
+from lookalike.entities import Field, resolve, two_companies
+from lookalike.entities.fields import as_days, normalise
+from lookalike.entities.pipeline import each_record_once, least_probability
+from tests.entities.shared import FIELDS, PEOPLE, pairs_of
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +93,8 @@ def test_one_to_one_of_two_companies(companies, truth, options):
 def test_shares_of_a_lag_beyond_reach_are_left_out(by_lag, companies):
     """All pairs that are looked at have a lag of 0 to 90 days, and the others are counted."""
     found = by_lag.every
-    days = resolving.as_days(resolving.normalise(companies.left["created"], "date").values)
-    others = resolving.as_days(resolving.normalise(companies.right["created"], "date").values)
+    days = as_days(normalise(companies.left["created"], "date").values)
+    others = as_days(normalise(companies.right["created"], "date").values)
     lags = others[found.right] - days[found.left]
     assert ((lags >= 0) & (lags <= 90)).all()
     left_out = len(found.candidates.numbers) - len(found)
@@ -177,41 +166,7 @@ def test_max_lag_in_one_table_is_no_matter_of_the_order_of_rows(companies, truth
     assert counts[1] == pytest.approx(counts[0], rel=0.05)
 
 
-def test_clusters():
-    table = PEOPLE.append_column(
-        "born", pa.array(["1990-01-02", "1990-01-02", "1980-07-07", "1980-07-07", "1970-01-01"])
-    )
-    found = resolve(table, fields=["name=name", "phone=phone", "born=date"])
-    assert set(pairs_of(found)) == {("a", "b"), ("c", "d")}
-    groups = found.clusters()
-    assert [list(group) for group in groups] == [["a", "b"], ["c", "d"]]
-    assert groups.to_arrow().to_pylist() == [
-        {"cluster": "a", "id": "a", "size": 2}, {"cluster": "a", "id": "b", "size": 2},
-        {"cluster": "c", "id": "c", "size": 2}, {"cluster": "c", "id": "d", "size": 2},
-    ]  # fmt: skip
-
-
-def test_clusters_are_of_one_table():
-    found = resolve(PEOPLE, PEOPLE, fields=["name", "phone"])
-    with pytest.raises(DataError) as error:
-        found.clusters()
-    assert str(error.value) == "matches between two tables have no clusters; resolve one table."
-
-
 # --- what comes out ---
-
-
-def test_columns():
-    found = resolve(PEOPLE, PEOPLE, fields=["name=name", "phone=phone*2"])
-    table = found.every.to_arrow()
-    assert table.column_names == ["left", "right", "score", "probability", "missing", "name_points", "phone_points"]
-    for row in table.to_pylist():
-        worth = [50 if row[name] is None else row[name] for name in ("name_points", "phone_points")]
-        assert row["score"] == pytest.approx(worth[0] + 2 * worth[1], abs=1e-3)
-        assert row["missing"] == [row["name_points"], row["phone_points"]].count(None)
-        assert 0 <= row["probability"] <= 1
-        assert (row["phone_points"] is None) == ("e" in (row["left"], row["right"]))
-    assert {(name, name) for name in "abcde"} <= set(pairs_of(found.every))
 
 
 def test_best_first(by_mixture, by_lag):
@@ -293,13 +248,6 @@ def test_tables_in_chunks():
     )
 
 
-def test_lines_and_repr():
-    found = resolve(PEOPLE, fields=["name=name", "phone=phone"])
-    assert repr(found).endswith(f"{'match' if len(found) == 1 else 'matches'} of 5 records>")
-    assert any(line.startswith("  same phone: 2 pairs") for line in found.lines())
-    assert found.lines()[0].startswith("candidates: ")
-
-
 # --- one to one, and how sure ---
 
 
@@ -309,13 +257,13 @@ def test_one_to_one_takes_the_best():
         pairs = np.array(sorted({tuple(sorted(two)) for two in draw.integers(0, 8, (12, 2)) if two[0] != two[1]}))
         rank = draw.integers(0, 4, len(pairs)).astype(float)
         order = np.argsort(-rank, kind="stable")
-        chosen = order[one_to_one(pairs[order, 0], pairs[order, 1], 8)]
+        chosen = order[each_record_once(pairs[order, 0], pairs[order, 1], 8)]
         used = pairs[chosen].ravel().tolist()
         assert len(set(used)) == len(used)
         for at in set(range(len(pairs))) - set(chosen.tolist()):  # something as good or better stands in its way
             assert any(rank[other] >= rank[at] and set(pairs[at]) & set(pairs[other]) for other in chosen)
     none = np.zeros(0, np.int64)
-    assert one_to_one(none, none, 0).tolist() == []
+    assert each_record_once(none, none, 0).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -581,42 +529,7 @@ def test_an_empty_table_with_validation():
             )
 
 
-# --- rivals ---
-
-
-def test_a_record_that_is_there_twice_has_two_matches():
-    """The copy with another digit has a better rival, but differs in no field."""
-    people = two_companies(300).left
-    phones = [
-        None if phone is None else f"{phone[:-1]}{(int(phone[-1]) + 1) % 10}" for phone in people["phone"].to_pylist()
-    ]
-    twice = pa.concat_tables([people, people.set_column(3, "phone", pa.array(phones))])
-    twice = twice.set_column(0, "id", pa.array(np.arange(600)))
-    found = resolve(people, twice, fields=["name", "address", "phone"])
-    right = found.left == found.right % 300
-    assert right.sum() >= 0.99 * 600
-    assert right.mean() > 0.95
-
-
-def test_members_of_a_family_have_better_rivals():
-    companies = two_companies(1000, seed=3)
-    found = resolve(companies.left, companies.right, fields=FIELDS)
-    names = found.points[:, 0]
-    assert "more like another record" in found.stats["note"]
-    assert np.count_nonzero(names == 0) < 0.05 * len(found)
-
-
-def test_few_fields_are_told():
-    table = pa.table({"name": ["ann lee", "bob ray", "anne lee"] * 30, "id": np.arange(90)})
-    assert "fewer than 3 fields" in resolve(table, fields=["name"]).stats["note"]
-
-
-def test_few_pairs_make_small_groups():
-    """The scores of a small table are told apart too."""
-    companies = two_companies(300)
-    found = resolve(companies.left, companies.right, fields=FIELDS, validate="created", max_lag=90)
-    assert len(found.validation.pairs) >= 5
-    assert found.validation.shares[-1] < 0.2 < 0.8 < found.validation.shares[0]
+# --- files and ids ---
 
 
 def test_records_of_files_and_dictionaries(tmp_path):

@@ -1,0 +1,237 @@
+"""Candidates: the pairs of records to score. They share a value, are alike as a whole, or are each other's nearest.
+
+The textbook compares records that have the same value in some field. A typing error in every field hides a pair from
+that, so records are also joined by their shingles; and in small tables each record is paired with those nearest to it
+in each field of words, however far they are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.core.errors import TooManyPairs
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
+from lookalike.entities.fields import TRIGRAMS, Column, word_vectors
+from lookalike.find import find_matches, find_pairs
+from lookalike.items.sets import Sets, hash_texts
+from lookalike.items.vectors import Vectors
+from lookalike.kernels.buckets import ONE, members
+from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
+from lookalike.search.settings import Options
+from lookalike.search.tables import distinct, merge
+from lookalike.theory.banding import sort_keys
+
+MOST_PER_RECORD = 30  # pairs per record on average for a value in common; with more, the value alone says too little
+MOST_PAIRS = 200_000_000
+FREQUENT_ONE_IN = 1000  # a value is frequent if more than one in this many records have it
+MOST_FOR_NEAREST = 300_000_000  # possible pairs up to which each record's nearest are looked for
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One way to find candidates: how many pairs it found, how many no earlier stage had, and what it left out."""
+
+    name: str
+    pairs: int
+    new: int
+    left_out: str = ""
+
+    def __str__(self) -> str:
+        note = f"; {self.left_out}" if self.left_out else ""
+        return f"{self.name}: {counted(self.pairs, 'pair')}, {self.new:,} of them new{note}"
+
+
+@dataclass(frozen=True, eq=False)
+class CandidatePairs:
+    """Pairs of records to be scored, as ascending numbers left * records + right, and where they come from."""
+
+    records: int
+    split: int
+    numbers: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    stages: tuple[Stage, ...] = ()
+
+    def plus(self, name: str, parts: list[np.ndarray], left_out: str = "") -> "CandidatePairs":
+        """Add the pairs of one more stage; raise an error if they become too many to score."""
+        some = distinct(parts)
+        numbers = merge(self.numbers, [some])
+        if len(numbers) > MOST_PAIRS:
+            raise TooManyPairs(
+                f"{len(numbers):,} candidate pairs, more than {MOST_PAIRS:,}: give more fields, or ones that tell "
+                "records apart better."
+            )
+        stage = Stage(name, len(some), len(numbers) - len(self.numbers), left_out)
+        return replace(self, numbers=numbers, stages=(*self.stages, stage))
+
+    def lines(self) -> list[str]:
+        """Describe how many candidates there are and where they come from, for people to read."""
+        share = f", {self.reduction:.4%} ruled out" if self.possible else ""
+        first = f"candidates: {counted(len(self.numbers), 'pair')} of {self.possible:,}{share}"
+        return [first, *(f"  {stage}" for stage in self.stages)]
+
+    @property
+    def possible(self) -> int:
+        """Count all pairs of records."""
+        one = self.records
+        return one * (one - 1) // 2 if self.split == ONE else self.split * (one - self.split)
+
+    @property
+    def reduction(self) -> float:
+        """Return the share of all pairs that need not be scored."""
+        return 1 - len(self.numbers) / max(1, self.possible)
+
+
+def find_candidates(
+    columns: Sequence[Column], split: int, *, threshold: float, nearest: int, seed: int, run: Run
+) -> CandidatePairs:
+    """Find pairs with a value in common, pairs at least `threshold` alike, and the `nearest` of each in each field."""
+    found = CandidatePairs(len(columns[0].values), split)
+    with run.stage("same values", len(columns)) as tick:
+        keys = [value_keys(column) for column in columns]
+        for at, column in enumerate(columns):
+            found = found.plus(f"same {column.name}", *same_values(keys, at, split))
+            tick(1)
+    run = run.quietly()
+    found = found.plus(f"{threshold:g} alike", *alike(columns, split, threshold, seed, run))
+    if nearest and found.possible > MOST_FOR_NEAREST:
+        return found.plus("nearest", [], f"left out, for there are more than {MOST_FOR_NEAREST:,} pairs of records")
+    for column in columns if nearest else ():
+        if column.wordy:
+            found = found.plus(f"{nearest} nearest by {column.name}", near_values(column, split, nearest, run))
+    return found
+
+
+def value_keys(column: Column) -> np.ndarray:
+    """Hash each value, written out; EMPTY where it is missing."""
+    values = column.canonical
+    present = np.asarray(values.is_valid())
+    keys = np.full(len(values), EMPTY)
+    keys[present] = hash_texts(values.drop_null())
+    return keys
+
+
+def same_values(keys: list[np.ndarray], at: int, split: int) -> tuple[list[np.ndarray], str]:
+    """Find pairs with the same value in a field, or if it is frequent in another field too; say what is left out."""
+    frequent, parts, values, _ = shared_keys(keys[at], split)
+    left_out = pairs = 0
+    if len(frequent):
+        for other in (one for number, one in enumerate(keys) if number != at):
+            both = np.full(len(keys[at]), EMPTY)
+            rows = frequent[other[frequent] != EMPTY]
+            with np.errstate(over="ignore"):
+                both[rows] = mix.py_func(mix.py_func(keys[at][rows]) + other[rows] * GOLDEN)
+            _, some, still, many = shared_keys(both, split)
+            parts.extend(some)
+            left_out, pairs = left_out + still, pairs + many
+    if not values:
+        return parts, ""
+    note = f"{counted(values, 'frequent value')} only together with another field"
+    return parts, note + (f", {counted(left_out, 'such combination')} of {pairs:,} pairs left out" if left_out else "")
+
+
+def shared_keys(keys: np.ndarray, split: int) -> tuple[np.ndarray, list[np.ndarray], int, int]:
+    """Return records with frequent keys, pairs that share another key, and the counts of frequent keys and pairs."""
+    indptr, items = members(*sort_keys(keys))
+    starts, stops = indptr[:-1], indptr[1:]
+    if split == ONE:
+        one = other = stops - starts
+        pairs = one * (one - 1) // 2
+    else:
+        firsts = np.cumsum(np.concatenate(([0], items < split)))
+        one = firsts[stops] - firsts[starts]
+        other = stops - starts - one
+        pairs = one * other
+    many = pairs > MOST_PER_RECORD * (stops - starts)
+    frequent = np.zeros(len(items) + 1, np.int64)
+    np.add.at(frequent, starts[many], 1)
+    np.add.at(frequent, stops[many], -1)
+    inside = np.cumsum(frequent[:-1]) > 0
+    numbers = _cross(items, starts[~many], one[~many], other[~many], split, len(keys))
+    return items[inside], [numbers], int(np.count_nonzero(many)), int(pairs[many].sum())
+
+
+def _cross(
+    items: np.ndarray, starts: np.ndarray, one: np.ndarray, other: np.ndarray, split: int, records: int
+) -> np.ndarray:
+    """List all pairs of each bucket, of the two tables or within the one, as numbers."""
+    pairs = one * other  # within one table each comes in both orders, and the one that ascends is kept
+    number = np.arange(pairs.sum()) - np.repeat(np.cumsum(pairs) - pairs, pairs)
+    start, width = np.repeat(starts, pairs), np.repeat(other, pairs)
+    first, second = number // np.maximum(width, 1), number % np.maximum(width, 1)
+    left = items[start + first]
+    right = items[start + second + (0 if split == ONE else np.repeat(one, pairs))]
+    return np.asarray((left * records + right)[left < right])
+
+
+def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, run: Run) -> tuple[list[np.ndarray], str]:
+    """Find pairs of records whose shingles in all fields together have at least this Jaccard similarity.
+
+    Frequent values are left out, for they would make all records that have them alike.
+    """
+    records = len(columns[0].values)
+    telling = [
+        replace(column, canonical=pc.if_else(pa.array(rare(value_keys(column))), column.canonical, None))
+        for column in columns
+        if column.kind != "category"
+    ]
+    tables = [slice(0, records)] if split == ONE else [slice(0, split), slice(split, records)]
+    sides = [record_sets(telling, table) for table in tables]
+    options: Options = {"threshold": threshold, "recall": 0.95, "method": "lsh", "seed": seed, "run": run}
+    find = find_pairs if split == ONE else find_matches
+    most = MOST_PER_RECORD * max(1000, records)
+    try:
+        pairs = find(*sides, max_pairs=most, **options)
+    except TooManyPairs:
+        return [], f"more than {most:,}, which tell too little, left out"
+    return [pairs.left * records + pairs.right + max(split, 0)], ""
+
+
+def rare(keys: np.ndarray) -> np.ndarray:
+    """Say for each record whether its value is not frequent."""
+    _, where, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(counts[where] <= max(MOST_PER_RECORD, len(keys) // FREQUENT_ONE_IN))
+
+
+def record_sets(columns: Sequence[Column], part: slice) -> Sets:
+    """Collect the shingles of all fields of some records; shingles of different fields differ."""
+    records = part.stop - part.start
+    every = [column.canonical.slice(part.start, records) for column in columns]
+    made = [TRIGRAMS.hashes(values.fill_null("")) for values in every]
+    counts = np.zeros(records, np.int64)
+    for indptr, _ in made:
+        counts += np.diff(indptr)
+    whole = np.concatenate(([0], np.cumsum(counts)))
+    elements = np.empty(whole[-1], np.uint64)
+    filled = whole[:-1].copy()  # where the next element of each record goes
+    for number in reversed(range(len(made))):
+        indptr, hashes = made.pop()  # so that it can be freed
+        sizes = np.diff(indptr)
+        places = np.arange(len(hashes)) + np.repeat(filled - indptr[:-1], sizes)
+        with np.errstate(over="ignore"):
+            elements[places] = mix.py_func(hashes + np.uint64(number + 1) * GOLDEN)
+        filled += sizes
+    return Sets.sorted(whole, elements)
+
+
+def near_values(column: Column, split: int, nearest: int, run: Run) -> list[np.ndarray]:
+    """Pair each record with those, of the other table if there is one, nearest by the words and shingles of a field."""
+    vectors = word_vectors(column.canonical)
+    records = vectors.shape[0]
+    rows = np.flatnonzero(np.diff(vectors.indptr))
+    sides = [(rows, rows)]
+    if split != ONE:
+        first, second = rows[rows < split], rows[rows >= split]
+        sides = [(first, second), (second, first)]
+    parts = []
+    for left, right in sides:
+        if len(left) and len(right):
+            more = nearest + (split == ONE)  # within one table each record is nearest to itself
+            one, two = Vectors(vectors[left]), Vectors(vectors[right])
+            pairs = find_matches(one, two, measure="cosine", k=more, method="brute", run=run)
+            a, b = left[pairs.left], right[pairs.right]
+            apart = a != b
+            parts.append(np.minimum(a, b)[apart] * records + np.maximum(a, b)[apart])
+    return parts

@@ -1,0 +1,271 @@
+"""From tables to matches: read, check, normalise, candidates, score, probabilities, choose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, fraction, one_column, positive, whole
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
+from lookalike.entities.candidates import CandidatePairs, find_candidates
+from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers, make_column
+from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
+from lookalike.entities.resolution import Resolution
+from lookalike.entities.scores import FULL_POINTS, ScoredPairs, score_pairs
+from lookalike.io.records import RecordSource
+from lookalike.io.tables import plain
+from lookalike.kernels.buckets import ONE
+from lookalike.search.collection import unique_ids
+
+
+def resolve(
+    left: Any,
+    right: Any = None,
+    *,
+    fields: Sequence[Field | str],
+    id: str | None = None,
+    validate: Field | str | None = None,
+    max_lag: float | None = None,
+    precision: float | None = None,
+    one_to_one: bool = False,
+    threshold: float = 0.6,
+    nearest: int = 2,
+    seed: int = 1,
+    threads: int | None = None,
+    run: Run | None = None,
+) -> Resolution:
+    """Find the pairs of records of two tables, or within one, that belong to the same person or thing.
+
+    `fields` name the columns to compare: "name", or "address:street" if the second table has another name for it;
+    "born=date" gives the kind, "phone*2" a weight (`Field`). `validate` names a column of dates or numbers that is not
+    among them, from which the share of true matches is estimated for each score; with `max_lag` a value of the second
+    table is at least that of the first, and at most this much more. Without it the probabilities are those of a mixture
+    of matches and others. `precision` is the share of true matches wanted, on average; by default a pair is a match if
+    that is more likely than not. `threshold` and `nearest` say which pairs are scored (`candidates`). `id` names the
+    column of ids, "key:number" if the tables have different names for it; by default it is `id`, or else rows are
+    counted.
+    """
+    compared = as_fields(fields)
+    run = Run(threads) if run is None else run
+    tables = read(left, right, id, run)
+    asked = check(
+        tables, compared, validate=validate, max_lag=max_lag, precision=precision, one_to_one=one_to_one,
+        threshold=threshold, nearest=nearest, seed=seed,
+    )  # fmt: skip
+    columns = normalise_fields(tables, asked.fields, run)
+    candidates = find_candidates(
+        columns, tables.split, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
+    )
+    witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag)
+    possible = possible_pairs(candidates, witness)
+    weights = np.array([field.weight for field in asked.fields])
+    pairs = score_pairs(columns, weights, *possible, run)
+    if witness is None:
+        found = by_mixture(columns, pairs, tables.split, asked.seed, run)
+    else:
+        found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
+    notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
+    stats = {"note": "; ".join(notes), "guess": found.guess, "seconds": run.seconds}
+    return choose(tables, asked, columns, candidates, pairs, found, stats)
+
+
+# --- read ---
+
+
+@dataclass(frozen=True, eq=False)
+class RecordTables:
+    """One table, or two, with the ids of their records; records of the second are counted after those of the first."""
+
+    tables: list[pa.Table]
+    names: list[str]  # what messages call them
+    ids: list[pa.Array]
+
+    @property
+    def split(self) -> int:
+        """Return where the second table begins, or ONE if there is none."""
+        return len(self.tables[0]) if len(self.tables) > 1 else ONE
+
+    def columns(self, field: Field) -> list[pa.ChunkedArray]:
+        """Return a field's column of each table."""
+        sides = zip(self.tables, (field.left, field.right), self.names, strict=False)
+        return [column_of(table, name, f"field {field.name!r}", where) for table, name, where in sides]
+
+
+def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
+    """Read one table or two, and the ids of their records."""
+    tables = [as_table(side, run) for side in (left, right) if side is not None]
+    names = ["table"] if len(tables) == 1 else ["first table", "second table"]
+    first, _, second = (id or "").partition(":")
+    sides = zip(tables, (first, second or first), names, strict=False)
+    return RecordTables(tables, names, [ids_of(table, column or None, where) for table, column, where in sides])
+
+
+def as_table(given: Any, run: Run) -> pa.Table:
+    """Return a table as it is, read from a file, or made of a data frame or of dictionaries, one per row."""
+    if isinstance(given, pa.Table):
+        return given
+    if isinstance(given, str | Path):
+        return RecordSource(given).read(run)
+    try:
+        return pa.Table.from_pylist(given) if isinstance(given, list) else pa.table(given)
+    except (TypeError, ValueError, AttributeError, pa.ArrowException):
+        raise UsageError(
+            f"records must be a table, a data frame, dictionaries or a path; got {type(given).__name__}."
+        ) from None
+
+
+def ids_of(table: pa.Table, name: str | None, where: str) -> pa.Array:
+    """Return the ids of a table: the named column, by default `id`; or the numbers of the rows."""
+    wanted = name or ("id" if "id" in table.schema.names else "-")
+    if wanted == "-":
+        return pa.array(np.arange(len(table)))
+    column = column_of(table, wanted, "the id", where)
+    if pa.types.is_nested(column.type):
+        raise DataError(f"column {wanted!r} holds {column.type}, which is no id.")
+    if column.null_count:
+        raise DataError(f"column {wanted!r} for the id has {counted(column.null_count, 'row')} without one.")
+    return unique_ids([plain(pa.table({"id": column}))["id"]])
+
+
+def column_of(table: pa.Table, name: str, what: str, where: str) -> pa.ChunkedArray:
+    """Return the column of a name, of which there must be just one."""
+    one_column(table.schema.names, name, f"the {where} has", f" for {what}")
+    return table[name]
+
+
+# --- check ---
+
+
+@dataclass(frozen=True)
+class ResolveSettings:
+    """What was asked for, as `check` has found it to be possible."""
+
+    fields: list[Field]
+    validate: Field | None
+    max_lag: float | None
+    precision: float | None
+    one_to_one: bool
+    threshold: float
+    nearest: int
+    seed: int
+
+
+def check(
+    tables: RecordTables, fields: list[Field], *, validate: Field | str | None, max_lag: float | None,
+    precision: float | None, one_to_one: bool, threshold: float, nearest: int, seed: int,
+) -> ResolveSettings:  # fmt: skip
+    """Make sure that the columns are there, that what validates is not scored, and that numbers are in their ranges."""
+    witness = None if validate is None else as_fields([validate])[0]
+    for field in [*fields, *([] if witness is None else [witness])]:
+        tables.columns(field)
+    names = [field.name for field in fields]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UsageError(f"fields must be different; {twice!r} is there twice.")
+    if witness is not None and any((witness.left, witness.right) == (one.left, one.right) for one in fields):
+        raise UsageError(f"validate must be a column that is not scored; {witness.left!r} is among the fields.")
+    if max_lag is not None and witness is None:
+        raise UsageError("max_lag is for the column that validates: name it with validate (--validate).")
+    return ResolveSettings(
+        fields,
+        witness,
+        None if max_lag is None else positive("max_lag", max_lag),
+        None if precision is None else fraction("precision", precision),
+        one_to_one,
+        fraction("threshold", threshold),
+        whole("nearest", nearest, least=0),
+        whole("seed", seed, least=0, most=LARGEST_SEED),
+    )
+
+
+# --- normalise ---
+
+
+def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> list[Column]:
+    """Normalise the columns of all fields."""
+    columns = []
+    with run.stage("fields", len(fields)) as tick:
+        for field in fields:
+            columns.append(make_column(field, tables.columns(field)))
+            tick(1)
+    return columns
+
+
+def read_witness(tables: RecordTables, field: Field, max_lag: float | None) -> Witness:
+    """Normalise the column that validates, which must hold dates or numbers."""
+    column = make_column(field, tables.columns(field))
+    if column.kind not in ("date", "number"):
+        raise UsageError(f"validate must be a column of dates or numbers; {field.name!r} holds {column.kind}.")
+    values = as_days(column.values) if column.kind == "date" else as_numbers(column.values)
+    return Witness(column, values, tables.split, max_lag)
+
+
+def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two records of each candidate, without the pairs whose lag is beyond reach."""
+    left, right = np.divmod(candidates.numbers, max(1, candidates.records))
+    if witness is None or witness.max_lag is None:
+        return left, right
+    lag = witness.differences(left, right)
+    possible = np.isnan(lag) | ((lag >= 0) & (lag <= witness.max_lag))
+    return left[possible], right[possible]
+
+
+# --- choose ---
+
+
+def remarks(columns: list[Column], witness: Witness | None, left_out: int, found: Probabilities) -> list[str]:
+    """Say what the user should know: fields that are empty or cannot be read, pairs left out, and doubts."""
+    notes = []
+    for one in columns if witness is None else [*columns, witness.column]:
+        if len(one.values) and one.values.null_count - one.unread == len(one.values):
+            notes.append(f"{one.name} is empty in all records, and tells nothing")
+        if one.unread:
+            notes.append(f"{counted(one.unread, 'value')} of {one.name} cannot be read as {one.kind}, and are missing")
+    if left_out and witness is not None:
+        notes.append(f"{counted(left_out, 'pair')} with a lag beyond 0 to {witness.max_lag:g} left out")
+    return [*notes, *found.notes]
+
+
+def choose(
+    tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
+    found: Probabilities, stats: dict[str, Any],
+) -> Resolution:  # fmt: skip
+    """Order the pairs, best first, and keep those that are likely enough; if asked for, each record once at most."""
+    order = np.lexsort((pairs.right, pairs.left, -pairs.score, -found.values))
+    split, cut_off = max(tables.split, 0), least_probability(found.values, asked.precision)
+    every = Resolution(
+        left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
+        probability=found.values[order], ids=tables.ids[0], right_ids=tables.ids[1] if len(tables.ids) > 1 else None,
+        fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off, basis=found.basis,
+        validation=found.validation, mixture=found.mixture, stats=stats,
+    )  # fmt: skip
+    rows = np.flatnonzero(every.probability >= cut_off)
+    if asked.one_to_one:
+        rows = rows[each_record_once(every.left[rows], every.right[rows] + split, candidates.records)]
+    some = {name: getattr(every, name)[rows] for name in ("left", "right", "score", "points", "probability")}
+    return replace(every, **some, every=every)
+
+
+def least_probability(probability: np.ndarray, precision: float | None) -> float:
+    """Return the least probability of a match, such that a share `precision` from it on is expected to be true."""
+    if precision is None:
+        return LIKELY
+    ordered = np.sort(probability)[::-1]
+    last = np.append(ordered[1:], -1) < ordered  # pairs that are just as likely are matches all or none
+    good = np.flatnonzero(last & (np.cumsum(ordered) / np.arange(1, len(ordered) + 1) >= precision))
+    return float(ordered[good[-1]]) if len(good) else np.inf
+
+
+def each_record_once(left: np.ndarray, right: np.ndarray, records: int) -> np.ndarray:
+    """Return the places of pairs such that no record is in two; earlier pairs go first."""
+    used = np.zeros(records, bool)
+    chosen = []
+    for at, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        if not used[a] and not used[b]:
+            used[a] = used[b] = True
+            chosen.append(at)
+    return np.array(chosen, np.int64)

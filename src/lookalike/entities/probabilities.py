@@ -1,0 +1,124 @@
+"""How likely each scored pair is a match: from a value that was not scored, or from a mixture of matches and others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lookalike.core.run import Run
+from lookalike.core.wording import counted
+from lookalike.entities.fields import Column
+from lookalike.entities.mixture import LEAST_FIELDS, MISSING_LEVEL, Mixture, fit
+from lookalike.entities.scores import ScoredPairs, points_of_pairs
+from lookalike.entities.validation import Validation, shares_by_score
+from lookalike.kernels.buckets import ONE
+
+LEVEL_POINTS = (40.0, 75.0, 99.0)  # from which on a field agrees somewhat, nearly, wholly
+RANDOM_PAIRS = 200_000
+LIKELY = 0.5  # the least probability of a match, unless a precision is asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """How likely each pair is a match, and what that rests on."""
+
+    values: np.ndarray
+    basis: str
+    validation: Validation | None = None
+    mixture: Mixture | None = None
+    guess: bool = False  # too few fields to learn from
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """A value of all records that was not scored: days or numbers, nan where missing."""
+
+    column: Column
+    values: np.ndarray
+    split: int
+    max_lag: float | None  # the most by which a value of the second table can exceed that of the first
+
+    def differences(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Subtract the values of pairs; the sign counts if they have an order, from the first table to the second."""
+        difference = np.asarray(self.values[right] - self.values[left])
+        return np.abs(difference) if self.max_lag is None or self.split == ONE else difference
+
+
+def by_validation(witness: Witness, pairs: ScoredPairs, perfect: float, seed: int) -> Probabilities:
+    """Take as probability the share of true matches among pairs of the same score; `perfect` is the highest score."""
+    if witness.max_lag is None:
+        random = random_pairs(len(witness.values), witness.split, seed)
+    else:
+        random = pairs_within_reach(witness, witness.max_lag, seed)
+    differences = witness.differences(pairs.left, pairs.right)
+    name = witness.column.name
+    validation = shares_by_score(name, pairs.score, differences, witness.differences(*random), perfect)
+    return Probabilities(validation.probability(pairs.score), f"the differences of {name}", validation)
+
+
+def by_mixture(columns: Sequence[Column], pairs: ScoredPairs, split: int, seed: int, run: Run) -> Probabilities:
+    """Fit a mixture of matches and others to pairs without a rival: those with the best score of both their records.
+
+    A pair with a rival that differs in some field is treated as a non-match: members of a family share nearly all, and
+    only that each has a better match tells them apart. One that differs in no field may be a third record of the same
+    entity.
+    """
+    records = len(columns[0].values)
+    levels = as_levels(pairs.points)
+    random_levels = as_levels(points_of_pairs(columns, *random_pairs(records, split, seed), run))
+    best = np.full(records, -np.inf)
+    np.maximum.at(best, pairs.left, pairs.score)
+    np.maximum.at(best, pairs.right, pairs.score)
+    alone = (pairs.score >= best[pairs.left]) & (pairs.score >= best[pairs.right])
+    with run.stage("mixture"):
+        mixture = fit(levels[alone], random_levels=random_levels)
+    probability = mixture.probability(levels)
+    none = ~alone & (levels == 0).any(axis=1)
+    notes = []
+    rivals = int(np.count_nonzero(probability[none] >= LIKELY))
+    if rivals:
+        why = "a field differs and one of the two is more like another record"
+        notes.append(f"{counted(rivals, 'pair')} not taken for matches, as {why}")
+    probability[none] = 0
+    guess = bool(np.count_nonzero((levels != MISSING_LEVEL).any(axis=0)) < LEAST_FIELDS)
+    if guess:
+        notes.append(f"with fewer than {LEAST_FIELDS} fields the probabilities are no more than a guess")
+    return Probabilities(probability, "a mixture of matches and others", mixture=mixture, guess=guess, notes=notes)
+
+
+def as_levels(points: np.ndarray) -> np.ndarray:
+    """Say how well each field agrees: 0 not, 1 somewhat, 2 nearly, 3 wholly, or MISSING_LEVEL."""
+    levels: np.ndarray = np.searchsorted(LEVEL_POINTS, np.nan_to_num(points), side="right").astype(np.uint8)
+    levels[np.isnan(points)] = MISSING_LEVEL
+    return levels
+
+
+def random_pairs(records: int, split: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw pairs of records at random, of the two tables or within the one."""
+    rng = np.random.default_rng(seed)
+    if records < 2 or split in (0, records):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if split == ONE:
+        left = rng.integers(0, records, RANDOM_PAIRS)
+        return left, (left + rng.integers(1, records, RANDOM_PAIRS)) % records
+    return rng.integers(0, split, RANDOM_PAIRS), rng.integers(split, records, RANDOM_PAIRS)
+
+
+def pairs_within_reach(witness: Witness, max_lag: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw pairs whose lag is possible: a random record, and a random one of those within reach of it."""
+    rng = np.random.default_rng(seed)
+    values, split = witness.values, witness.split
+    first = np.arange(len(values) if split == ONE else split)
+    second = np.arange(max(split, 0), len(values))
+    first, second = first[~np.isnan(values[first])], second[~np.isnan(values[second])]
+    second = second[np.argsort(values[second], kind="stable")]
+    ordered = values[second]
+    low = np.searchsorted(ordered, values[first])
+    counts = np.searchsorted(ordered, values[first] + max_lag, side="right") - low
+    if not counts.sum():
+        return first[:0], second[:0]
+    chosen = rng.choice(len(first), RANDOM_PAIRS, p=counts / counts.sum())
+    others = second[low[chosen] + (rng.random(RANDOM_PAIRS) * counts[chosen]).astype(np.int64)]
+    apart = first[chosen] != others
+    return first[chosen][apart], others[apart]

@@ -1,0 +1,88 @@
+"""What a resolution gives: tables, clusters, lines, and the points of each pair explained."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lookalike.core.errors import DataError
+from lookalike.entities import resolve
+from lookalike.entities.scores import NEUTRAL
+from tests.entities.shared import PEOPLE, pairs_of
+
+
+def test_clusters():
+    table = PEOPLE.append_column(
+        "born", pa.array(["1990-01-02", "1990-01-02", "1980-07-07", "1980-07-07", "1970-01-01"])
+    )
+    found = resolve(table, fields=["name=name", "phone=phone", "born=date"])
+    assert set(pairs_of(found)) == {("a", "b"), ("c", "d")}
+    groups = found.clusters()
+    assert [list(group) for group in groups] == [["a", "b"], ["c", "d"]]
+    assert groups.to_arrow().to_pylist() == [
+        {"cluster": "a", "id": "a", "size": 2}, {"cluster": "a", "id": "b", "size": 2},
+        {"cluster": "c", "id": "c", "size": 2}, {"cluster": "c", "id": "d", "size": 2},
+    ]  # fmt: skip
+
+
+def test_clusters_are_of_one_table():
+    found = resolve(PEOPLE, PEOPLE, fields=["name", "phone"])
+    with pytest.raises(DataError) as error:
+        found.clusters()
+    assert str(error.value) == "matches between two tables have no clusters; resolve one table."
+
+
+def test_columns():
+    found = resolve(PEOPLE, PEOPLE, fields=["name=name", "phone=phone*2"])
+    table = found.every.to_arrow()
+    assert table.column_names == ["left", "right", "score", "probability", "missing", "name_points", "phone_points"]
+    for row in table.to_pylist():
+        worth = [50 if row[name] is None else row[name] for name in ("name_points", "phone_points")]
+        assert row["score"] == pytest.approx(worth[0] + 2 * worth[1], abs=1e-3)
+        assert row["missing"] == [row["name_points"], row["phone_points"]].count(None)
+        assert 0 <= row["probability"] <= 1
+        assert (row["phone_points"] is None) == ("e" in (row["left"], row["right"]))
+    assert {(name, name) for name in "abcde"} <= set(pairs_of(found.every))
+
+
+def test_lines_and_repr():
+    found = resolve(PEOPLE, fields=["name=name", "phone=phone"])
+    assert repr(found).endswith(f"{'match' if len(found) == 1 else 'matches'} of 5 records>")
+    assert any(line.startswith("  same phone: 2 pairs") for line in found.lines())
+    assert found.lines()[0].startswith("candidates: ")
+
+
+def test_explain_agrees_with_the_points():
+    left = pa.table({
+        "name": ["Bill Smith", "K Jones", "Ann Lee", "Al Poe"],
+        "street": ["12 Elm Street", "4 Oak Rd", None, "7 Ash Lane"],
+        "born": ["2000-01-02", "1990-05-06", "1980-03-03", "bad"],
+    })  # fmt: skip
+    right = pa.table({
+        "name": ["William Smith", "Karen Jones", "Lee Ann", "Al Poe"],
+        "address": ["12 Elm St", "4 Oak Road", "9 Fir Way", "7 Ash Lame"],
+        "born": ["2000-01-03", "1990-05-06", "1980-03-03", "1970-01-01"],
+    })  # fmt: skip
+    found = resolve(left, right, fields=["name=name*2", "street:address=address", "born=date"]).every
+    weights = np.array([2.0, 1, 1])
+    ways = {}
+    for at in range(len(found)):
+        told = found.explain(at)
+        assert [one["field"] for one in told] == ["name", "street", "born"]
+        assert [one["weight"] for one in told] == weights.tolist()
+        assert found.score[at] == pytest.approx(sum(one["weight"] * one["points"] for one in told))
+        for one, score in zip(told, found.points[at], strict=True):
+            if math.isnan(score):
+                assert (one["points"], one["way"]) == (NEUTRAL, "missing, so neither for nor against")
+                assert None in (one["left"], one["right"])
+            else:
+                assert one["points"] == pytest.approx(score)
+                assert one["points"] == pytest.approx(max(0, 100 - 4 * one["distance"] ** 2))
+        ways[int(found.left[at]), int(found.right[at])] = [one["way"] for one in told]
+        assert told[0]["left"] == found.columns[0].values[int(found.left[at])].as_py()
+        assert told[0]["right"] == found.columns[0].values[4 + int(found.right[at])].as_py()
+    assert ways[0, 0] == ["same but for short forms", "same but for short forms", "edited"]
+    assert ways[1, 1] == ["same but for initials", "same but for short forms", "same"]
+    assert ways[2, 2] == ["same but for the order of words", "missing, so neither for nor against", "same"]
+    assert ways[3, 3] == ["same", "edited", "missing, so neither for nor against"]

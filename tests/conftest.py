@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import ARGUMENTS, CHROMIUM
-from commands import Commands
 from hypothesis import settings
+
+pytest.register_assert_rewrite("basket_samples", "browsing", "commands", "reference", "samples", "writing")
+
+from browsing import ARGUMENTS, CHROMIUM  # noqa: E402  once their assertions explain themselves
+from commands import Commands  # noqa: E402
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=100)
 settings.load_profile("fixed")

@@ -13,7 +13,7 @@ from itertools import combinations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import spawn
+from commands import GUARD, spawn
 from pyspark import cloudpickle
 from test_beyond_memory import texts_of
 
@@ -610,7 +610,7 @@ def test_spark_that_does_not_start(files, out, monkeypatch):
     """Without Java there is one line that says so."""
     monkeypatch.setenv("JAVA_HOME", str(files))
     process = spawn("pairs", files / "some.parquet", *SPARK, "-o", out / "pairs.parquet")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=GUARD)
     assert process.returncode == 2
     assert said.decode().startswith("lookalike: Spark does not start (it needs Java 17 or later): ")
     assert len(said.decode().splitlines()) == 1

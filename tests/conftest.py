@@ -12,7 +12,7 @@ from hypothesis import settings
 
 pytest.register_assert_rewrite("basket_samples", "browsing", "commands", "reference", "samples", "writing")
 
-from browsing import ARGUMENTS, CHROMIUM  # noqa: E402  once their assertions explain themselves
+from browsing import ARGUMENTS, CHROMIUM, LIMIT  # noqa: E402  once their assertions explain themselves
 from commands import Commands  # noqa: E402
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=100)
@@ -79,9 +79,10 @@ def browser() -> Iterator[Any]:
         missing = "Chromium is not installed (Debian: apt-get install chromium)"
         assert os.environ.get("CI") != "true", missing
         pytest.skip(missing)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=LIMIT)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=LIMIT)
         yield chromium
         chromium.close()

@@ -1374,7 +1374,7 @@ def test_what_was_answered_survives_a_kill(place, server):
 
     adder = threading.Thread(target=add)
     adder.start()
-    while len(answered) < 50:
+    while len(answered) < 50 and adder.is_alive():
         time.sleep(0.001)
     served.process.kill()
     adder.join()

@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("basket_samples", "browsing", "commands", "reference", "samples", "writing")
 
 from browsing import ARGUMENTS, CHROMIUM, LIMIT  # noqa: E402  once their assertions explain themselves
 from commands import Commands  # noqa: E402
 
-settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=100)
+settings.register_profile(
+    "fixed",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],  # which a busy machine may be
+)
 settings.load_profile("fixed")
 
 
@@ -60,6 +67,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        "spark.python.authenticate.socketTimeout": "5m",  # for a machine that is busy with other things
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "700",  # so that what belongs together is often cut

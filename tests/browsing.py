@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 QUIET = ("quic", "background-networking", "component-update", "sync", "gpu")
+LIMIT = 60_000  # milliseconds after which what is waited for will never come, however busy the machine is
 ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
 
 # What would run, if anything of it were taken for markup; each sets a mark that the tests look for.
@@ -26,7 +27,7 @@ def opened(browser, address: str, **options: object) -> Iterator:
     """The page at an address, which must use nothing from elsewhere and make no error that nobody expects."""
     with browser.new_context(**options) as context:
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(LIMIT)
         asked, wrong = [], []
         page.on("request", lambda request: asked.append(request.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))

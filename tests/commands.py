@@ -75,13 +75,16 @@ def left_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-# Makes work slow: tiny batches, each of which takes a while.
+GUARD = 300  # seconds after which what is waited for will never come, however busy the machine is
+
+# Makes work slow: tiny batches, each of which says that it has begun and takes a while.
 SLOW = """
-import functools, sys, time
+import functools, os, time
 import lookalike.cli.progress, lookalike.search.collection, lookalike.find, lookalike.io.documents
 lookalike.io.documents.Source = functools.partial(lookalike.io.documents.Source, batch_bytes=1000)
 quick = lookalike.search.collection.band_keys
 def slow(*args):
+    os.write(1, b"begun\\n")  # in one piece, whichever threads write
     time.sleep({pause})
     return quick(*args)
 lookalike.search.collection.band_keys = slow

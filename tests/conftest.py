@@ -8,16 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Asserts in modules that several files share are to say as much as those in tests; they are rewritten on import.
 SHARED = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.name.startswith(("test_", "_")))
 pytest.register_assert_rewrite(*(f"tests.{name}" for name in SHARED if name != "conftest"))
 
-from tests.browsing import ARGUMENTS, CHROMIUM  # noqa: E402
+from tests.browsing import ARGUMENTS, CHROMIUM, LIMIT  # noqa: E402
 from tests.commands import Commands  # noqa: E402
 
-settings.register_profile("fixed", derandomize=True, deadline=None, database=None, max_examples=100)
+settings.register_profile(
+    "fixed",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],  # which a busy machine may be
+)
 settings.load_profile("fixed")
 
 
@@ -62,6 +69,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        "spark.python.authenticate.socketTimeout": "5m",  # for a machine that is busy with other things
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "700",  # so that what belongs together is often cut
@@ -81,9 +89,10 @@ def browser() -> Iterator[Any]:
         missing = "Chromium is not installed (Debian: apt-get install chromium)"
         assert os.environ.get("CI") != "true", missing
         pytest.skip(missing)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=LIMIT)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=LIMIT)
         yield chromium
         chromium.close()

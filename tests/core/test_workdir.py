@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,7 @@ def counting(monkeypatch, at):
 def test_it_goes_on_from_every_point(corpus, tmp_path, monkeypatch, find):
     """Cut off before each note in turn, and begun again: nothing that was noted is made twice."""
     monkeypatch.setattr(workdir, "COMMIT_BYTES", 1000)
+    monkeypatch.setattr(workdir, "COMMIT_SECONDS", float("inf"))  # or a slow machine notes more often
     expected = find(corpus, **OPTIONS).to_arrow()
     with monkeypatch.context() as patched:
         all_notes = counting(patched, -1)
@@ -136,19 +138,34 @@ def test_what_was_not_noted_is_cut_off(corpus, tmp_path, monkeypatch):
     assert la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS).to_arrow().equals(la.dedup(corpus, **OPTIONS).to_arrow())
 
 
+def noted_in(folder):
+    """What the run at work beside an output has noted, if one is at work."""
+    with suppress(FileNotFoundError):
+        return [path.read_bytes() for path in folder.glob(f"*/{workdir.RUN}/{workdir.MANIFEST}")]
+    return []
+
+
+def await_notes(process, folder, count):
+    """Wait until a command has noted something so many times, or has ended."""
+    last = noted_in(folder)
+    while count and process.poll() is None:
+        time.sleep(0.001)
+        if (now := noted_in(folder)) != last:
+            last, count = now, count - 1
+
+
 def test_a_killed_command_is_resumed(inputs, out):
     """SIGKILL at random moments; the last run's file is that of a run nobody disturbed, and its folder is gone."""
     texts = texts_of(60_000, seed=5)
     lines = (json.dumps({"id": f"d{at}", "text": text, "more": at}) + "\n" for at, text in enumerate(texts))
     (inputs / "a.jsonl").write_text("".join(lines))
     command = [sys.executable, "-m", "lookalike", "dedup", inputs / "a.jsonl", "-t", "0.6", "-s", "char:9", "-q"]
-    began = time.perf_counter()
     subprocess.run([*command, "--memory", "1GB", "-o", out / "whole.jsonl"], check=True, env=environment())
-    taken = time.perf_counter() - began
     draw, killed, tried = random.Random(7), 0, 0
     while killed < 6:  # some are done before, as they have little left to do
         process = subprocess.Popen([*command, "--memory", "1GB", "-o", out / "cut.jsonl"], env=environment())
-        time.sleep(taken * draw.uniform(0.3, 1))
+        await_notes(process, out, draw.randint(1, 4))
+        time.sleep(draw.uniform(0, 0.3))
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
         tried += 1

@@ -125,6 +125,8 @@ def test_compacting_among_readers_and_writers(place):
             thread.start()
         for _ in range(20):
             index.compact()
+        while not added and threads[-1].is_alive():
+            index.compact()
         done.set()
         for thread in threads:
             thread.join()

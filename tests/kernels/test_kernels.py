@@ -41,3 +41,15 @@ def test_machine_code_of_others_is_not_run(tmp_path, monkeypatch):
     own.rmdir()
     own.symlink_to(tmp_path)
     assert kernels._own_folder() != own
+
+
+def test_machine_code_that_another_process_drops_at_the_same_time(tmp_path):
+    (tmp_path / "kernel.py").touch()
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "gone.nbc").symlink_to("nowhere")  # listed, but no longer there
+    kernels._drop_stale_machine_code(tmp_path)
+    stale = tmp_path / "__pycache__" / "kernel.nbi"
+    stale.touch()
+    os.utime(stale, (0, 0))
+    kernels._drop_stale_machine_code(tmp_path)
+    assert not stale.exists()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 import lookalike as la
-from tests.browsing import EVIL, LEAST_CONTRAST, opened
+from tests.browsing import EVIL, LEAST_CONTRAST, LIMIT, opened
 
 pytestmark = pytest.mark.browser
 
@@ -152,14 +152,24 @@ def hostile():
     return ids, texts
 
 
+# Adds a picture and scripts, and gives back which rules of the policy have stopped them.
+TRY_HARM = """() => new Promise((resolve) => {
+  const stopped = new Set();
+  document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
+    if (stopped.add(effectiveDirective).size === 3) resolve([...stopped].sort());
+  });
+  document.body.insertAdjacentHTML("beforeend", '<img src=x onerror="window.harmed = 9">');
+  document.head.append(Object.assign(document.createElement("script"), { text: "window.harmed = 10" }));
+})"""
+
+
 def harmless(page):
     """Nothing ran, nothing was taken for markup, and a policy would have stopped it if it had been."""
     assert page.evaluate("window.harmed") is None
     assert page.locator("iframe, img, main a, main script, main style").count() == 0
     assert page.locator("svg[onload], [onerror]").count() == 0
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.harmed = 9\">')")
-    page.evaluate("document.head.append(Object.assign(document.createElement('script'), {text: 'window.harmed = 10'}))")
-    page.wait_for_timeout(100)
+    stopped = page.evaluate(TRY_HARM)
+    assert stopped == ["img-src", "script-src-attr", "script-src-elem"]
     assert page.evaluate("window.harmed") is None
 
 
@@ -167,7 +177,7 @@ def without_policy_errors(browser, path):
     """The page in a context of its own: what `harmless` tries is told to the console, so errors are not counted."""
     context = browser.new_context()
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(LIMIT)
     page.goto(path.as_uri())
     return context, page
 

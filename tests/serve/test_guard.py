@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from lookalike.serve import Limits, make_app
+from tests.commands import GUARD
 from tests.serving import CAT, JSON, TOKEN, ask, checked, client_of, get, one, parsed, raw
 
 # --- what is refused ---
@@ -78,9 +79,10 @@ def test_a_length_of_many_digits(app):
 
 def test_a_slow_body(texts):
     app = make_app(texts, limits=Limits(seconds=0.2))
-    (answer,) = ask(app, raw("/query", chunks(b'{"items": ', b'["x"]}', pause=5)))
+    (answer,) = ask(app, raw("/query", chunks(b'{"items": ', b'["x"]}', pause=3600)))
     assert (answer.status_code, answer.json()) == (408, {"error": "the body took too long to arrive."})
     assert answer.headers["connection"] == "close"
+    app = make_app(texts, limits=Limits(seconds=GUARD))
     assert one(app, *raw("/query", chunks(b'{"items": ', b'["x"]}', pause=0.001)))[0] == 200
 
 
@@ -110,7 +112,7 @@ def test_the_number_of_requests(texts, monkeypatch):
 
     def slow(*args, **options):
         begun.release()
-        assert go_on.wait(30)
+        assert go_on.wait(GUARD)
         return quick(*args, **options)
 
     monkeypatch.setattr(texts, "look", slow)
@@ -120,7 +122,7 @@ def test_the_number_of_requests(texts, monkeypatch):
             try:
                 held = [asyncio.create_task(client.post("/query", json={"items": [CAT]})) for _ in range(2)]
                 for _ in held:
-                    await asyncio.to_thread(begun.acquire, timeout=30)
+                    assert await asyncio.to_thread(begun.acquire, timeout=GUARD)
                 third = await client.post("/query", json={"items": [CAT]})
                 always = [(await client.get(path)).status_code for path in ("/health", "/metrics", "/info")]
                 metrics = (await client.get("/metrics")).text

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 
 from lookalike.index import Index
 from tests.browsing import EVIL, LEAST_CONTRAST, opened
+from tests.commands import GUARD
 
 pytestmark = [pytest.mark.browser, pytest.mark.server]
 
@@ -36,7 +37,7 @@ def served(place, *options: object) -> Iterator[str]:
             yield re.search(r"http://\S+/", line)[0]
         finally:
             server.send_signal(signal.SIGTERM)
-            assert server.wait(20) == 0
+            assert server.wait(GUARD) == 0
             assert server.stderr.read().splitlines()[-1] == "stopped"
 
 
@@ -125,23 +126,104 @@ def test_items_are_added_and_removed(browser, news):
         page.fill("#name", "bell")
         page.keyboard.press("Enter")
         expect(page.locator("#error")).to_have_text(re.compile(r"^Id 'bell' is there already"))
+        page.clock.install(time=0)
+        page.clock.pause_at(1000)  # or a busy machine may be too slow for the second press
         page.get_by_role("button", name="Remove of the/day?").click()
+        page.clock.run_for(4000)
+        page.get_by_role("button", name="Remove of the/day?").click()
+        page.clock.run_for(3999)
         page.get_by_role("button", name="Really remove of the/day??").click()
+        page.clock.resume()
         expect(page.locator("#status")).to_have_text(re.compile(r"^Removed of the/day\?\. None found"))
         expect(page.locator("#facts")).to_have_text(re.compile(r"^2 texts"))
 
 
+def drop(page, name, text):
+    given = page.evaluate_handle(
+        """([name, text]) => { const data = new DataTransfer();
+        data.items.add(new File([text], name, { type: "text/plain" })); return data; }""",
+        [name, text],
+    )
+    page.dispatch_event("#item", "drop", {"dataTransfer": given})
+
+
 def test_a_file_is_dropped(browser, news):
     with opened(browser, news) as page:
-        given = page.evaluate_handle(
-            """(text) => { const data = new DataTransfer();
-            data.items.add(new File([text], "today.txt", { type: "text/plain" })); return data; }""",
-            RAIN,
-        )
-        page.dispatch_event("#item", "drop", {"dataTransfer": given})
+        drop(page, "today.txt", RAIN)
         expect(page.locator("#results .name")).to_have_text("weather/rain")
         assert page.input_value("#item") == RAIN
         assert page.input_value("#name") == "today.txt"
+
+
+@contextmanager
+def before_the_answer(page):
+    """Hold back what the server says of the index until all within is done."""
+    held = []
+    page.route("**/info", lambda route: held.append(route))
+    yield
+    while not held:
+        page.wait_for_timeout(10)
+    held.pop().continue_()
+    page.unroute("**/info")
+
+
+def test_a_file_is_dropped_before_the_server_answers(browser, news):
+    with opened(browser, news) as page:
+        with before_the_answer(page):
+            page.reload()
+            drop(page, "today.txt", RAIN)
+            expect(page.locator("#status")).to_have_text("Waiting for the server.")
+        expect(page.locator("#results .name")).to_have_text("weather/rain")
+        assert page.input_value("#name") == "today.txt"
+
+
+@pytest.mark.parametrize("keys", [[], ["Control+Enter"], ["Tab"], ["Shift+Tab"]])
+def test_a_text_is_pasted_before_the_server_answers(browser, news, keys):
+    """It is looked up once, and whoever has gone on to something else is left there."""
+    with opened(browser, news) as page:
+        queries = []
+        page.on("request", lambda request: queries.append(request.post_data_json) if request.post_data else None)
+        with before_the_answer(page):
+            page.reload()
+            expect(page.locator("#item")).to_be_focused()
+            page.keyboard.insert_text(RAIN)
+            page.keyboard.insert_text(" ")
+            for key in keys:
+                page.keyboard.press(key)
+            where = page.evaluate("document.activeElement.className")
+            expect(page.locator("#status")).to_have_text("Waiting for the server.")
+            for name in ("add-it", "threshold"):  # of which the server must tell first
+                expect(page.locator(f"#{name}")).to_be_hidden()
+        expect(page.locator("#results .name")).to_have_text("weather/rain")
+        assert page.evaluate("document.activeElement.className") == where
+        assert [query["items"] for query in queries] == [[RAIN + " "]]
+        page.locator("#threshold").focus()
+        page.keyboard.press("End")
+        expect(page.locator("#chance")).to_have_text("An item of similarity 1 is found with probability over 0.999.")
+        expect(page.locator("#add-it")).to_be_enabled()
+
+
+def test_a_server_that_fails_at_first(browser, news):
+    """The page says so, keeps what was pasted, and looks it up when the server is there again."""
+    with opened(browser, news) as page:
+        for fail, line in (
+            (lambda route: route.abort(), "The server does not answer."),
+            (lambda route: route.fulfill(status=503, json={"error": "not now."}), "Not now."),
+        ):
+            page.route("**/info", fail)
+            page.reload()
+            expect(page.locator("#error")).to_have_text(line)
+            page.keyboard.insert_text(RAIN)
+            page.keyboard.press("Control+Enter")
+            expect(page.locator("#error")).to_have_text(line)
+            page.get_by_role("button", name="Try again").click()
+            expect(page.locator("#error")).to_have_text(line)
+            page.unroute("**/info")
+            page.get_by_role("button", name="Try again").click()
+            expect(page.locator("#results .name")).to_have_text("weather/rain")
+            expect(page.locator("#error")).to_be_hidden()
+            expect(page.locator("#again")).to_be_hidden()
+            expect(page.locator("#item")).to_be_focused()
 
 
 def test_text_is_never_markup(browser, tmp_path):
@@ -192,6 +274,18 @@ def test_a_token_is_asked_for(browser, tmp_path):
         expect(page.locator("#results li")).to_have_count(1)
         assert page.locator("#results button").count() == 0  # nothing to remove, no text to compare
         expect(page.locator("#add")).to_be_hidden()
+        page.evaluate("sessionStorage.clear()")
+        with before_the_answer(page):
+            page.reload()
+            page.keyboard.insert_text(BELL)
+            page.keyboard.press("Control+Enter")
+        expect(page.get_by_label("This server asks for a token.")).to_be_focused()
+        with before_the_answer(page):
+            page.dispatch_event("#item", "keydown", {"key": "Enter", "ctrlKey": True})  # asks without the token
+            page.keyboard.type("a-token-of-some-length")
+            page.keyboard.press("Enter")
+        expect(page.locator("#results li")).to_have_count(1)
+        expect(page.locator("#item")).to_be_focused()
 
 
 @pytest.mark.parametrize(

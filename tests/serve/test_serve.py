@@ -8,13 +8,13 @@ import threading
 import time
 from collections import Counter
 from contextlib import closing, suppress
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 
 import pytest
 
 from lookalike.index import Index
 from lookalike.serve import listening
-from tests.commands import complaint, spawn
+from tests.commands import GUARD, complaint, spawn
 from tests.serving import CAT, HAT, JSON, OTHER, TOKEN, parsed
 
 pytestmark = pytest.mark.server
@@ -35,7 +35,7 @@ class Server:
         self.port = int(re.search(r":(\d+)/; Ctrl-C stops$", self.said[-1]).group(1))
 
     def __call__(self, method, path, message=None, host="127.0.0.1", **headers):
-        connection = HTTPConnection(host, self.port, timeout=60)
+        connection = HTTPConnection(host, self.port, timeout=GUARD)
         try:
             body = None if message is None else json.dumps(message)
             connection.request(method, path, body, headers | (JSON if body else {}))
@@ -47,7 +47,7 @@ class Server:
     def stop(self, how=signal.SIGTERM):
         """Its exit code, and what it said last."""
         self.process.send_signal(how)
-        _, err = self.process.communicate(timeout=60)
+        _, err = self.process.communicate(timeout=GUARD)
         return self.process.returncode, err.decode()
 
 
@@ -79,14 +79,24 @@ def place(tmp_path):
     return tmp_path / "secret.index"
 
 
+# Waits for the disk, and for clients to ask again, for as long as a busy machine takes.
+PATIENT = f"""
+import functools, uvicorn
+import lookalike.serve
+lookalike.serve.PATIENCE = {GUARD}
+uvicorn.Config = functools.partial(uvicorn.Config, timeout_keep_alive={GUARD})
+from lookalike.cli import main
+main()
+"""
+
+
 def test_many_requests_at_a_time(place, server):
-    """A hundred askers for three seconds: no error, and no more memory at the end than in the middle."""
-    served = server(place)
+    """A hundred askers: no error, and no more memory at the end than in the middle."""
+    served = server(place, script=PATIENT)
     assert served.said == [f"serving 52 items at http://127.0.0.1:{served.port}/; Ctrl-C stops\n"]
     with pytest.raises(ConnectionRefusedError):
         served("GET", "/health", host="127.0.0.2")  # this machine too, but not that address
     statuses, memory = Counter(), []
-    end = time.monotonic() + 3
 
     def resident():
         with open(f"/proc/{served.process.pid}/status") as file:
@@ -101,27 +111,28 @@ def test_many_requests_at_a_time(place, server):
                 ("POST", "/items", own),
                 *((method, f"/items/own%2F{number}", None) for method in ("GET", "DELETE")),
             ]
-        with closing(HTTPConnection("127.0.0.1", served.port, timeout=60)) as connection:
-            while time.monotonic() < end:
-                for method, path, message in calls:
+        with closing(HTTPConnection("127.0.0.1", served.port, timeout=GUARD)) as connection:
+            for _ in range(2):
+                for method, path, message in calls * 4:
                     connection.request(method, path, message and json.dumps(message), JSON if message else {})
                     answer = connection.getresponse()
                     answer.read()
                     with lock:
                         statuses[method, answer.status] += 1
+                together.wait()
+                together.wait()  # until the memory is measured
 
-    lock = threading.Lock()
+    lock, together = threading.Lock(), threading.Barrier(101, timeout=GUARD)
     threads = [threading.Thread(target=asker, args=(number,)) for number in range(100)]
     for thread in threads:
         thread.start()
-    time.sleep(1.5)
-    memory.append(resident())
+    for _ in range(2):
+        together.wait()
+        memory.append(resident())
+        together.wait()
     for thread in threads:
         thread.join()
-    memory.append(resident())
-    assert set(statuses) == {("POST", 200), ("POST", 201), ("GET", 200), ("DELETE", 204)}
-    assert statuses["DELETE", 204] >= 10
-    assert sum(statuses.values()) >= 300
+    assert statuses == {("POST", 200): 720, ("POST", 201): 80, ("GET", 200): 1520, ("DELETE", 204): 80}
     assert memory[1] - memory[0] < 16  # MB
     counted = parsed(served("GET", "/metrics")[1])["lookalike_requests_total"]
     assert sum(counted.values()) == sum(statuses.values())
@@ -156,7 +167,7 @@ def test_a_request_under_way_is_answered(place, tmp_path, server, how):
     """By a server that can be reached from elsewhere, with a token."""
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     (tmp_path / "token").chmod(0o600)
-    script = WAITING.format(grace=30, go_on=str(tmp_path / "go on"))
+    script = WAITING.format(grace=GUARD, go_on=str(tmp_path / "go on"))
     served = server(place, "--host", "0.0.0.0", "--token-file", tmp_path / "token", script=script)
     assert len(served.said) == 1
     bearer = {"Authorization": f"Bearer {TOKEN}"}
@@ -181,7 +192,7 @@ def test_a_request_under_way_is_answered(place, tmp_path, server, how):
     (tmp_path / "go on").touch()
     for thread in threads:
         thread.join()
-    _, err = served.process.communicate(timeout=60)
+    _, err = served.process.communicate(timeout=GUARD)
     assert (sorted(answers), served.process.returncode) == ([200, 201], 0)
     assert err.decode().endswith("stopped\n")
     with Index.open(place) as index:
@@ -206,14 +217,14 @@ def test_what_was_answered_survives_a_kill(place, server):
     answered = []
 
     def add():
-        with suppress(OSError):
+        with suppress(OSError, HTTPException):  # the last answer may be cut off anywhere
             for number in range(100_000):
                 status, _ = served("POST", "/items", {"items": [f"added {number}"], "ids": [number]})
                 answered.append((number, status))
 
     adder = threading.Thread(target=add)
     adder.start()
-    while len(answered) < 50:
+    while len(answered) < 50 and adder.is_alive():
         time.sleep(0.001)
     served.process.kill()
     adder.join()
@@ -345,6 +356,6 @@ def test_a_token_file_that_others_can_read(place, tmp_path, run, mode, noted):
 def test_without_the_extra(module):
     script = f"import sys; sys.modules[{module!r}] = None\nfrom lookalike.cli import main\nmain()"
     process = spawn("serve", "some.index", script=script)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=GUARD)
     assert process.returncode == 2
     assert err.decode() == "lookalike: the server needs FastAPI and uvicorn: pip install 'lookalike[serve]'.\n"

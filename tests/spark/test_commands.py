@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from tests.commands import spawn
+from tests.commands import GUARD, spawn
 from tests.engines import COLLECTIONS, Here, documents
 
 pytestmark = pytest.mark.spark
@@ -113,7 +113,7 @@ def test_spark_that_does_not_start(files, out, monkeypatch):
     """Without Java there is one line that says so."""
     monkeypatch.setenv("JAVA_HOME", str(files))
     process = spawn("pairs", files / "some.parquet", *SPARK, "-o", out / "pairs.parquet")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=GUARD)
     assert process.returncode == 2
     assert said.decode().startswith("lookalike: Spark does not start (it needs Java 17 or later): ")
     assert len(said.decode().splitlines()) == 1

@@ -51,7 +51,11 @@ def _here() -> Path:
 def _drop_stale_machine_code(folder: Path) -> None:
     compiled = list((folder / "__pycache__").glob("*.nb[ci]"))
     newest = max((source.stat().st_mtime for source in folder.glob("*.py")), default=0.0)  # there are none in a zip
-    if any(file.stat().st_mtime < newest for file in compiled):
+    stale = False
+    for file in compiled:
+        with suppress(FileNotFoundError):  # another process may drop them at the same time
+            stale = stale or file.stat().st_mtime < newest
+    if stale:
         for file in compiled:
             with suppress(OSError):
                 file.unlink()

@@ -20,6 +20,7 @@ const MEASURES = {
 };
 
 let index = null; // what /info says
+let known = null; // the promise of it: whatever needs the index waits for ready()
 let asked = 0; // so that an answer that comes late is passed over
 let found = []; // what is listed
 let chosen = null; // the id of what is compared
@@ -41,7 +42,9 @@ async function ask(method, path, body) {
     throw new Failed("The server does not answer.");
   }
   if (response.status === 401) {
+    if (sessionStorage.getItem("token") !== token) return ask(method, path, body); // another was given meanwhile
     sessionStorage.removeItem("token");
+    known = null; // with another token it is asked for again
     byId("main").hidden = true;
     byId("ask-token").hidden = false;
     byId("token").focus();
@@ -82,10 +85,23 @@ function say(line, wrong = false) {
 
 const counted = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
+function ready() {
+  known ??= begin().catch((error) => {
+    known = null;
+    byId("again").hidden = !byId("ask-token").hidden;
+    throw error;
+  });
+  return known;
+}
+
 async function begin() {
   index = await ask("GET", "info");
-  byId("ask-token").hidden = true;
-  byId("main").hidden = false;
+  byId("again").hidden = true;
+  if (!byId("ask-token").hidden) {
+    byId("ask-token").hidden = true;
+    byId("main").hidden = false;
+    byId("item").focus();
+  }
   const what = { texts: ["text", "texts"], sets: ["set", "sets"], vectors: ["vector", "vectors"], bits: ["code", "codes"] };
   const [one, many] = what[index.kind] ?? ["item", "items"];
   const by = index.shingles ? `${MEASURES[index.measure]} of ${index.shingles} shingles` : MEASURES[index.measure];
@@ -170,6 +186,9 @@ async function search() {
 async function find() {
   clearTimeout(timer);
   const mine = ++asked;
+  if (index === null && byId("item").value) say("Waiting for the server.");
+  await ready();
+  if (mine !== asked) return;
   const one = item();
   byId("add-it").disabled = one === null;
   if (one === null) {
@@ -205,7 +224,7 @@ function element(name, properties = {}, ...children) {
 function list() {
   byId("results").replaceChildren(...found.map(row));
   const still = found.some(({ id }) => id === chosen);
-  if (index.texts_kept && chosen !== null && still) trying(compare);
+  if (still && index.texts_kept) trying(compare);
   else close();
 }
 
@@ -332,6 +351,7 @@ function reset(button, id) {
 }
 
 async function add() {
+  await ready();
   const name = byId("name").value;
   await ask("POST", "items", { items: readings(item()).slice(0, 1), ids: [name] });
   byId("name").value = "";
@@ -371,8 +391,11 @@ byId("item").addEventListener("drop", (event) => {
   if (event.dataTransfer.files.length) trying(() => drop(event));
 });
 byId("threshold").addEventListener("input", () => {
-  mark();
-  later();
+  trying(async () => {
+    await ready();
+    mark();
+    later();
+  });
 });
 byId("results").addEventListener("keydown", move);
 byId("add").addEventListener("submit", (event) => {
@@ -386,13 +409,13 @@ byId("ask-token").addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem("token", byId("token").value.trim());
   byId("token").value = "";
-  trying(start);
+  search();
+});
+byId("again").addEventListener("click", () => {
+  byId("item").focus(); // the button goes away
+  search();
 });
 
-async function start() {
-  await begin();
-  byId("item").focus();
-  await find();
-}
-
-trying(start);
+byId("main").hidden = false; // what is pasted or dropped before the server answers is looked up then
+byId("item").focus();
+search();

@@ -16,8 +16,7 @@ from pyspark import cloudpickle
 import lookalike as la
 from lookalike.core.errors import DataError, TooManyPairs, UsageError
 from lookalike.kernels.sketch import sketch_rows
-from lookalike.spark import tasks
-from lookalike.spark.jobs import Dedup
+from lookalike.spark import Dedup, tasks
 from lookalike.spark.making import OfTexts
 from lookalike.spark.parcels import Parcels
 from tests.engines import COLLECTIONS, Here, There, as_items, baskets, documents, named

@@ -25,7 +25,7 @@ LIKED = Fraction(3, 5)  # of the way from the lowest rating to the highest, wher
 MOST_STEPS = 1000  # of a scale that stars are counted by
 
 
-class Elements(NamedTuple):
+class RatedElements(NamedTuple):
     """What is in the sets: in set `rows[i]` the element of code `codes[i]`, `copies[i]` times; of ratings `kept[i]`."""
 
     rows: np.ndarray
@@ -126,7 +126,7 @@ class Ratings:
         likes: np.ndarray = np.ones(len(self), bool) if self.values is None else self.values >= least
         return likes
 
-    def elements(self, by: str = "user", ratings: str = "all", liked: float | None = None) -> Elements:
+    def elements(self, by: str = "user", ratings: str = "all", liked: float | None = None) -> RatedElements:
         """The elements of the sets of users, which are items, or of items, which are users."""
         choice("by", by, SIDES)
         choice("ratings", ratings, WAYS)
@@ -140,7 +140,7 @@ class Ratings:
             codes = 2 * codes + self.likes(liked)
         elif ratings == "stars":
             copies = self.stars()
-        return Elements(rows[kept], codes[kept], copies[kept], kept)
+        return RatedElements(rows[kept], codes[kept], copies[kept], kept)
 
     def has_stars(self) -> bool:
         """Whether the ratings can be counted as stars."""

@@ -76,7 +76,7 @@ class Recommendations:
         return pa.Table.from_pylist(rows, pa.schema(list(kinds.items())))
 
 
-class Settings(TypedDict, total=False):
+class RecommendOptions(TypedDict, total=False):
     """What a `Recommender` takes."""
 
     neighbours: int
@@ -86,7 +86,7 @@ class Settings(TypedDict, total=False):
     run: Run
 
 
-def recommend(given: Any, user: Any, *, k: int = 10, **options: Unpack[Settings]) -> Recommendations:
+def recommend(given: Any, user: Any, *, k: int = 10, **options: Unpack[RecommendOptions]) -> Recommendations:
     """At most k items that a user has not rated and that similar users liked, best first, with who and why.
 
     `given`: `Ratings`, or what they can be made of; the options are those of `Recommender`.
@@ -99,7 +99,7 @@ def recommend(given: Any, user: Any, *, k: int = 10, **options: Unpack[Settings]
 
 
 def recommend_all(
-    given: Any, users: Sequence[Any] | None = None, *, k: int = 10, **options: Unpack[Settings]
+    given: Any, users: Sequence[Any] | None = None, *, k: int = 10, **options: Unpack[RecommendOptions]
 ) -> pa.Table:
     """The same for some users, or for all, as a table of `user`, `item`, `rank` and `score`."""
     return Recommender(given, **options).recommend_all(users, k)

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import pyarrow as pa
 
-from lookalike.baskets.ratings import Elements, Ratings
+from lookalike.baskets.ratings import RatedElements, Ratings
 from lookalike.core.errors import UsageError, choice
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
@@ -22,8 +22,8 @@ from lookalike.search.settings import MAX_PAIRS
 UNIONS = ("max", "sum")
 
 
-class Options(TypedDict, total=False):
-    """What is passed on: what may be missed, and how to run. See `find.Options`."""
+class SimilarOptions(TypedDict, total=False):
+    """What is passed on: what may be missed, and how to run. See `search.settings.Options`."""
 
     recall: float
     method: str
@@ -44,7 +44,7 @@ def find_similar(
     union: str = "max",
     threshold: float | str | Fraction = 0.2,
     max_pairs: int = MAX_PAIRS,
-    **options: Unpack[Options],
+    **options: Unpack[SimilarOptions],
 ) -> Pairs:
     """All pairs of similar users, or of similar items, by Jaccard similarity, each one verified.
 
@@ -105,7 +105,7 @@ def named_sets(data: Ratings, by: str, ratings: str, liked: float | None) -> Set
     return replace(data.sets(by, ratings, liked), named=named)
 
 
-def named_elements(data: Ratings, by: str, ratings: str, some: Elements, row: int) -> Counter[Any]:
+def named_elements(data: Ratings, by: str, ratings: str, some: RatedElements, row: int) -> Counter[Any]:
     """The elements of one set, by their ids."""
     inside = np.flatnonzero(some.rows == row)
     codes, ids = some.codes[inside], data.item_ids if by == "user" else data.user_ids
@@ -154,7 +154,7 @@ def group_items(
     ratings: str = "all",
     liked: float | None = None,
     threshold: float | str | Fraction = 0.3,
-    **options: Unpack[Options],
+    **options: Unpack[SimilarOptions],
 ) -> ItemGroups:
     """Groups of similar items. The most popular are the centres: an item joins the first that it is similar to.
 

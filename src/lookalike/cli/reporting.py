@@ -21,7 +21,7 @@ from lookalike.io.sets import SetSource
 from lookalike.io.vectors import VectorSource
 from lookalike.items.shingles import Shingles
 from lookalike.report import write_report
-from lookalike.report.items import ById, Items, named_by_id, records_by_id, sets_by_id, texts_by_id, vectors_by_id
+from lookalike.report.items import ById, ItemsById, named_by_id, records_by_id, sets_by_id, texts_by_id, vectors_by_id
 from lookalike.report.load import ResultFile
 
 
@@ -33,7 +33,7 @@ def show_report(path: str, given: dict[str, Any]) -> None:
         raise UsageError("--items is given once, or twice for the two sides of a match.")
     run = TerminalRun(None, given["quiet"])
     result = ResultFile.read(path, run)
-    items = Items(*items_of(result, given, run)) if given["items"] else None
+    items = ItemsById(*items_of(result, given, run)) if given["items"] else None
     with run.stage("report"):
         finding = replace(result.finding(items), made=command_line())
         write_report(finding, given["out"], given["title"])

@@ -16,11 +16,11 @@ from lookalike.entities.mixture import Mixture
 from lookalike.entities.scores import FULL_POINTS, HOW_COMPARED, NEUTRAL, PENALTY, distances
 from lookalike.entities.validation import Validation
 from lookalike.kernels.buckets import join_pairs, roots
-from lookalike.results import Clusters, Result
+from lookalike.results import Clusters, Reportable
 
 
 @dataclass(frozen=True, eq=False)
-class Resolution(Result):
+class Resolution(Reportable):
     """Pairs of records that are likely matches, best first; `every` holds all pairs that were scored."""
 
     left: np.ndarray  # positions in the first table

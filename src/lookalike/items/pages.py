@@ -103,7 +103,7 @@ class Place(NamedTuple):
         )
 
 
-class Block(NamedTuple):
+class PageBlock(NamedTuple):
     """Text between two breaks, the share of it in links, and where it stands."""
 
     text: str
@@ -188,7 +188,7 @@ def need_selectolax() -> None:
         raise UsageError("pages are parsed by selectolax, which is missing: pip install 'lookalike[html]'") from None
 
 
-def _blocks(page: bytes | str) -> Iterator[Block]:
+def _blocks(page: bytes | str) -> Iterator[PageBlock]:
     """The blocks of a page that have visible text."""
     need_selectolax()
     from selectolax.lexbor import LexborHTMLParser
@@ -202,7 +202,7 @@ def _blocks(page: bytes | str) -> Iterator[Block]:
             text = _collapse(text for text, _ in texts)
             if text:
                 linked = _collapse(text for text, place in texts if place.linked)
-                yield Block(text, len(linked) / len(text), texts[0][1])
+                yield PageBlock(text, len(linked) / len(text), texts[0][1])
             texts.clear()
 
 
@@ -261,7 +261,7 @@ def _share(words: Sequence[str], stops: frozenset[str]) -> float:
     return sum(word in stops for word in words) / max(1, len(words))
 
 
-def _weight(block: Block, words: Sequence[str], stops: frozenset[str] | None) -> int:
+def _weight(block: PageBlock, words: Sequence[str], stops: frozenset[str] | None) -> int:
     """How much a block speaks for an article: its words if it is prose, none if it may be, minus them if it is not."""
     if block.place.around:
         return -len(words)

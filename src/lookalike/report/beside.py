@@ -58,7 +58,7 @@ class Texts(Beside):
 
 
 @dataclass(frozen=True)
-class Elements(Beside):
+class ElementLists(Beside):
     """Two sets: some of what both have and what one has, and how many there are."""
 
     both: Sequence[str]
@@ -199,13 +199,13 @@ def visible(text: str) -> str:
 # --- sets, vectors ---
 
 
-def elements(left: Iterable[Any], right: Iterable[Any]) -> Elements:
+def elements(left: Iterable[Any], right: Iterable[Any]) -> ElementLists:
     """Two sets, or bags."""
     one, other = Counter(left), Counter(right)
     parts = (one & other, one - other, other - one)
     shown = [[written(*pair) for pair in nsmallest(LISTED, part.items())] for part in parts]
     both, left_only, right_only = (part.total() for part in parts)
-    return Elements(shown[0], shown[1], shown[2], (both, left_only, right_only))
+    return ElementLists(shown[0], shown[1], shown[2], (both, left_only, right_only))
 
 
 def written(element: Any, copies: int) -> str:

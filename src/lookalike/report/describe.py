@@ -14,7 +14,7 @@ from lookalike.report.beside import Beside, beside
 from lookalike.report.choosing import similar_inside
 from lookalike.report.finding import Finding, Values
 from lookalike.report.page import SNIPPET
-from lookalike.results import Clusters, Dedup, Holder, Pairs, Result
+from lookalike.results import Clusters, Dedup, Holder, Pairs, Reportable
 
 if TYPE_CHECKING:
     from lookalike.search.audit import Audit
@@ -28,7 +28,7 @@ LOOSE = 0.3  # share of its pairs under which a cluster may be a chain
 
 
 @singledispatch
-def finding_of(result: Result) -> Finding:
+def finding_of(result: Reportable) -> Finding:
     """Say what a page shows of a result; each kind of result registers how."""
     raise TypeError(f"no page shows {type(result).__name__}.")
 

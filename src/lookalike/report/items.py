@@ -21,7 +21,7 @@ ById = Callable[[list[str]], Mapping[str, Any]]  # the items with these ids, as 
 
 
 @dataclass(frozen=True)
-class Items:
+class ItemsById:
     """Items of one collection, or of each of two, by their ids."""
 
     sides: Sequence[ById]

@@ -20,7 +20,7 @@ from lookalike.report.beside import Beside, FieldRow, Fields, visible
 from lookalike.report.choosing import sizes_of
 from lookalike.report.describe import finding_of, in_brief
 from lookalike.report.finding import Finding, Values
-from lookalike.report.items import Items
+from lookalike.report.items import ItemsById
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.search.audit import Audit
 from lookalike.search.plan import Plan
@@ -98,7 +98,7 @@ class ResultFile:
         one, other = self.positions("left", "right")[1]
         return bool((one == other).any())
 
-    def finding(self, items: Items | None) -> Finding:
+    def finding(self, items: ItemsById | None) -> Finding:
         """What a report tells of it."""
         if not self.columns:  # lines of JSON, of which there are none
             none = pa.array([], pa.string())
@@ -127,7 +127,7 @@ class ResultFile:
         among = f" among {sides} {finding.item}{'s' * (read != ['1'])}" if read else ""
         return replace(finding, title=f"{counted(found, what)}{among}")
 
-    def _pairs(self, kind: str, items: Items | None) -> Pairs:
+    def _pairs(self, kind: str, items: ItemsById | None) -> Pairs:
         told: Any = {"kind": kind, **self._told()}
         if self.two or (items is not None and items.two):
             if items is not None and not items.two:
@@ -138,14 +138,14 @@ class ResultFile:
         ids, (one, other) = self.positions("left", "right")
         return Pairs(one, other, self.numbers(kind), ids, holder=None if items is None else items.holder(ids), **told)
 
-    def _dedup(self, kind: str, items: Items | None) -> Dedup:
+    def _dedup(self, kind: str, items: ItemsById | None) -> Dedup:
         ids, (dropped, kept) = self.positions("id", "kept")
         centre, values = np.arange(len(ids)), np.zeros(len(ids))
         centre[dropped], values[dropped] = kept, self.numbers(kind)
         told: Any = {"kind": kind, **self._told()}
         return Dedup(centre, values, ids, holder=None if items is None else items.holder(ids), **told)
 
-    def _clusters(self, name: str, items: Items | None) -> Clusters:
+    def _clusters(self, name: str, items: ItemsById | None) -> Clusters:
         ids, (places,) = self.positions("id")
         groups = self.positions(name)[1][0]
         first = np.full(len(groups), len(ids))
@@ -154,7 +154,7 @@ class ResultFile:
         label[places] = first[groups]
         return Clusters(label, ids, holder=None if items is None else items.holder(ids), **self._told())
 
-    def _matches(self, items: Items | None) -> Finding:
+    def _matches(self, items: ItemsById | None) -> Finding:
         """Matches of records, of which the file has the points of each field."""
         names = self.fields
         (ids, (left,)), (right_ids, (right,)) = self.positions("left"), self.positions("right")

@@ -1,13 +1,13 @@
 """What comes out: pairs, clusters, and what to keep. Frozen, made of arrays, Arrow tables on demand.
 
 Lives here: one file for each result. Pages that show a result are made in `report`, which is loaded when one is asked
-for. May import: `core`, `kernels`, `items`. To add a result: derive it from `base.Result`, and tell `report.describe`
-how a page shows it.
+for. May import: `core`, `kernels`, `items`. To add a result: derive it from `base.Reportable`, and tell
+`report.describe` how a page shows it.
 """
 
-from lookalike.results.base import Explanation, Holder, Measured, Result
+from lookalike.results.base import Explanation, Holder, Measured, Reportable
 from lookalike.results.clusters import Clusters
 from lookalike.results.dedup import Dedup
 from lookalike.results.pairs import Pairs
 
-__all__ = ["Clusters", "Dedup", "Explanation", "Holder", "Measured", "Pairs", "Result"]
+__all__ = ["Clusters", "Dedup", "Explanation", "Holder", "Measured", "Pairs", "Reportable"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SHOWN = 10  # rows of a table in a notebook
 
 
-class Result:
+class Reportable:
     """A result, which a page can show."""
 
     stats: dict[str, Any]
@@ -30,7 +30,7 @@ class Result:
         write_report(finding_of(self), path, title)
 
 
-class Measured(Result):
+class Measured(Reportable):
     """Results that hold a measure: `values`, which are similarities or distances as `kind` says."""
 
     values: np.ndarray

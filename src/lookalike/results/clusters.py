@@ -10,7 +10,7 @@ import pyarrow as pa
 from lookalike.core.display import table
 from lookalike.core.drawing import draw_sizes, new_axes
 from lookalike.core.wording import counted
-from lookalike.results.base import SHOWN, Holder, Result
+from lookalike.results.base import SHOWN, Holder, Reportable
 
 if TYPE_CHECKING:
     from lookalike.search.audit import Audit
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters(Result):
+class Clusters(Reportable):
     """Groups of similar items: `label` of an item is the position of its group's first item."""
 
     label: np.ndarray

@@ -1,6 +1,6 @@
 """A collection taken in: ids, contents, band keys, and the sets of any of its items when they are asked for.
 
-Texts stream through once: each batch is prepared, shingled and sketched while the next is being read. What stays
+TextRows stream through once: each batch is prepared, shingled and sketched while the next is being read. What stays
 in memory is the text, 16 bytes of content hash and eight bytes a band for each item; the shingle sets of the few
 items that become candidates are made again from the text. Beyond memory all of this is in files, and the texts of
 candidates are read again.
@@ -217,7 +217,7 @@ class Maker(ABC):
         return rows
 
 
-class Texts(NamedTuple):
+class TextRows(NamedTuple):
     """Some texts of a collection, and their rows."""
 
     rows: np.ndarray
@@ -261,20 +261,20 @@ class SourceSets(Maker):
     def __init__(self, source: Source, shingles: Shingles):
         self.source, self.shingles = source, shingles
 
-    def tasks(self, rows: np.ndarray) -> Iterator[Texts]:
+    def tasks(self, rows: np.ndarray) -> Iterator[TextRows]:
         first = 0
         for table in self.source.batches() if len(rows) else ():
             here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + len(table))]
             for part in slices(len(here), AGAIN):
-                yield Texts(here[part], table["text"].take(pa.array(here[part] - first)).combine_chunks())
+                yield TextRows(here[part], table["text"].take(pa.array(here[part] - first)).combine_chunks())
             first += len(table)
             if first > rows[-1]:
                 return
 
-    def make(self, task: Texts) -> Sets:
+    def make(self, task: TextRows) -> Sets:
         return self.shingles.sets(task.texts)
 
-    def rows(self, task: Texts) -> np.ndarray:
+    def rows(self, task: TextRows) -> np.ndarray:
         return task.rows
 
     def look(self, rows: np.ndarray) -> list[str]:

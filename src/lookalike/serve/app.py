@@ -27,7 +27,6 @@ from lookalike.serve.messages import (
     Added,
     Answer,
     Compared,
-    Comparison,
     Health,
     Info,
     Items,
@@ -35,6 +34,7 @@ from lookalike.serve.messages import (
     Match,
     Query,
     Result,
+    ToCompare,
     reason,
 )
 from lookalike.serve.metrics import Metrics
@@ -119,11 +119,11 @@ class Handlers:
         name = self.index.spelled(id, number)
         return Kept(id=name, item=self.index.item(name))
 
-    async def compare(self, asked: Comparison) -> Compared:
+    async def compare(self, asked: ToCompare) -> Compared:
         """Show which passages a text shares with an item, if the index keeps texts."""
         return await run_sync(self._compare, asked, limiter=self.asking)
 
-    def _compare(self, asked: Comparison) -> Compared:
+    def _compare(self, asked: ToCompare) -> Compared:
         other = self.index.item(asked.id)
         if not isinstance(other, str) or not self.index.settings["store_text"]:
             raise Refused(409, "the index keeps no texts; one built with --store-text does.")

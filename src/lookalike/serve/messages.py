@@ -76,7 +76,7 @@ class Kept(Message):
     item: Item | None
 
 
-class Comparison(Message):
+class ToCompare(Message):
     """A text, and the id of the one to compare it with."""
 
     text: StrictStr

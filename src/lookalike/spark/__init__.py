@@ -20,7 +20,8 @@ try:
 except ImportError as error:
     raise UsageError("Spark is reached by PySpark, which is missing: pip install 'lookalike[spark]'.") from error
 
-from lookalike.spark.jobs import Dedup, clusters, dedup, find_pairs, plan
+from lookalike.spark.jobs import SparkDedup as Dedup
+from lookalike.spark.jobs import clusters, dedup, find_pairs, plan
 from lookalike.spark.records import resolve_candidates
 
 __all__ = ["Dedup", "clusters", "dedup", "find_pairs", "plan", "resolve_candidates"]

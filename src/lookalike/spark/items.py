@@ -32,7 +32,7 @@ from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 
 
-class Options(TypedDict, total=False):
+class SparkOptions(TypedDict, total=False):
     """What all functions on items take: where the items are, what similar means, and what may be missed."""
 
     text: str  # the column of texts, or of lists of elements; `text`, `content`, `body` or `document` by default
@@ -48,12 +48,12 @@ class Options(TypedDict, total=False):
     run: Run  # how progress is shown
 
 
-class Items:
+class FrameItems:
     """The items of a data frame, with the options checked."""
 
-    def __init__(self, df: DataFrame, options: Options, keep: str = "first"):
+    def __init__(self, df: DataFrame, options: SparkOptions, keep: str = "first"):
         for name in options:
-            choice("option", name, Options.__annotations__)
+            choice("option", name, SparkOptions.__annotations__)
         self.df, self.options = df, options
         self.run = options.get("run") or Run()
         self.by_rows = "rows" in options
@@ -181,7 +181,7 @@ class Items:
         return making.sets(texts.take(pa.array(sample_rows(texts))))
 
 
-def columns_of(df: DataFrame, options: Options) -> tuple[str, str]:
+def columns_of(df: DataFrame, options: SparkOptions) -> tuple[str, str]:
     """The columns of the id and of the text, or of a set and an element of it."""
     if "rows" in options:
         rows: Any = options["rows"]

@@ -9,34 +9,34 @@ from lookalike.core.errors import TooManyPairs, whole
 from lookalike.search.plan import Plan
 from lookalike.spark.frames import BROADCAST, Frames
 from lookalike.spark.graphs import components, to_drop, written_down
-from lookalike.spark.items import Items, Options, backticked
+from lookalike.spark.items import FrameItems, SparkOptions, backticked
 
 MAX_PAIRS = 10_000_000_000
 ROUNDS = 10  # of comparing those that are left of very many alike
 
 
-class Dedup(NamedTuple):
+class SparkDedup(NamedTuple):
     """What to keep and what to drop."""
 
     kept: DataFrame  # the rows of the data frame that are kept
     dropped: DataFrame  # `id`, `kept` (the id of the item kept for it), `similarity`
 
 
-def plan(df: DataFrame, **options: Unpack[Options]) -> Plan:
+def plan(df: DataFrame, **options: Unpack[SparkOptions]) -> Plan:
     """How pairs would be found: bands and rows, their recall, and about how many candidates are expected.
 
     It counts the items and looks at the first thousand of them by id.
     """
-    return Items(df, options).plan
+    return FrameItems(df, options).plan
 
 
-def find_pairs(df: DataFrame, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Options]) -> DataFrame:
+def find_pairs(df: DataFrame, *, max_pairs: int = MAX_PAIRS, **options: Unpack[SparkOptions]) -> DataFrame:
     """All pairs of similar items, each one verified: `left`, `right` (ids, left before right) and `similarity`.
 
     Candidates are found now, and verified when the result is used.
     """
     whole("max_pairs", max_pairs)
-    frames = Items(df, options).frames()
+    frames = FrameItems(df, options).frames()
     groups = frames.groups()
     alike = same_contents(frames.copies(groups), max_pairs)
     similar = frames.similar(frames.candidates(groups, every=True, limit=max_pairs).pairs)
@@ -44,12 +44,12 @@ def find_pairs(df: DataFrame, *, max_pairs: int = MAX_PAIRS, **options: Unpack[O
     return found if alike is None else spread(found, alike)
 
 
-def clusters(df: DataFrame, **options: Unpack[Options]) -> DataFrame:
+def clusters(df: DataFrame, **options: Unpack[SparkOptions]) -> DataFrame:
     """Groups of items connected by similar pairs: `cluster` (the id of its first item), `id` and `size`, a row an item.
 
     Items that are similar to no other are left out.
     """
-    frames = Items(df, options).frames()
+    frames = FrameItems(df, options).frames()
     groups = frames.groups()
     copies = frames.copies(groups).select(F.col("head").alias("a"), F.col("item").alias("b"))
     candidates = frames.candidates(groups, every=False)
@@ -64,13 +64,13 @@ def clusters(df: DataFrame, **options: Unpack[Options]) -> DataFrame:
     return every.select(F.col("first").alias("cluster"), F.col("item").alias("id"), "size")
 
 
-def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[Options]) -> Dedup:
+def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[SparkOptions]) -> SparkDedup:
     """What to keep: one of similar items. Each dropped item is verified similar to one that is kept.
 
     No two kept items are similar, but for pairs missed within the stated recall. `keep` says which of similar items is
     kept: the "first" by id, the "longest", or the one with the greatest number or date in the column of that name.
     """
-    items = Items(df, options, keep)
+    items = FrameItems(df, options, keep)
     frames = items.frames()
     groups = frames.groups(longest=keep == "longest")
     similar, gone = drop(frames, groups)
@@ -85,7 +85,7 @@ def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[Options]) -> 
     item, centre = (F.col(name).alias(alias) for name, alias in zip(names, ("id", "kept"), strict=True))
     dropped = written_down(centres.unionByName(copies).select(item, centre, "similarity"))
     kept = df.join(dropped, df[backticked(items.id)] == dropped["id"], "left_anti")
-    return Dedup(kept, dropped)
+    return SparkDedup(kept, dropped)
 
 
 def drop(frames: Frames, groups: DataFrame) -> tuple[DataFrame, DataFrame]:

@@ -10,16 +10,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.main import get_command
 
 import lookalike
-from lookalike.cli.app import app
+from lookalike.cli import program
 from lookalike.io.documents import Source
 from lookalike.theory.amplify import Curve
 from tests.commands import SLOW, Commands, complaint, environment, left_in, spawn
@@ -639,7 +638,7 @@ def test_files_do_not_depend_on_threads_or_batches(
     results: set[tuple[bytes, ...]] = set()
     make: Callable[..., Source] = Source
     for threads, size in ((1, 2 << 20), (2, 2 << 20), (2, 2 << 20), (1, 20_000), (2, 9_000)):
-        monkeypatch.setattr("lookalike.io.documents.Source", functools.partial(make, batch_bytes=size))
+        monkeypatch.setattr("lookalike.cli.documents.Source", functools.partial(make, batch_bytes=size))
         paths = [out / f"main{suffix}", *([out / f"removed{suffix}"] if command == "dedup" else [])]
         extra = ("--removed", paths[1]) if command == "dedup" else ()
         assert run(command, corpus, "-o", paths[0], *extra, "--threads", threads).code == 0
@@ -695,9 +694,7 @@ def test_a_text_among_files_is_said_to_be_lines(run: Commands, inputs: Path) -> 
 
 
 def test_the_help_of_every_command_has_an_example() -> None:
-    for name in ("documents", "domains", "indexing", "serving", "tools"):  # which register their commands
-        import_module(f"lookalike.cli.{name}")
-    waiting = [get_command(app)]
+    waiting: list[Any] = [program()]
     seen = 0
     while waiting:
         command = waiting.pop()

@@ -70,7 +70,7 @@ def group(name: str, help: str, *lines: str) -> typer.Typer:
     return made
 
 
-def command(*lines: str, of: typer.Typer = app, name: str | None = None) -> Callable[[Function], Function]:
+def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function]:
     """Register a function as a command, with these lines as the examples of its help, and return it unchanged.
 
     Each parameter is an argument or an option, annotated as typer has it, except for two kinds. One that is annotated
@@ -99,7 +99,7 @@ def command(*lines: str, of: typer.Typer = app, name: str | None = None) -> Call
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         run.__dict__["__signature__"] = inspect.Signature(flat)  # which is what typer looks at
         run.__annotations__ = {one.name: one.annotation for one in flat}
-        of.command(name or function.__name__, epilog=examples(*lines))(run)
+        of.command(function.__name__, epilog=examples(*lines))(run)
         return function
 
     return register

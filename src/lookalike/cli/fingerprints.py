@@ -37,8 +37,8 @@ LeastSimilarity = Annotated[float, option("--threshold", "-t", help="The least s
 class PrintOptions:
     """How prints are read."""
 
-    id: Annotated[str | None, option("--id", help="The column of a table that tells whose minutia it is.")] = None
-    format: Annotated[str | None, option("--format", help="iso, xyt, csv, tsv, jsonl, parquet or arrow.")] = None
+    id: Annotated[str | None, option(help="The column of a table that tells whose minutia it is.")] = None
+    format: Annotated[str | None, option(help="iso, xyt, csv, tsv, jsonl, parquet or arrow.")] = None
     dpi: Annotated[float, option(help="Pixels to the inch of .xyt files and tables, which do not tell.")] = 500.0
     on_error: Annotated[str, option(help="What to do with files that cannot be read: fail, or skip them.")] = "fail"
 
@@ -47,10 +47,8 @@ class PrintOptions:
 class CandidateOptions:
     """Which prints are compared."""
 
-    method: Annotated[str, option("--method", help="Which prints are compared: by corners or grid, or all.")] = (
-        "corners"
-    )
-    groups: Annotated[int, option("--groups", help="By grid: groups of 1024 functions to agree.")] = 1
+    method: Annotated[str, option(help="Which prints are compared: by corners or grid, or all.")] = "corners"
+    groups: Annotated[int, option(help="By grid: groups of 1024 functions to agree.")] = 1
 
 
 @command("lookalike fingerprints enroll people.parquet scans/*_1.iso", of=fingerprints)
@@ -59,7 +57,7 @@ def enroll(
     inputs: PrintFiles,
     *,
     reading: PrintOptions,
-    seed: Annotated[int | None, option("--seed", help="Of a new database: other seeds, other hash functions.")] = None,
+    seed: Annotated[int | None, option(help="Of a new database: other seeds, other hash functions.")] = None,
     running: RunOptions,
 ) -> None:
     """Add fingerprints to a database, which is made if there is none."""

@@ -107,10 +107,8 @@ def add(
     ] = False,
 ) -> None:
     """Add items to an index."""
-    from lookalike.index import Index
-
     run = TerminalRun(**vars(running))
-    with Index.open(path) as opened:
+    with open_index(path) as opened:
         added = opened.add(read_like(opened, inputs, items, run), replace=replace, run=run)
         tell(run, opened, f"added: {counted(added, 'item')}, {len(opened):,} in all")
 
@@ -132,12 +130,11 @@ def query(
 ) -> None:
     """Find the items of an index that are similar to others."""
     from lookalike import __version__
-    from lookalike.index import Index
     from lookalike.io.write import write_tables
 
     check_outputs(opt.OutputOptions(out), inputs)
     run = TerminalRun(**vars(running))
-    with Index.open(path, read_only=True) as opened:
+    with open_index(path, read_only=True) as opened:
         found = opened.query_batch(read_like(opened, inputs, items, run), threshold=threshold, top=top, run=run)
         with run.stage("write"):
             write_tables([found.to_arrow()], out, {"version": __version__, "index": Path(path).name})
@@ -160,14 +157,12 @@ def remove(
     quiet: opt.Quiet = False,
 ) -> None:
     """Remove items from an index."""
-    from lookalike.index import Index
-
     lines = [] if file is None else Path(file).read_text().split("\n")
     names = [name for name in (*(ids or []), *lines) if name]
     if not names:
         raise UsageError("name the ids to remove, or a --file of them.")
     run = TerminalRun(1, quiet)
-    with Index.open(path) as opened:
+    with open_index(path) as opened:
         removed = opened.remove([opened.spelled(name) for name in names])
         run.say(f"removed: {counted(removed, 'item')}, {len(opened):,} left")
 
@@ -175,9 +170,7 @@ def remove(
 @command("lookalike index info news.index", of=index)
 def info(path: opt.IndexPath) -> None:
     """Show what an index holds, how large it is, and what it finds."""
-    from lookalike.index import Index
-
-    with Index.open(path, read_only=True) as opened:
+    with open_index(path, read_only=True) as opened:
         for name, value in opened.info().items():
             print(f"{name}: {value:,}" if type(value) is int else f"{name}: {value}")
 
@@ -185,10 +178,8 @@ def info(path: opt.IndexPath) -> None:
 @command("lookalike index compact news.index", of=index)
 def compact(path: opt.IndexPath, *, quiet: opt.Quiet = False) -> None:
     """Write an index anew without the gaps that removed items left."""
-    from lookalike.index import Index
-
     run = TerminalRun(1, quiet)
-    with Index.open(path) as opened, run.stage("compact"):
+    with open_index(path) as opened, run.stage("compact"):
         saved = opened.compact()
         run.say(f"compacted: {saved:,} bytes saved, {opened.info(buckets=False)['bytes']:,} left")
 
@@ -196,11 +187,16 @@ def compact(path: opt.IndexPath, *, quiet: opt.Quiet = False) -> None:
 @command("lookalike index verify news.index", of=index)
 def verify(path: opt.IndexPath, *, running: opt.RunOptions) -> None:
     """Check every entry of an index against its items."""
+    run = TerminalRun(**vars(running))
+    with open_index(path, read_only=True) as opened:
+        run.say(f"verified: {counted(opened.verify(run), 'item')}, all in order")
+
+
+def open_index(path: str, read_only: bool = False) -> "Index":
+    """Return the index of a folder."""
     from lookalike.index import Index
 
-    run = TerminalRun(**vars(running))
-    with Index.open(path, read_only=True) as opened:
-        run.say(f"verified: {counted(opened.verify(run), 'item')}, all in order")
+    return Index.open(path, read_only=read_only)
 
 
 def read_like(opened: "Index", inputs: list[str], items: ItemOptions, run: TerminalRun) -> Any:

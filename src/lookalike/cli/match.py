@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 class TwoColumnOptions(opt.ColumnOptions):
     """Where documents are in two inputs, whose columns may have other names."""
 
-    text: Annotated[
-        str | None, option("--text", help="The column of the text: COLUMN, or COLUMN:RIGHT'S.", panel=INPUT)
-    ] = None
-    id: Annotated[
-        str | None, option("--id", help="That of the id, COLUMN[:RIGHT'S]; - numbers the rows.", panel=INPUT)
-    ] = None
+    text: Annotated[str | None, option(help="The column of the text: COLUMN, or COLUMN:RIGHT'S.", panel=INPUT)] = None
+    id: Annotated[str | None, option(help="That of the id, COLUMN[:RIGHT'S]; - numbers the rows.", panel=INPUT)] = None
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def keywords(*groups: Any) -> dict[str, Any]:
 
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders, globs, or - for standard input.")]
 Text = Annotated[str | None, option(help="The column of the text.", panel=INPUT)]
-Id = Annotated[str | None, option("--id", help="The column of the id; - numbers the rows.", panel=INPUT)]
+Id = Annotated[str | None, option(help="The column of the id; - numbers the rows.", panel=INPUT)]
 Format = Annotated[
     str | None,
     option(
@@ -70,12 +70,8 @@ Rows = Annotated[str | None, option(help="The columns of a table: SET,ELEMENT or
 Separator = Annotated[
     str | None, option(help="What stands between elements: by default white space, commas or semicolons.", panel=INPUT)
 ]
-CsvSeparator = Annotated[
-    str | None, option("--separator", help="What stands between the cells of CSV, if not a comma.")
-]
-VectorColumn = Annotated[
-    str | None, option("--vector", help="The column, or the array of a .npz, of the vectors.", panel=INPUT)
-]
+CsvSeparator = Annotated[str | None, option(help="What stands between the cells of CSV, if not a comma.")]
+VectorColumn = Annotated[str | None, option(help="The column, or the array of a .npz, of the vectors.", panel=INPUT)]
 
 
 @dataclass(frozen=True)
@@ -251,9 +247,7 @@ Threads = Annotated[int | None, option(help="How many threads to use; all cores 
 Quiet = Annotated[bool, option("--quiet", "-q", help="Print errors only.")]
 MaxPairs = Annotated[int, option(help="Fail rather than list more pairs than this.", panel=RUNNING)]
 
-FamilyName = Annotated[
-    str, option("--family", help="What is banded: minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH.")
-]
+FamilyName = Annotated[str, option(help="What is banded: minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH.")]
 
 
 @dataclass(frozen=True)

@@ -51,9 +51,7 @@ def report(
     result: Annotated[str, typer.Argument(metavar="RESULT", help="Pairs, matches, clusters, or what was dropped.")],
     *,
     out: Annotated[str, option("--out", "-o", metavar="PAGE", help="The page to write.")] = "report.html",
-    items: Annotated[
-        list[str] | None, option("--items", metavar="INPUT", help="What was compared; twice for two sides.")
-    ] = None,
+    items: Annotated[list[str] | None, option(metavar="INPUT", help="What was compared; twice for two sides.")] = None,
     title: Annotated[str | None, option(help="What the page is called.")] = None,
     reading: ShownItemOptions,
     quiet: opt.Quiet = False,

@@ -27,7 +27,7 @@ MOST_ROWS = 20  # of the table of scores that are shown
 class DecisionOptions:
     """Which pairs are matches."""
 
-    id: Annotated[str | None, option("--id", help="The column of the id, COLUMN[:B'S]; - counts rows.")] = None
+    id: Annotated[str | None, option(help="The column of the id, COLUMN[:B'S]; - counts rows.")] = None
     validate: Annotated[
         str | None, option(help="A column of dates or numbers, not scored, that tells matches: COLUMN[:B'S].")
     ] = None

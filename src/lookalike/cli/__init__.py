@@ -48,7 +48,8 @@ def program() -> TyperGroup:
 
     for name in COMMANDS:
         import_module(f"lookalike.cli.{name}")
-    app.registered_commands.sort(key=lambda one: COMMANDS.index(one.name or ""))  # since some import others
+    for registered in (app.registered_commands, app.registered_groups):  # in any order, since some import others
+        registered.sort(key=lambda one: COMMANDS.index(one.name or ""))
     command = get_command(app)
     assert isinstance(command, TyperGroup)
     return command

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from threading import Timer
 
 from lookalike.core.run import Run, Tick
-from lookalike.kernels import when_compiling
 
 PATIENCE = 0.7  # seconds a stage may take before it gets a bar
 
@@ -17,6 +16,8 @@ class TerminalRun(Run):
 
     def __init__(self, threads: int | None, quiet: bool):
         from rich.console import Console
+
+        from lookalike.kernels import when_compiling
 
         super().__init__(threads)
         self.quiet = quiet

@@ -1,6 +1,7 @@
 """The options that several commands have: single ones, and groups of them, each with its help and its default.
 
-An option of one command alone is in the file of that command.
+An option of one command alone is in the file of that command. The fields of a group are named as the parameters of
+the function that they are passed on to: `Source(inputs, **vars(columns))`.
 """
 
 from collections.abc import Callable

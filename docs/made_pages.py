@@ -214,16 +214,13 @@ def heading(text: str, line: str) -> list[str]:
 
 def commands() -> Iterator[str]:
     """All commands with their options, from what `--help` is made of."""
-    from typer.main import get_command
-
-    from lookalike.cli import documents, domains, indexing, serving, tools  # noqa: F401  which register their commands
-    from lookalike.cli.app import app
+    from lookalike.cli import program
 
     yield "# The command line\n"
     yield "`lookalike COMMAND --help` shows the same. Results go to the file that `--out` names or to standard output,"
     yield "plan, progress and summary to standard error. [Formats and guarantees](../formats-and-guarantees.md) has the"
     yield "formats, and what the exit codes mean.\n"
-    for name, command in get_command(app).commands.items():
+    for name, command in program().commands.items():
         yield f"## {name}\n"
         yield from of_group(name, command) if hasattr(command, "commands") else of_command(name, command)
 

@@ -262,6 +262,11 @@ def test_missing_and_unknown_words(run: Commands, out: Path) -> None:
     assert "'pair'" in fails(run, USAGE, "pair", "a.csv", out=out)
 
 
+def test_a_wrong_option_leaves_no_workdir(run: Commands, corpus: Path, out: Path) -> None:
+    options = ("--workdir", out / "work", "-o", out / "pairs.csv")
+    assert "shingle" in fails(run, USAGE, "pairs", corpus, *options, "--shingle", "nope", out=out)
+
+
 # --- where it should go ---
 
 

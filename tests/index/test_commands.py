@@ -254,7 +254,7 @@ def rows_in(path):
 
 def test_strings_after_many_numbers(run, inputs, out, monkeypatch):
     """The first batches drop documents for numbers, the last one for a string."""
-    monkeypatch.setattr("lookalike.cli.job.Source", functools.partial(Source, batch_bytes=200))
+    monkeypatch.setattr("lookalike.cli.documents.Source", functools.partial(Source, batch_bytes=200))
     with Index.create(out / "seen") as index:
         index.add([clear(number) for number in range(40)], [*range(39), "last"])
     (inputs / "a.jsonl").write_text("".join(json.dumps({"id": n, "text": clear(n)}) + "\n" for n in range(40)))
@@ -274,7 +274,7 @@ def test_the_same_whatever_the_size_of_batches(run, inputs, out, monkeypatch, up
     (inputs / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     found = []
     for size in (900, 1 << 22):
-        monkeypatch.setattr("lookalike.cli.job.Source", functools.partial(Source, batch_bytes=size))
+        monkeypatch.setattr("lookalike.cli.documents.Source", functools.partial(Source, batch_bytes=size))
         place = out / str(size)
         place.mkdir()
         with made(place / "seen") as index:
@@ -331,7 +331,7 @@ WAYS = [
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_failed_run_makes_no_index(run, inputs, out, monkeypatch, way):
-    monkeypatch.setattr("lookalike.cli.job.Source", functools.partial(Source, batch_bytes=1))
+    monkeypatch.setattr("lookalike.cli.documents.Source", functools.partial(Source, batch_bytes=1))
     args, why = failing(inputs, out)[way]
     done = run("dedup", *args, "--against", out / "seen", "--update")
     assert done.code in (1, 2)
@@ -342,7 +342,7 @@ def test_a_failed_run_makes_no_index(run, inputs, out, monkeypatch, way):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("size", [1, 1 << 22])
 def test_a_failed_run_changes_no_index(run, inputs, out, seen, monkeypatch, way, size):
-    monkeypatch.setattr("lookalike.cli.job.Source", functools.partial(Source, batch_bytes=size))
+    monkeypatch.setattr("lookalike.cli.documents.Source", functools.partial(Source, batch_bytes=size))
     before = state_in(seen)
     args, why = failing(inputs, out)[way]
     done = run("dedup", *args, "--against", seen, "--update")

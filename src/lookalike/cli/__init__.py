@@ -1,7 +1,9 @@
 """The command line: parse, call, print. Results go to files or standard output, all else to standard error.
 
-Lives here: one file for each command, with its options, its call and its messages; `options` has the options that
-several commands share, `job` what commands on documents, sets and vectors have in common, `progress` the terminal.
+Lives here: one file for each command, with its options, its call and its messages. Beside them: `app` (the program, and
+how a function becomes a command), `options` (those that several commands share), `documents` (what commands on
+documents share), `against` and `on_spark` (two other ways to do their work), `outputs`, `workdir`, `summary`,
+`progress` (the terminal), `plots`, and `axis` (of curves).
 May import: everything. To add a command, write its file and name it in `COMMANDS`.
 """
 
@@ -9,10 +11,17 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from importlib import import_module
 
+from typer.core import TyperGroup
 from typer.exceptions import Abort, Exit, TyperException
 from typer.main import get_command
 
+# The modules of the commands, in the order of the help, which shows those that have commands of their own last.
+COMMANDS = (
+    "pairs", "match", "sets", "vectors", "dedup", "clusters", "resolve", "baskets", "serve", "curve", "tune", "report",
+    "demo", "fingerprints", "index",
+)  # fmt: skip
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the shell's script, which typer writes
 
 
@@ -33,12 +42,23 @@ def main() -> None:
     sys.exit(code)
 
 
-def _run() -> int:
-    from lookalike.cli import documents, domains, indexing, serving, tools  # noqa: F401  which register their commands
+def program() -> TyperGroup:
+    """Return the program with all its commands, which are registered when their modules are imported."""
     from lookalike.cli.app import app
+
+    for name in COMMANDS:
+        import_module(f"lookalike.cli.{name}")
+    for registered in (app.registered_commands, app.registered_groups):  # in any order, since some import others
+        registered.sort(key=lambda one: COMMANDS.index(one.name or ""))
+    command = get_command(app)
+    assert isinstance(command, TyperGroup)
+    return command
+
+
+def _run() -> int:
     from lookalike.core.errors import LookalikeError
 
-    command = get_command(app)
+    command = program()
     if COMPLETING in os.environ:  # a shell asks what a line could go on with
         command.main(prog_name="lookalike")
     try:  # not by `app()`, which has its own mind about interrupts and closed pipes

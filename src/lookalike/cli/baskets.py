@@ -1,195 +1,294 @@
-"""`lookalike baskets`: read ratings, find similar users or items, group items, recommend; write and show the result."""
+"""`lookalike baskets`: similar users or items from ratings, groups of items, recommendations."""
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated
 
-import pyarrow as pa
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from lookalike import __version__
-from lookalike.baskets.names import Names
-from lookalike.baskets.ratings import SIDES, WAYS, Ratings
-from lookalike.baskets.recommending import Neighbour, Recommendations, Recommender
-from lookalike.baskets.similar import UNIONS, ItemGroups, find_similar, group_items, least_of_max
-from lookalike.cli.job import check_page, write_page
-from lookalike.cli.progress import TerminalRun, next_step, summary
+from lookalike.cli import options as opt
+from lookalike.cli.app import command
+from lookalike.cli.options import option
+from lookalike.cli.outputs import check_page, write_page
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.summary import next_step, summary, time_line
 from lookalike.core.errors import UsageError, choice, whole
 from lookalike.core.wording import counted
-from lookalike.io.inputs import check_apart
-from lookalike.io.ratings import HEADLESS
-from lookalike.io.write import check_output, kind_of, write_tables, writing
-from lookalike.measures import exact_fraction
-from lookalike.results import Pairs
 
-READING = ("user", "item", "rating", "time", "separator", "format", "encoding", "on_error")
-SEARCH = ("recall", "method", "seed", "audit")
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from rich.table import Table
+
+    from lookalike.baskets.names import Names
+    from lookalike.baskets.ratings import Ratings
+    from lookalike.baskets.recommending import Neighbour, Recommendations
+    from lookalike.baskets.similar import ItemGroups
 
 
-def show_baskets(inputs: list[str], given: dict[str, Any]) -> None:
-    """One command, with the options it was given."""
-    check(given)
-    check_apart([given["out"], given["groups_out"], given["report"]], [*inputs, given["names"]])
-    run = TerminalRun(given["threads"], given["quiet"])
-    ratings = Ratings.read(inputs, run=run, **{name: given[name] for name in READING})
-    for line in read_lines(ratings, given):
-        run.say(line)
-    names = None if given["names"] is None else Names(given["names"], ratings.item_ids)
+@dataclass(frozen=True, kw_only=True)
+class BasketOptions:
+    """All options of the command."""
+
+    by: Annotated[str, option(help="Compare by what: user or item.")] = "user"
+    ratings: Annotated[
+        str | None, option(help="What counts: all that is rated, what is rated high, liked-hated, or stars (bags).")
+    ] = None
+    liked: Annotated[float | None, option(help="The least rating of what is liked; by default told.")] = None
+    union: Annotated[str, option(help="Of two bags of stars: max, or sum as in the textbook.")] = "max"
+    threshold: Annotated[str, option("--threshold", "-t", help="Least similarity, in (0, 1].")] = "0.2"
+    recall: opt.Recall = 0.99
+    out: opt.Out = "-"
+    groups: Annotated[
+        str | None, option(metavar="T", help="Group items at least T similar; compare users by groups.")
+    ] = None
+    groups_out: Annotated[str | None, option(metavar="FILE", help="Write the groups of items.")] = None
+    report: opt.Report = None
+    recommend: Annotated[str | None, option(metavar="USER", help="What users similar to USER liked.")] = None
+    recommend_all: Annotated[bool, option("--recommend-all", help="The same for all users.")] = False
+    top: Annotated[int, option(metavar="K", help="How many items to recommend.")] = 10
+    neighbours: Annotated[int, option(metavar="N", help="How many similar users to ask.")] = 200
+    half_life: Annotated[
+        float, option(metavar="N", help="A rating with N later ones counts half; 0: all count the same.")
+    ] = 4
+    names: Annotated[str | None, option(metavar="FILE", help="A table of item ids and their names.")] = None
+    user: Annotated[str | None, option(metavar="COLUMN", help="The column of the user.")] = None
+    item: Annotated[str | None, option(metavar="COLUMN", help="The column of the item.")] = None
+    rating: Annotated[str | None, option(metavar="COLUMN", help="That of the rating; - for none.")] = None
+    time: Annotated[str | None, option(metavar="COLUMN", help="That of the time; - for none.")] = None
+    reading: opt.TableOptions
+    method: opt.Method = "auto"
+    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N users or items.")] = 0
+    seed: opt.Seed = 1
+    max_pairs: opt.MaxPairs = 100_000_000
+    running: opt.RunOptions
+
+    @property
+    def recommends(self) -> bool:
+        """Whether recommendations are wanted, in place of pairs."""
+        return self.recommend is not None or self.recommend_all
+
+
+@command(
+    "lookalike baskets ratings.csv --threshold 0.3 -o similar-customers.csv",
+    "lookalike baskets ratings.csv --by item --ratings high --names titles.csv -o similar-items.csv",
+    "lookalike baskets ratings.parquet --ratings stars --union sum --threshold 0.2 --audit 500 -o pairs.parquet",
+    "lookalike baskets orders.jsonl --user customer --item sku --groups 0.4 --groups-out groups.csv -o pairs.csv",
+    "lookalike baskets ratings.csv --recommend ann --names titles.csv",
+)
+def baskets(inputs: opt.Inputs, *, options: BasketOptions) -> None:
+    """Find similar customers or similar products from what was bought or rated, and recommend."""
+    from lookalike.baskets.names import Names
+    from lookalike.io.inputs import check_apart
+    from lookalike.io.write import writing
+
+    check(options)
+    check_apart([options.out, options.groups_out, options.report], [*inputs, options.names])
+    run = TerminalRun(**vars(options.running))
+    ratings = read(inputs, options, run)
+    names = None if options.names is None else Names(options.names, ratings.item_ids)
     if names is not None and names.missing:
         run.say(f"names: {counted(names.missing, 'item')} without one, shown by id")
-    show = pairs if given["recommend"] is None and not given["recommend_all"] else recommendations
-    if given["groups"] is None:
-        show(ratings, names, given, run)
+    show = write_recommendations if options.recommends else write_pairs
+    if options.groups is None:
+        show(ratings, names, options, run)
         return
-    groups = find_groups(ratings, given, run)
+    groups = find_groups(ratings, options.groups, options, run)
     written: AbstractContextManager[None] = nullcontext()
-    if given["groups_out"] is not None:
-        written = writing([groups_table(groups, names)], given["groups_out"], settings(given))
+    if options.groups_out is not None:
+        written = writing([groups_table(groups, names)], options.groups_out, settings(options))
     with written:
-        show(ratings.by_groups(groups), names, given, run)
+        show(ratings.by_groups(groups), names, options, run)
 
 
-def check(given: dict[str, Any]) -> None:
-    """What can be told before anything is read."""
-    asked = given["recommend"] is not None or given["recommend_all"]
-    outputs = [given[name] for name in ("out", "groups_out") if given[name] not in (None, "-")]
+def check(options: BasketOptions) -> None:
+    """Raise for what can be known to be wrong before anything is read."""
+    from lookalike.baskets.ratings import SIDES, WAYS
+    from lookalike.baskets.similar import UNIONS
+    from lookalike.measures import exact_fraction
+
+    check_files(options)
+    if options.recommends and options.report is not None:
+        raise UsageError("--report shows pairs; recommendations are shown as they are.")
+    exact_fraction(options.threshold, "threshold")
+    if options.groups is not None:
+        exact_fraction(options.groups, "groups")
+    whole("top", options.top)
+    if options.recommends and options.audit:
+        raise UsageError("--audit measures the recall of pairs; recommendations compare a user with all others.")
+    choice("by", options.by, SIDES)
+    choice("union", options.union, UNIONS)
+    if options.ratings is not None:
+        choice("ratings", options.ratings, WAYS)
+    if options.recommend is not None and options.recommend_all:
+        raise UsageError("give --recommend USER or --recommend-all, not both.")
+    if options.recommends and options.by == "item":
+        raise UsageError("recommendations come from similar users: --by user.")
+    if options.groups is not None and options.by == "item":
+        raise UsageError("--groups is for users who are similar by groups of items: --by user.")
+    if options.groups_out is not None and options.groups is None:
+        raise UsageError("--groups-out is for groups: give their threshold with --groups.")
+    if options.groups_out == "-":
+        raise UsageError("--groups-out must be a file; standard output is for --out.")
+    if options.names is not None and options.by == "user" and not options.recommends and options.groups_out is None:
+        raise UsageError("--names are of items, which pairs of users do not show.")
+
+
+def check_files(options: BasketOptions) -> None:
+    """Raise now for an output that could not be written in the end."""
+    from lookalike.io.write import check_output
+
+    outputs = [path for path in (options.out, options.groups_out) if path is not None and path != "-"]
     for path in outputs:
         check_output(path)
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
         raise UsageError("--out and --groups-out must be two files.")
-    check_page(given["report"], *outputs)
-    if asked and given["report"] is not None:
-        raise UsageError("--report shows pairs; recommendations are shown as they are.")
-    for name in ("threshold", "groups"):
-        if given[name] is not None:
-            exact_fraction(given[name], name)
-    whole("top", given["top"])
-    if asked and given["audit"]:
-        raise UsageError("--audit measures the recall of pairs; recommendations compare a user with all others.")
-    choice("by", given["by"], SIDES)
-    choice("union", given["union"], UNIONS)
-    if given["ratings"] is not None:
-        choice("ratings", given["ratings"], WAYS)
-    if given["recommend"] is not None and given["recommend_all"]:
-        raise UsageError("give --recommend USER or --recommend-all, not both.")
-    if asked and given["by"] == "item":
-        raise UsageError("recommendations come from similar users: --by user.")
-    if given["groups"] is not None and given["by"] == "item":
-        raise UsageError("--groups is for users who are similar by groups of items: --by user.")
-    if given["groups_out"] is not None and given["groups"] is None:
-        raise UsageError("--groups-out is for groups: give their threshold with --groups.")
-    if given["groups_out"] == "-":
-        raise UsageError("--groups-out must be a file; standard output is for --out.")
-    if given["names"] is not None and given["by"] == "user" and not asked and given["groups_out"] is None:
-        raise UsageError("--names are of items, which pairs of users do not show.")
+    check_page(options.report, *outputs)
 
 
-def read_lines(ratings: Ratings, given: dict[str, Any]) -> list[str]:
-    """What was read, and from which rating on an item is liked if that matters."""
+def read(inputs: list[str], options: BasketOptions, run: TerminalRun) -> "Ratings":
+    """Return the ratings of the inputs; say what was read, and what counts as liked if that matters."""
+    from lookalike.baskets.ratings import Ratings
+    from lookalike.io.ratings import HEADLESS
+
+    reading = options.reading
+    ratings = Ratings.read(
+        inputs,
+        user=options.user,
+        item=options.item,
+        rating=options.rating,
+        time=options.time,
+        separator=reading.separator,
+        format=reading.format,
+        encoding=reading.encoding,
+        on_error=reading.on_error,
+        run=run,
+    )
     users, items = counted(len(ratings.user_ids), "user"), counted(len(ratings.item_ids), "item")
     what = "rows" if ratings.values is None else "ratings"
     notes = {"repeated": "repeated, of which the last counts", "skipped": "skipped"}
     found = "; ".join(f"{ratings.stats[name]:,} {words}" for name, words in notes.items() if ratings.stats[name])
-    lines = [f"{what}: {len(ratings):,} by {users} of {items}{f' ({found})' if found else ''}"]
-    taken = [f"{what} {ratings.columns[what]!r}" if what in ratings.columns else f"no {what}" for what in HEADLESS]
-    lines.append(f"columns: {', '.join(taken)}")
-    asked = given["recommend"] is not None or given["recommend_all"]
-    if ratings.values is not None and (asked or given["ratings"] in ("high", "liked-hated")):
+    run.say(f"{what}: {len(ratings):,} by {users} of {items}{f' ({found})' if found else ''}")
+    taken = [f"{name} {ratings.columns[name]!r}" if name in ratings.columns else f"no {name}" for name in HEADLESS]
+    run.say(f"columns: {', '.join(taken)}")
+    if ratings.values is not None and (options.recommends or options.ratings in ("high", "liked-hated")):
         low, high = ratings.scale
-        least = ratings.liked_from(given["liked"])
-        lines.append(f"liked: what is rated {least:g} or more; ratings go from {low:g} to {high:g}")
-    return lines
+        least = ratings.liked_from(options.liked)
+        run.say(f"liked: what is rated {least:g} or more; ratings go from {low:g} to {high:g}")
+    return ratings
 
 
-def find_groups(ratings: Ratings, given: dict[str, Any], run: TerminalRun) -> ItemGroups:
-    """The groups of similar items."""
-    options = {name: given[name] for name in SEARCH if name != "audit"}
-    way = {"ratings": given["ratings"] or "all", "liked": given["liked"]}
-    groups = group_items(ratings, threshold=given["groups"], run=run, **way, **options)
+def find_groups(ratings: "Ratings", threshold: str, options: BasketOptions, run: TerminalRun) -> "ItemGroups":
+    """Return the groups of items that are at least so similar."""
+    from lookalike.baskets.similar import group_items
+
+    groups = group_items(
+        ratings,
+        threshold=threshold,
+        ratings=options.ratings or "all",
+        liked=options.liked,
+        recall=options.recall,
+        method=options.method,
+        seed=options.seed,
+        run=run,
+    )
     inside = groups.to_arrow().num_rows
     found, alone = counted(len(groups), "group"), counted(len(ratings.item_ids) - inside, "item")
-    least = f"each at least {given['groups']} similar to its centre"
+    least = f"each at least {threshold} similar to its centre"
     run.say(f"groups: {found} of {counted(inside, 'item')}, {least}; {alone} alone")
     return groups
 
 
-def pairs(ratings: Ratings, names: Names | None, given: dict[str, Any], run: TerminalRun) -> None:
-    """Write the pairs of similar users, or of similar items."""
-    way = given["ratings"] or "all"
-    options = {name: given[name] for name in ("by", "liked", "union", "threshold", "max_pairs", *SEARCH)}
-    if given["union"] == "sum" and way == "stars":
-        run.say(f"union: {given['threshold']} by sums is {least_of_max(given['threshold'])} by maxima, as in the plan")
-    found = find_similar(ratings, ratings=way, run=run, **options)
+def write_pairs(ratings: "Ratings", names: "Names | None", options: BasketOptions, run: TerminalRun) -> None:
+    """Write the pairs of similar users, or of similar items; of items also with their names."""
+    from lookalike.baskets.similar import find_similar, least_of_max
+    from lookalike.io.write import write_tables
+
+    way = options.ratings or "all"
+    if options.union == "sum" and way == "stars":
+        least = least_of_max(options.threshold)
+        run.say(f"union: {options.threshold} by sums is {least} by maxima, as in the plan")
+    found = find_similar(
+        ratings,
+        by=options.by,
+        ratings=way,
+        liked=options.liked,
+        union=options.union,
+        threshold=options.threshold,
+        max_pairs=options.max_pairs,
+        recall=options.recall,
+        method=options.method,
+        seed=options.seed,
+        audit=options.audit,
+        run=run,
+    )
     with run.stage("write"):
-        told = {} if found.plan is None or given["union"] == "sum" else found.plan.settings()
-        table = pairs_table(found, names if given["by"] == "item" else None)
-        write_tables([table], given["out"], {**told, **settings(given)})
-    write_page(found, given["report"], run)
+        plan = {} if found.plan is None or options.union == "sum" else found.plan.settings()
+        table = found.to_arrow()
+        if names is not None and options.by == "item":
+            for side in ("left", "right"):
+                table = table.append_column(f"{side}_name", names.of(table[side]))
+        write_tables([table], options.out, {**plan, **settings(options)})
+    write_page(found, options.report, run)
     for line in summary(found, "set"):
         run.say(line)
-    run.hint(next_step(given["report"]))
+    run.hint(next_step(options.report))
 
 
-def recommendations(ratings: Ratings, names: Names | None, given: dict[str, Any], run: TerminalRun) -> None:
+def write_recommendations(ratings: "Ratings", names: "Names | None", options: BasketOptions, run: TerminalRun) -> None:
     """Write what is recommended to one user, and show it; or to all users."""
-    options = {name: given[name] for name in ("neighbours", "ratings", "liked", "half_life")}
-    source = Recommender(ratings, run=run, **options)
-    if given["recommend_all"]:
-        table = source.recommend_all(k=given["top"])
+    from rich.console import Console
+
+    from lookalike.baskets.recommending import Recommender
+    from lookalike.io.write import kind_of, write_tables
+
+    source = Recommender(
+        ratings,
+        neighbours=options.neighbours,
+        ratings=options.ratings,
+        liked=options.liked,
+        half_life=options.half_life,
+        run=run,
+    )
+    if options.recommend is None:
+        table = source.recommend_all(k=options.top)
         if names is not None:
             table = table.add_column(2, "name", names.of(table["item"]))
-        with run.stage("write"):
-            write_tables([table], given["out"], settings(given))
-        users = len(table["user"].unique())
-        run.say(f"found: {counted(len(table), 'item')} for {counted(users, 'user')}")
-        run.say(time_line(run))
-        return
-    with run.stage("recommend"):
-        found = source.recommend(given["recommend"], given["top"])
+        line = f"found: {counted(len(table), 'item')} for {counted(len(table['user'].unique()), 'user')}"
+    else:
+        with run.stage("recommend"):
+            found = source.recommend(options.recommend, options.top)
+        table = recommended_table(found, names, flat=kind_of(options.out) in (".csv", ".tsv"))
+        line = f"found: {counted(len(found), 'item')} that some of {counted(found.neighbours, 'similar user')} liked"
     with run.stage("write"):
-        table = recommended_table(found, names, flat=kind_of(given["out"]) in (".csv", ".tsv"))
-        write_tables([table], given["out"], settings(given))
-    if not given["quiet"] and len(found):
+        write_tables([table], options.out, settings(options))
+    if options.recommend is not None and len(found) and not run.quiet:
         Console(stderr=True, highlight=False).print(shown_table(found, names))
-    run.say(f"found: {counted(len(found), 'item')} that some of {counted(found.neighbours, 'similar user')} liked")
-    run.say(time_line(run))
+    run.say(line)
+    run.say(time_line(run.seconds))
 
 
-def time_line(run: TerminalRun) -> str:
-    """What each stage took."""
-    times = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in run.seconds.items() if seconds >= 0.005)
-    return f"time: {times or 'next to none'}"
+def settings(options: BasketOptions) -> dict[str, str]:
+    """Return what a file that is written depends on."""
+    from lookalike import __version__
 
-
-def settings(given: dict[str, Any]) -> dict[str, str]:
-    """What a file that is written depends on."""
     names = ("by", "ratings", "liked", "union", "threshold", "groups", "recommend", "neighbours", "half_life", "seed")
-    chosen = {name: str(given[name]) for name in names if given[name] is not None}
+    values = {name: getattr(options, name) for name in names}
+    chosen = {name: str(value) for name, value in values.items() if value is not None}
     return {"version": __version__, "command": "baskets", **chosen}
 
 
 # --- tables ---
 
 
-def pairs_table(found: Pairs, names: Names | None) -> pa.Table:
-    """The pairs, of items also with their names."""
-    table = found.to_arrow()
-    if names is not None:
-        for side in ("left", "right"):
-            table = table.append_column(f"{side}_name", names.of(table[side]))
-    return table
-
-
-def groups_table(groups: ItemGroups, names: Names | None) -> pa.Table:
-    """The items of all groups, with their names."""
+def groups_table(groups: "ItemGroups", names: "Names | None") -> "pa.Table":
+    """Return the items of all groups, with their names."""
     table = groups.to_arrow()
     return table if names is None else table.add_column(2, "name", names.of(table["id"]))
 
 
-def recommended_table(found: Recommendations, names: Names | None, flat: bool) -> pa.Table:
-    """A row an item; `flat`, with lists written out, for files that have none."""
+def recommended_table(found: "Recommendations", names: "Names | None", flat: bool) -> "pa.Table":
+    """Return one row per item; `flat`, with lists written out, for files that cannot hold them."""
+    import pyarrow as pa
+
     table = found.to_arrow()
     if names is not None:
         table = table.add_column(1, "name", names.of(table["item"]))
@@ -197,7 +296,7 @@ def recommended_table(found: Recommendations, names: Names | None, flat: bool) -
         table = table.set_column(table.schema.get_field_index("why"), "why", pa.array(why, pa.list_(pa.string())))
     if flat:
         texts = {
-            "who": ["; ".join(one_of(neighbour) for neighbour in one.who) for one in found],
+            "who": ["; ".join(in_words(neighbour) for neighbour in one.who) for one in found],
             "why": ["; ".join(map(str, reasons)) for reasons in table["why"].to_pylist()],
         }
         for name, cells in texts.items():
@@ -205,8 +304,17 @@ def recommended_table(found: Recommendations, names: Names | None, flat: bool) -
     return table
 
 
-def shown_table(found: Recommendations, names: Names | None) -> Table:
-    """The recommendations for people to read."""
+def in_words(neighbour: "Neighbour") -> str:
+    """Return a similar user in a few words."""
+    rating = "" if neighbour.rating is None else f", gave {neighbour.rating:g}"
+    return f"{neighbour.user} ({neighbour.similarity:.2f} similar{rating})"
+
+
+def shown_table(found: "Recommendations", names: "Names | None") -> "Table":
+    """Return the recommendations for people to read."""
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(title=f"recommended to {escape(str(found.user))}", title_justify="left", caption_justify="left")
     table.add_column("score", justify="right")
     for name in ("item", "who liked it", "what you both liked"):
@@ -222,9 +330,3 @@ def shown_table(found: Recommendations, names: Names | None) -> Table:
     rating = "" if not len(found) or found.found[0].who[0].rating is None else ", and what they gave it"
     table.caption = f"who: similar users, how similar they are{rating}"
     return table
-
-
-def one_of(neighbour: Neighbour) -> str:
-    """A similar user in a few words."""
-    rating = "" if neighbour.rating is None else f", gave {neighbour.rating:g}"
-    return f"{neighbour.user} ({neighbour.similarity:.2f} similar{rating})"

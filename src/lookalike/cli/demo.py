@@ -1,33 +1,29 @@
-"""The demonstration: the main job on the example documents."""
+"""`lookalike demo`: the main job on the example documents."""
 
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
 import lookalike
-from lookalike.cli.progress import TerminalRun, summary
+from lookalike.cli.app import command
+from lookalike.cli.options import Threads
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.summary import summary
 from lookalike.core.errors import DataError
-from lookalike.find import find_pairs
 
 THRESHOLD = 0.7
 
 
-def examples() -> Path:
-    """The folder of example documents: inside an installed package, or beside the sources."""
-    package = Path(lookalike.__file__).parent
-    for folder in (package / "examples" / "documents", package.parents[1] / "examples" / "documents"):
-        if folder.is_dir():
-            return folder
-    raise DataError("the example documents are not there; reinstall lookalike.")
+@command("lookalike demo")
+def demo(*, threads: Threads = None) -> None:
+    """Find the similar documents among the few dozen that come with lookalike."""
+    from rich.console import Console
+    from rich.table import Table
 
+    from lookalike.find import find_pairs
 
-def show_demo(threads: int | None) -> None:
-    """Pairs and clusters of the examples, for people to read."""
     console = Console(highlight=False)
     run = TerminalRun(threads, quiet=False)
     console.print(f"\n[bold]lookalike pairs examples/documents --threshold {THRESHOLD} --audit 40[/bold]\n")
-    found = find_pairs(examples(), threshold=THRESHOLD, audit=40, run=run)
+    found = find_pairs(example_documents(), threshold=THRESHOLD, audit=40, run=run)
     table = Table("similarity", "left", "right", box=None)
     for left, right, similarity in sorted(found, key=lambda pair: -pair[2]):
         table.add_row(f"{similarity:.2f}", str(left), str(right))
@@ -38,3 +34,12 @@ def show_demo(threads: int | None) -> None:
     console.print()
     for line in summary(found):
         run.say(line)
+
+
+def example_documents() -> Path:
+    """Return the folder of example documents: inside an installed package, or beside the sources."""
+    package = Path(lookalike.__file__).parent
+    for folder in (package / "examples" / "documents", package.parents[1] / "examples" / "documents"):
+        if folder.is_dir():
+            return folder
+    raise DataError("the example documents are not there; reinstall lookalike.")

@@ -9,16 +9,21 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 from lookalike import spark  # first, since it says what is missing
-from lookalike.cli.job import Job
-from lookalike.cli.progress import time_line
+from lookalike.cli.app import GivenOptions
+from lookalike.cli.documents import search_settings
+from lookalike.cli.options import CollectionOptions, ColumnOptions
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.summary import time_line
 from lookalike.core.errors import DataError, LookalikeError, UsageError, choice
 from lookalike.core.wording import counted
+from lookalike.io.csv import separator_in
 from lookalike.io.formats import format_of
 from lookalike.spark.frames import staged
 from lookalike.spark.items import columns_of
@@ -35,102 +40,124 @@ TELLING = re.compile("error|exception|not set|no such file", re.IGNORECASE)  # i
 QUIET = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
 
 
-def pairs_on_spark(job: Job, inputs: list[str], max_pairs: int) -> None:
+def pairs_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOptions, max_pairs: int) -> None:
     """Write the similar pairs."""
-    work = OnSpark(job, [job.out])
-    limit: Any = {"max_pairs": max_pairs} if "max_pairs" in job.chosen else {}
+    out = options.output.out
+    cluster = begin(options, given, [out])
+    limit: Any = {"max_pairs": max_pairs} if "max_pairs" in given else {}
     with failing():
-        found = spark.find_pairs(work.read(inputs), **work.options, **limit)
-        count = work.write(found, job.out, "verify and write")
-    work.report(f"found: {counted(count, 'pair')}, all verified")
+        found = spark.find_pairs(read(cluster, inputs, options.reading.columns), **cluster.settings, **limit)
+        count = write(cluster, found, out, "verify and write")
+    tell(cluster, f"found: {counted(count, 'pair')}, all verified")
 
 
-def clusters_on_spark(job: Job, inputs: list[str]) -> None:
+def clusters_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOptions) -> None:
     """Write the clusters."""
-    work = OnSpark(job, [job.out])
+    out = options.output.out
+    cluster = begin(options, given, [out])
     with failing():
-        count = work.write(spark.clusters(work.read(inputs), **work.options), job.out, "write")
-    work.report(f"found: {counted(count, 'document')} in clusters")
+        found = spark.clusters(read(cluster, inputs, options.reading.columns), **cluster.settings)
+        count = write(cluster, found, out, "write")
+    tell(cluster, f"found: {counted(count, 'document')} in clusters")
 
 
-def dedup_on_spark(job: Job, inputs: list[str], keep: str, removed: str | None) -> None:
+def dedup_on_spark(
+    inputs: list[str], options: CollectionOptions, given: GivenOptions, keep: str, removed: str | None
+) -> None:
     """Write the rows that are kept, and what was dropped to `removed`."""
-    work = OnSpark(job, [job.out] if removed is None else [job.out, removed])
+    out = options.output.out
+    cluster = begin(options, given, [out] if removed is None else [out, removed])
     with failing():
-        found = spark.dedup(work.read(inputs), keep=keep, **work.options)
-        dropped = found.dropped.count() if removed is None else work.write(found.dropped, removed, "write")
-        kept = work.write(found.kept, job.out, "write")
-    work.report(f"found: {counted(dropped, 'document')} to drop, each similar to one of the {kept:,} kept")
+        found = spark.dedup(read(cluster, inputs, options.reading.columns), keep=keep, **cluster.settings)
+        dropped = found.dropped.count() if removed is None else write(cluster, found.dropped, removed, "write")
+        kept = write(cluster, found.kept, out, "write")
+    tell(cluster, f"found: {counted(dropped, 'document')} to drop, each similar to one of the {kept:,} kept")
 
 
-class OnSpark:
-    """A command with a session of Spark, which reads and writes for it."""
+@dataclass(frozen=True)
+class SparkCluster:
+    """A session of Spark, the run that uses it, and the keywords of its functions that the options stand for."""
 
-    def __init__(self, job: Job, outputs: list[str]):
-        self.job = job
-        for name in NOT_HERE:
-            if name in job.chosen:
-                raise UsageError(f"--{name} is not for --engine spark.")
-        if job.given["id"] == "-":
-            raise UsageError("--id must name a column for --engine spark, since rows have no numbers there.")
-        for path in outputs:
-            if Path(path).suffix not in WRITTEN:
-                ends = ", ".join(WRITTEN)
-                raise UsageError(f"output must be a folder that ends in {ends} for --engine spark; got {path!r}.")
-            if Path(path).exists():
-                raise DataError(f"{path}: is there already, and Spark writes a new folder.")
-        names = ("measure", "threshold", "recall", "sketch", "seed", "shingles", "run")
-        self.options: Any = {name: job.options[name] for name in names if name in job.options}
-        self.options |= {name: job.given[name] for name in ("text", "id") if job.given[name] is not None}
-        with job.run.stage("start"):
-            self.session = start(job.given["master"])
+    session: SparkSession
+    run: TerminalRun
+    settings: dict[str, Any]
 
-    def read(self, inputs: list[str]) -> DataFrame:
-        """The rows of the inputs."""
-        kinds = {self.job.given["format"] or format_of(Path(path)) or "none" for path in inputs}
-        if len(kinds) > 1:
-            raise UsageError(f"the inputs must be of one format for --engine spark; got {', '.join(sorted(kinds))}.")
-        kind = choice("format", kinds.pop(), READ)
-        with self.job.run.stage("open"):
-            frames = [self._read_one(kind, path) for path in inputs]  # which may have columns of their own
-            frame = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
-        identity, text = columns_of(frame, self.options)
-        if self.job.given["on_error"] == "skip":
-            frame = frame.dropna(subset=[identity, text])
-        elif kind in ("csv", "tsv"):
-            frame = frame.fillna("", subset=[text])  # which is what an empty cell says
-        return frame
 
-    def _read_one(self, kind: str, path: str) -> DataFrame:
-        if kind == "parquet":
-            return self.session.read.parquet(path)
-        if kind == "jsonl":
-            return self.session.read.json(path)
-        separator = "\t" if kind == "tsv" else ","
-        return self.session.read.csv(path, sep=separator, header=True, escape='"', multiLine=True, enforceSchema=False)
+def begin(options: CollectionOptions, given: GivenOptions, outputs: list[str]) -> SparkCluster:
+    """Start a session; raise before that for what cannot be done on Spark."""
+    run = TerminalRun(**vars(options.running))
+    settings, columns = search_settings(options, run), options.reading.columns
+    settings = {name: value for name, value in settings.items() if name not in NOT_HERE}
+    settings |= {name: getattr(columns, name) for name in ("text", "id") if getattr(columns, name) is not None}
+    given.refuse(NOT_HERE, "--engine spark")
+    if columns.id == "-":
+        raise UsageError("--id must name a column for --engine spark, since rows have no numbers there.")
+    for path in outputs:
+        if Path(path).suffix not in WRITTEN:
+            ends = ", ".join(WRITTEN)
+            raise UsageError(f"output must be a folder that ends in {ends} for --engine spark; got {path!r}.")
+        if Path(path).exists():
+            raise DataError(f"{path}: is there already, and Spark writes a new folder.")
+    with run.stage("start"):
+        return SparkCluster(start(options.engine.master), run, settings)
 
-    def write(self, frame: DataFrame, path: str, stage: str) -> int:
-        """Write a data frame as a folder; how many rows it has."""
-        rows = Observation()
-        writer = frame.observe(rows, F.count(F.lit(1)).alias("count")).write
-        with staged(self.job.run, self.session)(stage):
-            if path.endswith(".csv"):
-                spaces: Any = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
-                writer.csv(path, header=True, escape='"', **spaces)
-            elif path.endswith(".jsonl"):
-                writer.json(path, ignoreNullFields=False)
-            else:
-                writer.parquet(path)
-        return int(rows.get["count"])
 
-    def report(self, found: str) -> None:
-        """Say what was found."""
-        self.job.run.say(found)
-        self.job.run.say(time_line(self.job.run.seconds))
+def read(cluster: SparkCluster, inputs: list[str], columns: ColumnOptions) -> DataFrame:
+    """Return the rows of the inputs."""
+    kinds = {columns.format or format_of(Path(path)) or "none" for path in inputs}
+    if len(kinds) > 1:
+        raise UsageError(f"the inputs must be of one format for --engine spark; got {', '.join(sorted(kinds))}.")
+    kind = choice("format", kinds.pop(), READ)
+    with cluster.run.stage("open"):
+        frames = [_read_one(cluster.session, kind, path) for path in inputs]  # which may have columns of their own
+        frame = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
+    settings: Any = cluster.settings
+    identity, text = columns_of(frame, settings)
+    if columns.on_error == "skip":
+        frame = frame.dropna(subset=[identity, text])
+    elif kind in ("csv", "tsv"):
+        frame = frame.fillna("", subset=[text])  # which is what an empty cell says
+    return frame
+
+
+def _read_one(session: SparkSession, kind: str, path: str) -> DataFrame:
+    if kind == "parquet":
+        return session.read.parquet(path)
+    if kind == "jsonl":
+        return session.read.json(path)
+    separator = "\t" if kind == "tsv" else _separator(session, path)
+    return session.read.csv(path, sep=separator, header=True, escape='"', multiLine=True, enforceSchema=False)
+
+
+def _separator(session: SparkSession, path: str) -> str:
+    """Return what stands between the cells of CSV, which its first line shows as it does to the local reader."""
+    lines = session.read.text(path).filter("trim(value) != ''").take(1)
+    return separator_in(lines[0].value.removeprefix("\ufeff") if lines else "")
+
+
+def write(cluster: SparkCluster, frame: DataFrame, path: str, stage: str) -> int:
+    """Write a data frame as a folder; return how many rows it has."""
+    rows = Observation()
+    writer = frame.observe(rows, F.count(F.lit(1)).alias("count")).write
+    with staged(cluster.run, cluster.session)(stage):
+        if path.endswith(".csv"):
+            spaces: Any = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
+            writer.csv(path, header=True, escape='"', **spaces)
+        elif path.endswith(".jsonl"):
+            writer.json(path, ignoreNullFields=False)
+        else:
+            writer.parquet(path)
+    return int(rows.get["count"])
+
+
+def tell(cluster: SparkCluster, found: str) -> None:
+    """Say what was found, and what it took."""
+    cluster.run.say(found)
+    cluster.run.say(time_line(cluster.run.seconds))
 
 
 def start(master: str | None) -> SparkSession:
-    """A session of the cluster that `master` names, or else of the one that this program was sent to."""
+    """Start a session of the cluster that `master` names, or else of the one that this program was sent to."""
     if master is None or master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lookalike")
@@ -149,7 +176,7 @@ def start(master: str | None) -> SparkSession:
 
 @contextmanager
 def stderr_to(file: int) -> Iterator[None]:
-    """Java, which is started meanwhile, has much to say for itself on standard error; let it say that to a file."""
+    """Send standard error to a file meanwhile: Java, which starts then, has much to say there."""
     sys.stderr.flush()
     kept = os.dup(2)
     os.dup2(file, 2)
@@ -162,7 +189,7 @@ def stderr_to(file: int) -> Iterator[None]:
 
 @contextmanager
 def failing() -> Iterator[None]:
-    """What Spark complains of in one line."""
+    """Turn what Spark complains of into errors of one line."""
     try:
         yield
     except LookalikeError:
@@ -172,7 +199,7 @@ def failing() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """What went wrong: of what Java tells, its cause; of what a task tells, the error in it."""
+    """Return what went wrong: the cause of an error of Java, or the error within what a task reports."""
     text = str(error).strip()
     if isinstance(error, Py4JJavaError):
         cause = error.java_exception

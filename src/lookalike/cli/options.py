@@ -1,5 +1,11 @@
-"""The options of the commands: their types, their help and their defaults."""
+"""The options that several commands have: single ones, and groups of them, each with its help and its default.
 
+An option of one command alone is in the file of that command. The fields of a group are named as the parameters of
+the function that they are passed on to: `Source(inputs, **vars(columns))`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -7,337 +13,317 @@ import typer
 INPUT, SHINGLES, RUNNING = "Input", "Shingles", "How it is run"  # parts of the help
 
 
-def among(*values: str) -> dict[str, Any]:
-    """What shells offer for an option."""
-    return {"autocompletion": lambda incomplete: [value for value in values if value.startswith(incomplete)]}
+def option(
+    *names: str,
+    help: str,
+    panel: str | None = None,  # the part of the help; none for the first
+    metavar: str | None = None,
+    offer: tuple[str, ...] | Callable[[], tuple[str, ...]] = (),
+) -> Any:
+    """Return a typer option. Shells offer the values of `offer`; a function is called when they ask."""
 
+    def offered(incomplete: str) -> list[str]:
+        values = offer() if callable(offer) else offer
+        return [value for value in values if value.startswith(incomplete)]
+
+    return typer.Option(
+        *names, help=help, rich_help_panel=panel, metavar=metavar, autocompletion=offered if offer else None
+    )
+
+
+def measures_of(*domains: str) -> Callable[[], tuple[str, ...]]:
+    """Return a function that gives the names of the measures of some domains, and loads their table only then."""
+
+    def names() -> tuple[str, ...]:
+        from lookalike.measures.table import usual_names
+
+        return usual_names(*domains)
+
+    return names
+
+
+def keywords(*groups: Any) -> dict[str, Any]:
+    """Return the options of groups by name, to be passed on; those that are None are left to the callee's defaults."""
+    return {name: value for group in groups for name, value in vars(group).items() if value is not None}
+
+
+# --- what is read ---
 
 Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders, globs, or - for standard input.")]
-Left = Annotated[str, typer.Argument(metavar="LEFT", help="One collection.")]
-Right = Annotated[str, typer.Argument(metavar="RIGHT", help="The other.")]
-Threshold = Annotated[
-    str | None,
-    typer.Option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the most edits."),
-]
-LeastOfSets = Annotated[
-    str | None,
-    typer.Option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the least overlap."),
-]
-FormatOfSets = Annotated[
-    str | None, typer.Option(help="parquet, arrow, jsonl, csv, tsv, or text (a set a line).", rich_help_panel=INPUT)
-]
-AuditOfSets = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N sets.")]
-Measure = Annotated[
-    str,
-    typer.Option(
-        "--measure",
-        "-m",
-        help="jaccard, bag, containment, cosine, overlap, edit, levenshtein.",
-        **among("jaccard", "bag", "containment", "cosine", "overlap", "edit", "levenshtein"),
-    ),
-]
-OfSets = Annotated[
-    str,
-    typer.Option(
-        "--measure",
-        "-m",
-        help="jaccard, bag, containment, cosine or overlap.",
-        **among("jaccard", "bag", "containment", "cosine", "overlap"),
-    ),
-]
-Filter = Annotated[
-    str | None,
-    typer.Option(
-        help="Join exactly with these filters: length, prefix, position or suffix, each with those before it.",
-        **among("length", "prefix", "position", "suffix"),
-        rich_help_panel=RUNNING,
-    ),
-]
-OfVectors = Annotated[
-    str,
-    typer.Option(
-        "--measure",
-        "-m",
-        help="cosine (an angle), cosine_similarity, euclidean, or hamming of bit codes.",
-        **among("cosine", "cosine_similarity", "euclidean", "hamming"),
-    ),
-]
-Farthest = Annotated[
-    str | None,
-    typer.Option("--threshold", "-t", help="Greatest distance (of cosine in degrees), or least cosine_similarity."),
-]
-FormatOfVectors = Annotated[
-    str | None,
-    typer.Option(
-        help="npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv or pictures.", rich_help_panel=INPUT
-    ),
-]
-MethodOfVectors = Annotated[
-    str,
-    typer.Option(help="auto, lsh, exact or brute.", **among("auto", "lsh", "exact", "brute"), rich_help_panel=RUNNING),
-]
-AuditOfVectors = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N vectors.")]
-VectorColumn = Annotated[
-    str | None,
-    typer.Option("--vector", help="The column, or the array of a .npz, of the vectors.", rich_help_panel=INPUT),
-]
-Probes = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Look into N further buckets of each table; by default as many as pay.",
-        rich_help_panel=RUNNING,
-    ),
-]
-Against = Annotated[str | None, typer.Option(metavar="BASE", help="Match the vectors with those of this input.")]
-Top = Annotated[int | None, typer.Option(metavar="K", help="With --against: the K nearest of each.")]
-Result = Annotated[
-    str,
-    typer.Option(
-        help="pairs, clusters, or dropped: what to drop so that no near ones are left.",
-        **among("pairs", "clusters", "dropped"),
-    ),
-]
-Rows = Annotated[
-    str | None, typer.Option(help="The columns of a table: SET,ELEMENT or SET,ELEMENT,COUNT.", rich_help_panel=INPUT)
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        help="What stands between elements: by default white space, commas or semicolons.", rich_help_panel=INPUT
-    ),
-]
-Shingle = Annotated[
-    str,
-    typer.Option(
-        "--shingle",
-        "-s",
-        help="What is compared: char:9, word:5, stop:3.",
-        **among("char:9", "char:5", "word:5", "word:3", "stop:3"),
-    ),
-]
-StopWords = Annotated[
-    str | None,
-    typer.Option(
-        help="For stop:3: languages, such as de or en,fr, or a file of words; English by default.",
-        rich_help_panel=SHINGLES,
-    ),
-]
-Antecedents = Annotated[
-    str | None,
-    typer.Option(
-        help="For stop:3: the words that shingles begin with, such as the,a,is; or a file of them.",
-        rich_help_panel=SHINGLES,
-    ),
-]
-SpotDistance = Annotated[
-    int, typer.Option(metavar="D", help="For stop:3: take every D-th of the words after one.", rich_help_panel=SHINGLES)
-]
-SkipStops = Annotated[
-    bool, typer.Option("--skip-stops", help="For stop:3: pass over stop words after one.", rich_help_panel=SHINGLES)
-]
-Html = Annotated[
-    bool,
-    typer.Option("--html", help="The texts are web pages: compare what a reader sees of them.", rich_help_panel=INPUT),
-]
-Article = Annotated[
-    bool,
-    typer.Option(
-        "--article",
-        help="The same without menus, advertisements and footers: the article of a page.",
-        rich_help_panel=INPUT,
-    ),
-]
-Recall = Annotated[float, typer.Option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
-Method = Annotated[
-    str, typer.Option(help="auto, lsh or exact.", **among("auto", "lsh", "exact"), rich_help_panel=RUNNING)
-]
-Sketch = Annotated[
-    str,
-    typer.Option(help="What is banded: minhash or simhash.", **among("minhash", "simhash"), rich_help_panel=RUNNING),
-]
-Out = Annotated[
-    str,
-    typer.Option(
-        "--out", "-o", help="A .parquet, .arrow, .jsonl, .csv or .tsv file, also in .gz; - prints JSON lines."
-    ),
-]
-Text = Annotated[str | None, typer.Option(help="The column of the text.", rich_help_panel=INPUT)]
-Id = Annotated[
-    str | None, typer.Option("--id", help="The column of the id; - numbers the rows.", rich_help_panel=INPUT)
-]
-TextOfTwo = Annotated[
-    str | None, typer.Option("--text", help="The column of the text: COLUMN, or COLUMN:RIGHT'S.", rich_help_panel=INPUT)
-]
-IdOfTwo = Annotated[
-    str | None,
-    typer.Option("--id", help="That of the id, COLUMN[:RIGHT'S]; - numbers the rows.", rich_help_panel=INPUT),
-]
+Text = Annotated[str | None, option(help="The column of the text.", panel=INPUT)]
+Id = Annotated[str | None, option(help="The column of the id; - numbers the rows.", panel=INPUT)]
 Format = Annotated[
     str | None,
-    typer.Option(
+    option(
         help="parquet, arrow, jsonl, csv, tsv, text (a document a line) or files.",
-        **among("parquet", "arrow", "jsonl", "csv", "tsv", "text", "files"),
-        rich_help_panel=INPUT,
-    ),
-]
-OnError = Annotated[
-    str,
-    typer.Option(
-        help="What to do with bad rows: fail, or skip and count them.", **among("fail", "skip"), rich_help_panel=INPUT
+        offer=("parquet", "arrow", "jsonl", "csv", "tsv", "text", "files"),
+        panel=INPUT,
     ),
 ]
 Encoding = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        help="Of CSV, JSON lines and text, if not utf-8: windows-1252, utf-16, ...",
-        rich_help_panel=INPUT,
-    ),
+    option(metavar="NAME", help="Of CSV, JSON lines and text, if not utf-8: windows-1252, utf-16, ...", panel=INPUT),
 ]
-Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case.", rich_help_panel=SHINGLES)]
-Space = Annotated[
+OnError = Annotated[
+    str, option(help="What to do with bad rows: fail, or skip and count them.", offer=("fail", "skip"), panel=INPUT)
+]
+Rows = Annotated[str | None, option(help="The columns of a table: SET,ELEMENT or SET,ELEMENT,COUNT.", panel=INPUT)]
+Separator = Annotated[
+    str | None, option(help="What stands between elements: by default white space, commas or semicolons.", panel=INPUT)
+]
+CsvSeparator = Annotated[str | None, option(help="What stands between the cells of CSV, if not a comma.")]
+VectorColumn = Annotated[str | None, option(help="The column, or the array of a .npz, of the vectors.", panel=INPUT)]
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """Whether documents are web pages, and what of them is compared."""
+
+    html: Annotated[
+        bool, option("--html", help="The texts are web pages: compare what a reader sees of them.", panel=INPUT)
+    ] = False
+    article: Annotated[
+        bool,
+        option(
+            "--article", help="The same without menus, advertisements and footers: the article of a page.", panel=INPUT
+        ),
+    ] = False
+
+    @property
+    def compared(self) -> str | None:
+        """What is compared of web pages, as result files have it; None if the documents are not any."""
+        return "article" if self.article else "visible text" if self.html else None
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """Where documents are in the inputs."""
+
+    text: Text = None
+    id: Id = None
+    format: Format = None
+    encoding: Encoding = "utf-8"
+    on_error: OnError = "fail"
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How documents are read."""
+
+    pages: PageOptions
+    columns: ColumnOptions
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    """How sets are read."""
+
+    rows: Rows = None
+    separator: Separator = None
+    format: Annotated[
+        str | None, option(help="parquet, arrow, jsonl, csv, tsv, or text (a set a line).", panel=INPUT)
+    ] = None
+    encoding: Encoding = "utf-8"
+    on_error: OnError = "fail"
+
+
+@dataclass(frozen=True)
+class VectorOptions:
+    """How vectors are read."""
+
+    vector: VectorColumn = None
+    id: Id = None
+    format: Annotated[
+        str | None,
+        option(help="npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv or pictures.", panel=INPUT),
+    ] = None
+    encoding: Encoding = "utf-8"
+    on_error: OnError = "fail"
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How tables are read."""
+
+    separator: CsvSeparator = None
+    format: Annotated[str | None, option(help="parquet, arrow, jsonl, csv or tsv.")] = None
+    encoding: Encoding = "utf-8"
+    on_error: OnError = "fail"
+
+
+IndexPath = Annotated[str, typer.Argument(metavar="INDEX", help="The folder of the index.")]
+
+# --- what similar means ---
+
+Recall = Annotated[float, option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
+Shingle = Annotated[
     str,
-    typer.Option(
-        help="White space between characters: collapse, keep or remove.",
-        **among("collapse", "keep", "remove"),
-        rich_help_panel=SHINGLES,
-    ),
-]
-Form = Annotated[
-    str,
-    typer.Option(
-        help="Unicode normal form: nfc, nfkc or none.", **among("nfc", "nfkc", "none"), rich_help_panel=SHINGLES
-    ),
-]
-Audit = Annotated[int, typer.Option(metavar="N", help="Measure the recall on a sample of N documents.")]
-Seed = Annotated[int, typer.Option(help="Other seeds give other hash functions.", rich_help_panel=RUNNING)]
-Threads = Annotated[
-    int | None, typer.Option(help="How many threads to use; all cores by default.", rich_help_panel=RUNNING)
-]
-Memory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="Get by with about this memory, such as 2GB, and files in --workdir.",
-        rich_help_panel=RUNNING,
-    ),
-]
-Workdir = Annotated[
-    str | None,
-    typer.Option(
-        metavar="DIR",
-        help="The folder of these files: a run that was cut off goes on from there. OUT.work by default.",
-        rich_help_panel=RUNNING,
-    ),
-]
-Engine = Annotated[
-    str,
-    typer.Option(
-        help="local, or spark: on a cluster, which reads the input and writes folders.",
-        **among("local", "spark"),
-        rich_help_panel=RUNNING,
-    ),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="With --engine spark: the cluster, or local[4].", rich_help_panel=RUNNING),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-MaxPairs = Annotated[int, typer.Option(help="Fail rather than list more pairs than this.", rich_help_panel=RUNNING)]
-Report = Annotated[
-    str | None, typer.Option(metavar="PAGE", help="Write a page that shows the result, such as report.html.")
-]
-Removed = Annotated[str | None, typer.Option(help="Write what was dropped, and for which kept document, to this file.")]
-AgainstIndex = Annotated[
-    str | None, typer.Option(metavar="INDEX", help="Drop what is similar to an item of this index, too, in one pass.")
-]
-Update = Annotated[
-    bool, typer.Option("--update", help="With --against: add what is kept to the index, which is made if need be.")
-]
-Keep = Annotated[
-    str,
-    typer.Option(
-        help="Which of similar ones to keep: first, longest, or greatest of a COLUMN.", **among("first", "longest")
+    option(
+        "--shingle",
+        "-s",
+        help="What is compared: char:9, word:5, stop:3.",
+        offer=("char:9", "char:5", "word:5", "word:3", "stop:3"),
     ),
 ]
 
-# The options of all commands on documents, with their defaults.
-SHARED: dict[str, tuple[Any, Any]] = {
-    "measure": (Measure, "jaccard"),
-    "threshold": (Threshold, None),
-    "shingle": (Shingle, "char:9"),
-    "html": (Html, False),
-    "article": (Article, False),
-    "recall": (Recall, 0.99),
-    "out": (Out, "-"),
-    "report": (Report, None),
-    "text": (Text, None),
-    "id": (Id, None),
-    "format": (Format, None),
-    "encoding": (Encoding, "utf-8"),
-    "on_error": (OnError, "fail"),
-    "lowercase": (Lowercase, False),
-    "space": (Space, "collapse"),
-    "form": (Form, "nfc"),
-    "stop_words": (StopWords, None),
-    "antecedents": (Antecedents, None),
-    "spot_distance": (SpotDistance, 1),
-    "skip_stops": (SkipStops, False),
-    "method": (Method, "auto"),
-    "sketch": (Sketch, "minhash"),
-    "audit": (Audit, 0),
-    "seed": (Seed, 1),
-    "threads": (Threads, None),
-    "quiet": (Quiet, False),
-}
+
+@dataclass(frozen=True)
+class SimilarityOptions:
+    """What similar documents are, and how many of them may be missed."""
+
+    measure: Annotated[
+        str,
+        option(
+            "--measure",
+            "-m",
+            help="jaccard, bag, containment, cosine, overlap, edit, levenshtein.",
+            offer=measures_of("sets", "bags", "strings"),
+        ),
+    ] = "jaccard"
+    threshold: Annotated[
+        str | None, option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the most edits.")
+    ] = None
+    shingle: Shingle = "char:9"
+    recall: Recall = 0.99
 
 
-# Those of the commands on one collection of documents.
-ON_ONE: dict[str, tuple[Any, Any]] = {
-    **SHARED,
-    "memory": (Memory, None),
-    "workdir": (Workdir, None),
-    "engine": (Engine, "local"),
-    "master": (Master, None),
-}
+@dataclass(frozen=True)
+class ShingleOptions:
+    """How texts become shingles."""
+
+    lowercase: Annotated[bool, option("--lowercase", help="Ignore case.", panel=SHINGLES)] = False
+    space: Annotated[
+        str,
+        option(
+            help="White space between characters: collapse, keep or remove.",
+            offer=("collapse", "keep", "remove"),
+            panel=SHINGLES,
+        ),
+    ] = "collapse"
+    form: Annotated[
+        str, option(help="Unicode normal form: nfc, nfkc or none.", offer=("nfc", "nfkc", "none"), panel=SHINGLES)
+    ] = "nfc"
+    stop_words: Annotated[
+        str | None,
+        option(
+            help="For stop:3: languages, such as de or en,fr, or a file of words; English by default.", panel=SHINGLES
+        ),
+    ] = None
+    antecedents: Annotated[
+        str | None,
+        option(
+            help="For stop:3: the words that shingles begin with, such as the,a,is; or a file of them.", panel=SHINGLES
+        ),
+    ] = None
+    spot_distance: Annotated[
+        int, option(metavar="D", help="For stop:3: take every D-th of the words after one.", panel=SHINGLES)
+    ] = 1
+    skip_stops: Annotated[
+        bool, option("--skip-stops", help="For stop:3: pass over stop words after one.", panel=SHINGLES)
+    ] = False
 
 
-# Those of the command on two collections of documents.
-ON_TWO: dict[str, tuple[Any, Any]] = {**SHARED, "text": (TextOfTwo, None), "id": (IdOfTwo, None)}
+# --- what is written ---
+
+Out = Annotated[
+    str, option("--out", "-o", help="A .parquet, .arrow, .jsonl, .csv or .tsv file, also in .gz; - prints JSON lines.")
+]
+Report = Annotated[str | None, option(metavar="PAGE", help="Write a page that shows the result, such as report.html.")]
 
 
-# Those of the command on sets.
-ON_SETS: dict[str, tuple[Any, Any]] = {
-    "measure": (OfSets, "jaccard"),
-    "threshold": (LeastOfSets, None),
-    **{name: SHARED[name] for name in ("recall", "out", "report")},
-    "rows": (Rows, None),
-    "separator": (Separator, None),
-    "format": (FormatOfSets, None),
-    **{name: SHARED[name] for name in ("encoding", "on_error", "method", "sketch")},
-    "filter": (Filter, None),
-    "audit": (AuditOfSets, 0),
-    **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
-}
+@dataclass(frozen=True)
+class OutputOptions:
+    """Where a result goes."""
+
+    out: Out = "-"
+    report: Report = None
 
 
-# And of the command on vectors.
-ON_VECTORS: dict[str, tuple[Any, Any]] = {
-    "measure": (OfVectors, "cosine"),
-    "threshold": (Farthest, None),
-    **{name: SHARED[name] for name in ("recall", "out", "report")},
-    "vector": (VectorColumn, None),
-    "id": SHARED["id"],
-    "format": (FormatOfVectors, None),
-    **{name: SHARED[name] for name in ("encoding", "on_error")},
-    "method": (MethodOfVectors, "auto"),
-    "probes": (Probes, None),
-    "audit": (AuditOfVectors, 0),
-    **{name: SHARED[name] for name in ("seed", "threads", "quiet")},
-}
+# --- how it is run ---
+
+Method = Annotated[str, option(help="auto, lsh or exact.", offer=("auto", "lsh", "exact"), panel=RUNNING)]
+Sketch = Annotated[str, option(help="What is banded: minhash or simhash.", offer=("minhash", "simhash"), panel=RUNNING)]
+Seed = Annotated[int, option(help="Other seeds give other hash functions.", panel=RUNNING)]
+Threads = Annotated[int | None, option(help="How many threads to use; all cores by default.", panel=RUNNING)]
+Quiet = Annotated[bool, option("--quiet", "-q", help="Print errors only.")]
+MaxPairs = Annotated[int, option(help="Fail rather than list more pairs than this.", panel=RUNNING)]
+
+FamilyName = Annotated[str, option(help="What is banded: minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH.")]
 
 
-def examples(*lines: str) -> str:
-    """The end of a command's help."""
-    return "\n\n".join(["[bold]Examples[/bold]", *lines])
+@dataclass(frozen=True)
+class SearchOptions:
+    """How similar documents are found."""
+
+    method: Method = "auto"
+    sketch: Sketch = "minhash"
+    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N documents.")] = 0
+    seed: Seed = 1
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How many threads there are, and whether anything is said."""
+
+    threads: Threads = None
+    quiet: Quiet = False
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """How much memory may be used, and where the rest is kept."""
+
+    memory: Annotated[
+        str | None,
+        option(
+            metavar="SIZE", help="Get by with about this memory, such as 2GB, and files in --workdir.", panel=RUNNING
+        ),
+    ] = None
+    workdir: Annotated[
+        str | None,
+        option(
+            metavar="DIR",
+            help="The folder of these files: a run that was cut off goes on from there. OUT.work by default.",
+            panel=RUNNING,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Whether this machine does the work, or a cluster."""
+
+    engine: Annotated[
+        str,
+        option(
+            help="local, or spark: on a cluster, which reads the input and writes folders.",
+            offer=("local", "spark"),
+            panel=RUNNING,
+        ),
+    ] = "local"
+    master: Annotated[
+        str | None, option(metavar="URL", help="With --engine spark: the cluster, or local[4].", panel=RUNNING)
+    ] = None
+
+
+# --- all of a command ---
+
+
+@dataclass(frozen=True)
+class DocumentOptions:
+    """What the commands on documents have in common: pairs, match, dedup, clusters."""
+
+    similarity: SimilarityOptions
+    reading: ReadingOptions
+    output: OutputOptions
+    shingling: ShingleOptions
+    search: SearchOptions
+    running: RunOptions
+
+
+@dataclass(frozen=True)
+class CollectionOptions(DocumentOptions):
+    """What the commands on one collection of documents have in common: pairs, dedup, clusters."""
+
+    work: WorkOptions
+    engine: EngineOptions

@@ -5,9 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from lookalike.core.drawing import GREY
 from lookalike.core.errors import DataError, UsageError
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -25,8 +22,10 @@ def check_picture(path: Path) -> None:
 def picture(path: Path, panels: tuple[int, int] = (1, 1), size: tuple[float, float] = (6.4, 4.2)) -> Iterator[Any]:
     """Axes to draw on, panels rows x columns of them; the picture is written when all went well."""
     check_picture(path)
-    import matplotlib  # which is slow to import, as is pyarrow
+    import matplotlib
+    import numpy as np
 
+    from lookalike.core.drawing import GREY
     from lookalike.io.write import replacing
 
     matplotlib.use("Agg")

@@ -22,6 +22,7 @@ from lookalike.report.describe import finding_of, in_brief
 from lookalike.report.finding import Finding, Values
 from lookalike.report.items import ItemsById
 from lookalike.results import Clusters, Dedup, Pairs
+from lookalike.results.files import audit_of, sides_of, stats_of
 from lookalike.search.audit import Audit
 from lookalike.search.plan import Plan
 from lookalike.search.saved import plan_of
@@ -93,8 +94,9 @@ class ResultFile:
     @property
     def two(self) -> bool:
         """Whether its pairs are of two collections: the file tells, or one is a pair of itself."""
-        if "read" in self.settings:
-            return " " in self.settings["read"]
+        sides = sides_of(self.settings)
+        if sides:
+            return len(sides) > 1
         one, other = self.positions("left", "right")[1]
         return bool((one == other).any())
 
@@ -122,9 +124,9 @@ class ResultFile:
         found = len(self.table)
         if finding.label is not None and what == "cluster":
             found = len(sizes_of(finding.label))
-        read = [count for count in self.settings.get("read", "").split() if count.isdecimal()]
-        sides = " and ".join(f"{int(count):,}" for count in read)
-        among = f" among {sides} {finding.item}{'s' * (read != ['1'])}" if read else ""
+        read = sides_of(self.settings)
+        sides = " and ".join(f"{count:,}" for count in read)
+        among = f" among {sides} {finding.item}{'s' * (read != [1])}" if read else ""
         return replace(finding, title=f"{counted(found, what)}{among}")
 
     def _pairs(self, kind: str, items: ItemsById | None) -> Pairs:
@@ -195,29 +197,14 @@ class ResultFile:
 
     def _told(self) -> Any:
         """What the file tells of how the result came about."""
-        return {"plan": self._plan(), "audit": self._audit(), "stats": self._stats()}
+        audit = audit_of(self.settings)
+        return {"plan": self._plan(), "audit": audit and Audit(*audit), "stats": stats_of(self.settings)}
 
     def _plan(self) -> Plan | None:
         """The plan, if the file tells one that can be understood."""
         with suppress(ValueError, ZeroDivisionError):
             return plan_of(self.settings)
         return None
-
-    def _audit(self) -> Audit | None:
-        with suppress(ValueError):
-            sampled, true, found, nearest = map(int, self.settings.get("audit", "").split())
-            return Audit(sampled, true, found, nearest)
-        return None
-
-    def _stats(self) -> dict[str, Any]:
-        told = self.settings
-        stats: dict[str, Any] = {}
-        with suppress(ValueError):
-            if "read" in told:
-                stats["items"] = sum(map(int, told["read"].split()))
-            if "nearest" in told:
-                stats |= {"nearest": int(told["nearest"]), "bounded": told.get("bounded", "yes") == "yes"}
-        return stats
 
 
 def field_rows(names: list[str], left: Any, right: Any, points: list[float | None]) -> list[FieldRow]:

@@ -1,0 +1,197 @@
+"""`lookalike dedup --against INDEX`: documents that are similar to none seen before, in one pass."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike import __version__
+from lookalike.cli.app import GivenOptions
+from lookalike.cli.documents import open_documents, shingles_of
+from lookalike.cli.options import CollectionOptions, PageOptions, keywords
+from lookalike.cli.outputs import copies_lines, needs_strings, writing_kept
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.summary import crowded_note, none_there, time_line
+from lookalike.core.errors import UsageError
+from lookalike.core.run import Tick
+from lookalike.core.wording import counted
+from lookalike.index import Index, banded_name
+from lookalike.index.batches import named
+from lookalike.index.codings import shingle_settings
+from lookalike.index.sifting import Sieve, Sifted
+from lookalike.index.store import building
+from lookalike.io.documents import Source
+from lookalike.io.write import write_tables
+from lookalike.items.shingles import Shingles
+from lookalike.measures import exact_fraction
+
+NOT_HERE = ("method", "sketch", "audit", "keep", "memory", "workdir", "report")
+# Which settings of shingles an option makes.
+SHINGLES = {
+    "shingle": ("unit", "k"),
+    "spot_distance": ("distance",),
+    **{name: (name,) for name in ("lowercase", "space", "form", "stop_words", "antecedents", "skip_stops")},
+}
+
+
+def dedup_against(
+    inputs: list[str], options: CollectionOptions, given: GivenOptions, path: str, update: bool, removed: str | None
+) -> None:
+    """Write the documents that are similar to none of an index and none kept before them; with `update` add them to it.
+
+    The files are there before the index has changed: a run that fails can be made again.
+    """
+    run = TerminalRun(**vars(options.running))
+    shingles = shingles_of(options.similarity.shingle, options.shingling)
+    given.refuse(NOT_HERE, "--against, which takes documents one by one, as they come")
+    out = options.output.out
+    with opened(path, update, options, given, shingles) as index:
+        notes = index.settings["notes"]
+        pages = PageOptions(notes.get("html", False), notes.get("article", False))
+        source = open_documents(inputs, replace(options.reading, pages=pages), run)
+        source.check_names()
+        settings, dropped = {"version": __version__, "index": Path(path).name}, Dropped(index.measured)
+        with run.stage("sift") as tick, index.sieve(update=update) as sieve, dropped:
+            sifted = sift(source, out, sieve, dropped, run, tick)
+            with writing_kept(sifted, out, settings, copies_lines(source, out)):
+                if removed is not None:
+                    write_tables(dropped.tables(), removed, settings)
+        facts = index.info(buckets=False)
+    tell(run, inputs, source, dropped, facts, update)
+
+
+@contextmanager
+def opened(
+    path: str, update: bool, options: CollectionOptions, given: GivenOptions, shingles: Shingles
+) -> Iterator[Index]:
+    """Open the index, which the options may not contradict; with `update` make one if there is none."""
+    if Path(path).exists() or not update:
+        with Index.open(path, read_only=not update) as index:
+            kind = index.settings["notes"].get("kind", "documents")
+            if kind != "documents":
+                raise UsageError(f"dedup --against is for documents; the index holds {kind}.")
+            check_options(options, given, shingles, index.settings)
+            yield index
+        return
+    wanted = keywords(options.similarity) | {"shingles": shingles, "seed": options.search.seed}
+    del wanted["shingle"]
+    notes = {"kind": "documents", **vars(options.reading.pages)}
+    with building(Path(path)) as place, Index.create(place, notes=notes, **wanted) as index:
+        yield index
+
+
+def check_options(
+    options: CollectionOptions, given: GivenOptions, shingles: Shingles, settings: dict[str, Any]
+) -> None:
+    """Raise for an option that was given and is not as in the settings of the index."""
+    wanted = {**vars(options.similarity), **vars(options.reading.pages), "seed": options.search.seed}
+    have = {**settings["notes"], **settings["wanted"]}
+    if "threshold" in given and exact_fraction(wanted["threshold"]) == exact_fraction(have["threshold"]):
+        have["threshold"] = wanted["threshold"]  # if written in another way
+    for name in ("threshold", "measure", "recall", "seed", "html", "article"):
+        if name in given and banded_name(wanted[name]) != have.get(name, False):
+            raise UsageError(f"--{name} of the index is {have.get(name, False)}; got {wanted[name]}.")
+    made = shingle_settings(shingles)
+    for option, names in SHINGLES.items():
+        for name in names:
+            if option in given and made[name] != settings["shingles"][name]:
+                shown = option.replace("_", "-")
+                raise UsageError(f"--{shown} of the index makes {name} {settings['shingles'][name]}; got {made[name]}.")
+
+
+def tell(
+    run: TerminalRun, inputs: list[str], source: Source, dropped: "Dropped", facts: dict[str, Any], update: bool
+) -> None:
+    """Say what was found; `facts` are those of the index."""
+    left_out = {"empty": dropped.empty, "skipped": source.skipped}
+    notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
+    run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
+    if not source.documents:
+        run.say(none_there("document", inputs))
+    recall = facts.get("expected recall at the threshold", 1.0)
+    run.say(
+        f"found: {counted(dropped.count, 'document')} to drop, each similar to one seen before, and "
+        f"{source.documents - dropped.count:,} to keep; expected recall at the threshold {recall:.4f}"
+    )
+    if dropped.crowded:
+        run.say(crowded_note(dropped.crowded, "document"))
+    run.say(f"index: {counted(facts['items'], 'item')}{'' if update else ', as before'}")
+    run.say(time_line(run.seconds))
+
+
+class Dropped:
+    """The documents that are dropped, on disk since there may be many, with what each is similar to."""
+
+    def __init__(self, measured: str) -> None:
+        names = pa.struct([("number", pa.int64()), ("name", pa.string())])  # an id is one of these
+        self.schema = pa.schema([("id", names), ("kept", names), (measured, pa.float64())])
+        self.count = self.crowded = self.empty = 0
+        self.strings = {"id": False, "kept": False}
+
+    def __enter__(self) -> "Dropped":
+        self.file = TemporaryFile(prefix="lookalike-")
+        self.stream = pa.ipc.new_stream(self.file, self.schema)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
+    def add(self, sifted: Sifted) -> None:
+        """Take note of those that are not kept."""
+        gone = [place for place, kept in enumerate(sifted.keep) if not kept]
+        columns = []
+        for column, names in (("id", sifted.ids), ("kept", sifted.like)):
+            ids = [names[place] for place in gone]
+            self.strings[column] |= any(isinstance(name, str) for name in ids)
+            columns.append(
+                pa.array([{"name" if isinstance(n, str) else "number": n} for n in ids], self.schema[0].type)
+            )
+        self.stream.write_batch(pa.record_batch([*columns, pa.array(sifted.values[gone])], schema=self.schema))
+        self.count += len(gone)
+        self.crowded += sifted.crowded
+        self.empty += sifted.empty
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield tables of one row per document: `id`, `kept` (the id of what it is similar to), and the measure."""
+        self.stream.close()
+        self.file.seek(0)
+        yield self._table(self.schema.empty_table())
+        for batch in pa.ipc.open_stream(self.file):
+            yield self._table(pa.table(batch))
+
+    def _table(self, table: pa.Table) -> pa.Table:
+        for at, (column, strings) in enumerate(self.strings.items()):
+            number, name = (pc.struct_field(table[column], part) for part in ("number", "name"))
+            ids = pc.coalesce(name, number.cast(pa.string())) if strings else number
+            table = table.set_column(at, column, ids)
+        return table
+
+
+def sift(
+    source: Source, out: str, sieve: Sieve, dropped: Dropped, run: TerminalRun, tick: Tick
+) -> Iterator[tuple[Any, np.ndarray]]:
+    """Yield the rows or lines of each batch of documents, with which of them are kept; note those that are dropped."""
+    own = source.has_ids()
+    numbered = all(part.format == "text" for part in source.parts)  # lines have no ids but those we give them
+    if copies_lines(source, out):
+        batches: Iterator[tuple[pa.Table, Any]] = source.with_lines()
+    else:
+        batches = source.with_rows(needs_strings(out))
+        yield next(batches)[1], np.zeros(0, bool)  # an empty table, which shows the columns
+
+    def named_batches() -> Iterator[tuple[pa.Array, list[Any] | None, Any]]:
+        for documents, rows in batches:
+            ids = named(documents["id"].to_pylist(), len(documents)) if own else None
+            yield documents["text"].combine_chunks(), ids, rows
+
+    for sifted, rows in sieve.sift_all(named_batches(), run):
+        dropped.add(sifted)
+        tick(len(sifted.ids))
+        shown = rows.set_column(0, "id", pa.array(sifted.ids, pa.int64())) if numbered else rows
+        yield shown, sifted.keep

@@ -1,0 +1,144 @@
+"""`lookalike dedup`: documents without those that are similar to one that is kept."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from lookalike.cli import options as opt
+from lookalike.cli.app import GivenOptions, command
+from lookalike.cli.options import option
+from lookalike.cli.outputs import check_outputs, check_page, copies_lines, needs_strings, write_page, writing_kept
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.workdir import working_in
+from lookalike.core.errors import DataError, UsageError, one_column
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from lookalike.core.run import Tick
+    from lookalike.io.documents import Source
+
+KEEP = ("first", "longest")
+
+
+@command(
+    "lookalike dedup corpus.parquet -o clean.parquet --removed removed.parquet",
+    "lookalike dedup crawl.jsonl.zst -t 0.7 -s word:5 --keep longest -o clean.jsonl",
+    "lookalike dedup pages.parquet --article -s stop:3 --stop-words de -o clean.parquet",
+    "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
+    "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
+    "lookalike dedup s3a://crawl/pages.parquet --engine spark -o s3a://crawl/clean.parquet",
+)
+def dedup(
+    inputs: opt.Inputs,
+    *,
+    options: opt.CollectionOptions,
+    removed: Annotated[
+        str | None, option(help="Write what was dropped, and for which kept document, to this file.")
+    ] = None,
+    keep: Annotated[
+        str, option(help="Which of similar ones to keep: first, longest, or greatest of a COLUMN.", offer=KEEP)
+    ] = "first",
+    against: Annotated[
+        str | None, option(metavar="INDEX", help="Drop what is similar to an item of this index, too, in one pass.")
+    ] = None,
+    update: Annotated[
+        bool, option("--update", help="With --against: add what is kept to the index, which is made if need be.")
+    ] = False,
+    given: GivenOptions,
+) -> None:
+    """Drop documents that are similar to one that is kept, and write the rest with all their columns."""
+    from lookalike.cli.documents import uses_spark
+
+    if uses_spark(options, removed):
+        from lookalike.cli.on_spark import dedup_on_spark
+
+        check_apart_from_out(removed, options)
+        dedup_on_spark(inputs, options, given, keep, removed)
+        return
+    check_files(inputs, options, removed)
+    if against is not None:
+        from lookalike.cli.against import dedup_against
+
+        dedup_against(inputs, options, given, against, update, removed)
+    elif update:
+        raise UsageError("--update is for an index: name it with --against.")
+    else:
+        dedup_locally(inputs, options, keep, removed)
+
+
+def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None) -> None:
+    """Raise now for outputs that could not be written in the end, or that are inputs or the same file."""
+    from lookalike.io.inputs import check_apart
+    from lookalike.io.write import check_output
+
+    check_outputs(options.output, inputs)
+    check_page(options.output.report, removed)
+    if removed is not None:
+        check_output(removed)
+        check_apart_from_out(removed, options)
+        check_apart([removed], inputs)
+
+
+def check_apart_from_out(removed: str | None, options: opt.CollectionOptions) -> None:
+    """Raise if both outputs are the same file."""
+    out = options.output.out
+    if removed is not None and Path(removed).absolute() == Path(out).absolute():
+        raise UsageError(f"--out and --removed must be two files; got {out!r} twice.")
+
+
+def dedup_locally(inputs: list[str], options: opt.CollectionOptions, keep: str, removed: str | None) -> None:
+    """Write the documents that are kept with all their columns, and what was dropped to `removed`."""
+    from lookalike import find
+    from lookalike.cli.documents import open_documents, search_settings, summarize_documents
+    from lookalike.io.write import writing
+    from lookalike.results.files import settings_of
+
+    out = options.output.out
+    run = TerminalRun(**vars(options.running))
+    with working_in(options.work, out, run) as room:
+        settings = search_settings(options, run)
+        source = open_documents(inputs, options.reading, run)
+        source.check_names()
+        best = keep if keep in KEEP else column_of(source, keep)
+        result = find.dedup(source, keep=best, **settings, **room)
+        about = settings_of(result, options.reading.pages.compared)
+        dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, about)
+        lines = copies_lines(source, out)
+        with run.stage("write", len(result.ids)) as tick, dropped:
+            batches = source.lines() if lines else source.tables(needs_strings(out))
+            with writing_kept(with_keep(batches, result.keep, tick), out, about, lines):
+                pass
+        write_page(result, options.output.report, run)
+    summarize_documents(result, run, [source], inputs, options)
+
+
+def with_keep(batches: Iterable[Any], keep: "np.ndarray", tick: "Tick") -> "Iterator[tuple[Any, np.ndarray]]":
+    """Yield each batch with which of it are kept."""
+    start = 0
+    for batch in batches:
+        yield batch, keep[start : start + len(batch)]
+        start += len(batch)
+        tick(len(batch))
+
+
+def column_of(source: "Source", name: str) -> "pa.ChunkedArray":
+    """Return one more column of all documents; strings that are all numbers, as in CSV, as numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = []
+    for table in source.tables():
+        one_column(table.schema.names, name, "the input has", " to keep by")
+        found.append(table[name])
+    values = pa.chunked_array([chunk for column in found for chunk in column.chunks], found[0].type)
+    if pa.types.is_nested(values.type):
+        raise DataError(f"column {name!r} holds {values.type}, which has no greatest value.")
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        try:
+            return pc.if_else(pc.equal(values, ""), None, values).cast(pa.float64())
+        except pa.ArrowInvalid:
+            return values
+    return values

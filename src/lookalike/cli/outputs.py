@@ -1,0 +1,88 @@
+"""Results and their pages, written to files."""
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.cli.options import OutputOptions
+from lookalike.cli.progress import TerminalRun, command_line
+from lookalike.core.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from lookalike.entities.resolution import Resolution
+    from lookalike.io.documents import Source
+    from lookalike.results import Clusters, Dedup, Pairs
+
+
+def check_outputs(output: OutputOptions, inputs: Iterable[str]) -> None:
+    """Raise now for an output that could not be written in the end, or that is an input."""
+    from lookalike.io.inputs import check_apart
+    from lookalike.io.write import check_output
+
+    check_output(output.out)
+    check_page(output.report, output.out)
+    check_apart([output.out, output.report], inputs)
+
+
+def check_page(path: str | None, *others: str | None) -> None:
+    """Raise now for a report that could not be written in the end, or would be written over another output."""
+    if path is not None:
+        from lookalike.report import check_report
+
+        check_report(path)
+        if any(other is not None and Path(other).absolute() == Path(path).absolute() for other in others):
+            raise UsageError(f"--report must be a file of its own; got {path!r} twice.")
+
+
+def write_result(
+    result: "Pairs | Clusters | Dedup", output: OutputOptions, run: TerminalRun, pages: str | None = None
+) -> None:
+    """Write a result's table, with how it was made, and its page if there is to be one."""
+    from lookalike.io.write import write_tables
+    from lookalike.results.files import settings_of
+
+    with run.stage("write"):
+        write_tables([result.to_arrow()], output.out, settings_of(result, pages))
+    write_page(result, output.report, run)
+
+
+def write_page(result: "Pairs | Clusters | Dedup | Resolution", path: str | None, run: TerminalRun) -> None:
+    """Write the report of a result, if there is to be one."""
+    if path is not None:
+        with run.stage("report"):
+            result.stats["command"] = command_line()
+            result.report(path)
+
+
+def copies_lines(source: "Source", out: str) -> bool:
+    """Return whether documents that are kept are copied as lines of JSON, just as they stand in the inputs."""
+    from lookalike.io.write import kind_of
+
+    return source.is_jsonl() and kind_of(out) == ".jsonl"
+
+
+def needs_strings(out: str) -> bool:
+    """Return whether bytes must become strings, since the file cannot hold them."""
+    from lookalike.io.write import kind_of
+
+    return kind_of(out) not in (".parquet", ".arrow")
+
+
+def writing_kept(
+    batches: "Iterable[tuple[Any, np.ndarray]]", out: str, settings: dict[str, str], lines: bool
+) -> AbstractContextManager[None]:
+    """Write the kept rows of tables, or with `lines` the kept lines; each batch comes with which of it are kept.
+
+    The file takes its place when the context ends, and only if that goes well.
+    """
+    import pyarrow as pa
+
+    from lookalike.io.write import writing, writing_lines
+
+    if lines:
+        chosen = (line for some, keep in batches for line, kept in zip(some, keep.tolist(), strict=True) if kept)
+        return writing_lines(chosen, out)
+    return writing((table.filter(pa.array(keep)) for table, keep in batches), out, settings)

@@ -1,0 +1,189 @@
+"""`lookalike resolve`: records of the same person or thing, how sure that is, and what that rests on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lookalike.cli.app import command
+from lookalike.cli.options import Out, Report, RunOptions, Seed, TableOptions, option
+from lookalike.cli.outputs import check_page, write_page
+from lookalike.cli.plots import check_picture, picture
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.summary import next_step, time_line
+from lookalike.core.errors import UsageError, choice
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from lookalike.entities.resolution import Resolution
+    from lookalike.entities.validation import Validation
+
+MOST_ROWS = 20  # of the table of scores that are shown
+
+
+@dataclass(frozen=True)
+class DecisionOptions:
+    """Which pairs are matches."""
+
+    id: Annotated[str | None, option(help="The column of the id, COLUMN[:B'S]; - counts rows.")] = None
+    validate: Annotated[
+        str | None, option(help="A column of dates or numbers, not scored, that tells matches: COLUMN[:B'S].")
+    ] = None
+    max_lag: Annotated[
+        float | None, option(help="B's value of that column is at most so much more than A's, and no less.")
+    ] = None
+    precision: Annotated[float | None, option(help="The share of true matches wanted, on average.")] = None
+    one_to_one: Annotated[bool, option("--one-to-one", help="No record in two matches.")] = False
+
+
+@dataclass(frozen=True)
+class ResolveFiles:
+    """Where the result goes, and what it rests on."""
+
+    clusters: Annotated[str | None, option(metavar="FILE", help="Write the groups of records too.")] = None
+    table: Annotated[str | None, option(metavar="FILE", help="Write what the probabilities rest on.")] = None
+    plot: Annotated[str | None, option(metavar="FILE", help="Draw the true matches by score.")] = None
+    report: Report = None
+
+
+@command(
+    "lookalike resolve a.csv b.csv --field name --field address:street --field phone:telephone -o matches.csv",
+    "lookalike resolve a.csv b.csv -f name -f phone --validate created --max-lag 90 --precision 0.95 --plot shares.svg",
+    "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=category*2' --clusters people.csv",
+)
+def resolve(
+    left: Annotated[str, typer.Argument(metavar="A", help="A table of records.")],
+    right: Annotated[str | None, typer.Argument(metavar="[B]", help="Another; without it A within itself.")] = None,
+    *,
+    field: Annotated[
+        list[str] | None,
+        option("--field", "-f", help="What is compared: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; several of them."),
+    ] = None,
+    out: Out = "-",
+    deciding: DecisionOptions,
+    every: Annotated[bool, option("--all", help="Write all pairs that were scored, not just matches.")] = False,
+    files: ResolveFiles,
+    threshold: Annotated[float, option(help="Look at records whose shingles are so alike.")] = 0.6,
+    nearest: Annotated[int, option(help="In small tables, look at so many nearest by each field of words.")] = 2,
+    reading: TableOptions,
+    seed: Seed = 1,
+    running: RunOptions,
+) -> None:
+    """Find the records of two tables, or of one, that are of the same person or thing, and how sure that is."""
+    from lookalike import entities
+    from lookalike.io.records import RecordSource
+
+    if not field:
+        raise UsageError("name at least one --field to compare, such as --field name.")
+    check_files(out, files, left, right, deciding.validate)
+    check_kinds(field, deciding.validate)
+    run = TerminalRun(**vars(running))
+    sources = [RecordSource(one, **vars(reading)) for one in (left, right) if one is not None]
+    found = entities.resolve(
+        *(source.read(run) for source in sources),
+        fields=field,
+        threshold=threshold,
+        nearest=nearest,
+        seed=seed,
+        run=run,
+        **vars(deciding),
+    )
+    write(found, field, seed, out, files, every, run)
+    tell(found, sum(source.skipped for source in sources), files.report, run)
+
+
+def check_files(out: str, files: ResolveFiles, left: str, right: str | None, validate: str | None) -> None:
+    """Raise now for an output that could not be written in the end."""
+    from lookalike.io.inputs import check_apart
+    from lookalike.io.write import check_output
+
+    every = (out, files.clusters, files.table, files.plot, files.report)
+    outputs = [path for path in every if path is not None and path != "-"]
+    for path in outputs:
+        if path not in (files.plot, files.report):
+            check_output(path)
+    check_page(files.report)
+    check_apart(outputs, [left, right])
+    if files.plot is not None:
+        check_picture(Path(files.plot))
+    if len({Path(path).absolute() for path in outputs}) < len(outputs):
+        raise UsageError("--out, --clusters, --table, --plot and --report must be different files.")
+    if files.clusters is not None and right is not None:
+        raise UsageError("--clusters are of one table; got two.")
+    if files.plot is not None and validate is None:
+        raise UsageError("--plot shows the shares by score, which --validate tells.")
+
+
+def check_kinds(field: list[str], validate: str | None) -> None:
+    """Raise for a kind of field that there is not, before anything is read."""
+    from lookalike.entities.fields import FIELD_KINDS, as_fields
+
+    for one in as_fields([*field, *([validate] if validate else [])]):
+        choice("kind", one.kind or "text", FIELD_KINDS)
+
+
+def write(
+    found: "Resolution", fields: list[str], seed: int, out: str, files: ResolveFiles, every: bool, run: TerminalRun
+) -> None:
+    """Write the matches, and with `every` all pairs that were scored; and the other files that are wanted."""
+    from lookalike import __version__
+    from lookalike.core.drawing import draw_shares
+    from lookalike.io.write import write_tables
+
+    settings = {"version": __version__, "fields": ", ".join(fields), "seed": str(seed)}
+    settings |= {"cut_off": repr(float(found.cut_off)), "basis": found.basis}
+    if found.stats.get("note"):
+        settings["note"] = found.stats["note"]
+    shown = found.every if every and found.every is not None else found
+    with run.stage("write"):
+        write_tables([shown.to_arrow()], out, settings)
+        if files.clusters is not None:
+            write_tables([found.clusters().to_arrow()], files.clusters, settings)
+        if files.table is not None:
+            write_tables([basis_table(found)], files.table, settings)
+        if files.plot is not None and found.validation is not None:
+            with picture(Path(files.plot)) as axes:
+                draw_shares(axes, found.validation, found.cut_off)
+    write_page(found, files.report, run)
+
+
+def tell(found: "Resolution", skipped: int, report: str | None, run: TerminalRun) -> None:
+    """Say what was found, and show what it rests on."""
+    from rich.console import Console
+
+    if skipped:
+        run.say(f"read: {skipped:,} bad rows skipped")
+    for line in found.lines():
+        run.say(line)
+    if not run.quiet and found.validation is not None:
+        Console(stderr=True).print(scores_table(found.validation))
+    run.say(time_line(run.seconds))
+    run.hint(next_step(report))
+
+
+def basis_table(found: "Resolution") -> Any:
+    """Return what the probabilities rest on: shares by score, or the weights of the mixture."""
+    if found.validation is not None:
+        return found.validation.to_arrow()
+    assert found.mixture is not None
+    return found.mixture.weights([field.name for field in found.fields])
+
+
+def scores_table(validation: "Validation") -> "Table":
+    """Return the shares of true matches by score, the best first."""
+    from rich.table import Table
+
+    table = Table(title=f"true matches by score, told from {validation.name}", title_justify="left")
+    for name in ("score", "pairs", "mean difference", "true matches", "95% interval"):
+        table.add_column(name, justify="right")
+    for row in validation.to_arrow().slice(0, MOST_ROWS).to_pylist():
+        score = f"{row['score_from']:.5g} to {row['score_to']:.5g}"
+        score = f"{row['score_to']:.5g}" if row["score_from"] == row["score_to"] else score
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
+        table.add_row(score, f"{row['pairs']:,}", f"{row['mean_difference']:.4g}", f"{row['matches']:.3f}", interval)
+    table.caption = (
+        f"pairs with a perfect score differ by {validation.perfect:.4g}, random ones by {validation.random:.4g}"
+    )
+    return table

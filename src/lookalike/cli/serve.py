@@ -1,0 +1,35 @@
+"""`lookalike serve`: an index over HTTP."""
+
+from typing import Annotated
+
+from lookalike.cli.app import command
+from lookalike.cli.options import IndexPath, Quiet, option
+from lookalike.cli.progress import TerminalRun
+from lookalike.core.errors import whole
+
+
+@command(
+    "lookalike serve news.index",
+    "lookalike serve news.index --host 0.0.0.0 --token-file token --read-only",
+    """curl -H 'Content-Type: application/json' -d '{"items": ["a text"]}' http://127.0.0.1:8000/query""",
+)
+def serve(
+    path: IndexPath,
+    *,
+    host: Annotated[
+        str, option(help="The address to listen at; any but this machine's own needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, option(help="The port; 0 takes a free one.")] = 8000,
+    token_file: Annotated[str | None, option(metavar="FILE", help="Ask for the token in this file.")] = None,
+    read_only: Annotated[bool, option("--read-only", help="Let nobody add or remove items.")] = False,
+    max_bytes: Annotated[int, option(metavar="N", help="The most bytes of a request.")] = 10_000_000,
+    max_items: Annotated[int, option(metavar="N", help="The most items of a request.")] = 1000,
+    max_requests: Annotated[int, option(metavar="N", help="The most requests at a time.")] = 256,
+    quiet: Quiet = False,
+) -> None:
+    """Serve an index over HTTP, with a page for browsers."""
+    from lookalike.serve import Limits, serve
+
+    limits = Limits(whole("max-bytes", max_bytes), whole("max-items", max_items), whole("max-requests", max_requests))
+    say = TerminalRun(1, quiet).say
+    serve(path, host=host, port=port, token_file=token_file, read_only=read_only, limits=limits, say=say)

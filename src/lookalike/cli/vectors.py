@@ -1,0 +1,121 @@
+"""`lookalike vectors`: all pairs of near vectors, their clusters, or the nearest of each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from lookalike.cli import options as opt
+from lookalike.cli.app import command
+from lookalike.cli.options import RUNNING, option
+from lookalike.cli.outputs import check_outputs, write_result
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.summary import summarize
+from lookalike.core.errors import UsageError, choice
+
+if TYPE_CHECKING:
+    from lookalike.items.bits import Bits
+    from lookalike.items.vectors import Vectors
+    from lookalike.results import Clusters, Dedup, Pairs
+
+RESULTS = ("pairs", "clusters", "dropped")
+
+
+@dataclass(frozen=True)
+class NearnessOptions:
+    """What near vectors are, and how many of them may be missed."""
+
+    measure: Annotated[
+        str,
+        option(
+            "--measure",
+            "-m",
+            help="cosine (an angle), cosine_similarity, euclidean, or hamming of bit codes.",
+            offer=opt.measures_of("vectors"),
+        ),
+    ] = "cosine"
+    threshold: Annotated[
+        str | None,
+        option("--threshold", "-t", help="Greatest distance (of cosine in degrees), or least cosine_similarity."),
+    ] = None
+    recall: opt.Recall = 0.99
+
+
+@dataclass(frozen=True)
+class VectorSearchOptions:
+    """How near vectors are found."""
+
+    method: Annotated[
+        str, option(help="auto, lsh, exact or brute.", offer=("auto", "lsh", "exact", "brute"), panel=RUNNING)
+    ] = "auto"
+    probes: Annotated[
+        int | None,
+        option(
+            metavar="N", help="Look into N further buckets of each table; by default as many as pay.", panel=RUNNING
+        ),
+    ] = None
+    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N vectors.")] = 0
+    seed: opt.Seed = 1
+
+
+@command(
+    "lookalike vectors embeddings.npy -t 20 -o pairs.parquet",
+    "lookalike vectors embeddings.parquet --measure cosine_similarity -t 0.9 --audit 1000 -o pairs.csv",
+    "lookalike vectors queries.npy --against base.npy --top 10 --measure euclidean",
+    "lookalike vectors codes.npy --measure hamming -t 3 --result clusters",
+    "lookalike vectors photos/ --measure hamming -t 6",
+)
+def vectors(
+    inputs: opt.Inputs,
+    *,
+    nearness: NearnessOptions,
+    output: opt.OutputOptions,
+    reading: opt.VectorOptions,
+    search: VectorSearchOptions,
+    running: opt.RunOptions,
+    against: Annotated[str | None, option(metavar="BASE", help="Match the vectors with those of this input.")] = None,
+    top: Annotated[int | None, option(metavar="K", help="With --against: the K nearest of each.")] = None,
+    result: Annotated[
+        str, option(help="pairs, clusters, or dropped: what to drop so that no near ones are left.", offer=RESULTS)
+    ] = "pairs",
+    max_pairs: opt.MaxPairs = 100_000_000,
+) -> None:
+    """List all pairs of near vectors: embeddings, rows of numbers, bit codes, pictures."""
+    sides = [inputs] if against is None else [inputs, [against]]
+    named = [name for side in sides for name in side]
+    check_outputs(output, named)
+    run = TerminalRun(**vars(running))
+    find = finder(result, against, top, max_pairs)
+    items = [read_vectors(side, reading, nearness.measure, run) for side in sides]
+    found = find(*items, run=run, **opt.keywords(nearness, search))
+    write_result(found, output, run)
+    item = "code" if nearness.measure == "hamming" else "vector"
+    summarize(found, run, item=item, inputs=named, report=output.report)
+
+
+def finder(
+    result: str, against: str | None, top: int | None, max_pairs: int
+) -> "Callable[..., Pairs | Clusters | Dedup]":
+    """Return the function that finds the result; raise if the other options do not go with it."""
+    from lookalike.find import dedup, find_clusters, find_matches, find_pairs
+
+    choice("result", result, RESULTS)
+    if against is None and top is not None:
+        raise UsageError("--top is for the nearest of another input: name it with --against.")
+    if against is not None and result != "pairs":
+        raise UsageError(f"--against gives pairs; got --result {result!r}.")
+    if against is not None:
+        return partial(find_matches, k=top, max_pairs=max_pairs)
+    if result == "pairs":
+        return partial(find_pairs, max_pairs=max_pairs)
+    return find_clusters if result == "clusters" else dedup
+
+
+def read_vectors(inputs: list[str], reading: opt.VectorOptions, measure: str, run: TerminalRun) -> "Vectors | Bits":
+    """Return the vectors of the inputs, or their bit codes if these are compared."""
+    from lookalike.io.vectors import VectorSource
+    from lookalike.measures.table import OF_VECTORS
+
+    choice("measure", measure, OF_VECTORS)
+    bits, directions = measure == "hamming", measure.startswith("cosine")
+    return VectorSource(inputs, bits=bits, directions=directions, **vars(reading)).read(run)

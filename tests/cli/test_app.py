@@ -1,0 +1,164 @@
+"""The program: help, completion, and how a function becomes a command."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.main import get_command
+
+import lookalike
+from lookalike.cli import COMMANDS, program
+from lookalike.cli.app import GivenOptions, command
+from lookalike.core.errors import UsageError
+from tests.commands import Commands, environment, spawn
+
+
+def test_version(run: Commands) -> None:
+    assert run("--version") == (0, f"lookalike {lookalike.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(run: Commands, command: str) -> None:
+    outcome = run(command, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "Examples" in outcome.out
+    assert f"lookalike {command}" in outcome.out.split("Examples")[1]
+
+
+def test_help_names_every_command(run: Commands) -> None:
+    for args, code in ((["--help"], 0), ([], 2)):
+        outcome = run(*args)
+        assert all(re.search(rf"\b{command}\b", outcome.out) for command in COMMANDS)
+        assert (outcome.code, outcome.err) == (code, "")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["pairs", "--help"], ["index", "build", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    """As all commands are imported, this holds for the help of each."""
+    script = f"""
+import sys
+sys.argv = ["lookalike", *{arguments}]
+from lookalike.cli import main
+try:
+    main()
+finally:
+    print([name for name in ("numba", "numpy", "pyarrow", "matplotlib") if name in sys.modules], file=sys.stderr)
+"""
+    assert spawn(script=script).communicate()[1].decode().split() == ["[]"]
+
+
+def test_commands_are_in_the_order_of_their_list(run: Commands) -> None:
+    """Whichever of them is imported first."""
+    shown = re.findall(r"^│ (\w+)  ", run("--help").out.split("Commands")[1], re.M)
+    assert shown == list(COMMANDS)
+    script = """
+import lookalike.cli.index
+from lookalike.cli import COMMANDS, program
+assert list(program().commands) == list(COMMANDS)
+"""
+    assert spawn(script=script).communicate() == (b"", b"")
+
+
+def test_each_command_is_in_the_file_of_its_name() -> None:
+    folder = Path(lookalike.cli.__file__).parent
+    for name in COMMANDS:
+        assert f"`lookalike {name}`" in (folder / f"{name}.py").read_text().partition("\n")[0]
+
+
+def test_the_help_of_every_command_has_an_example() -> None:
+    waiting: list[Any] = [program()]
+    seen = 0
+    while waiting:
+        command = waiting.pop()
+        assert "lookalike " in (command.epilog or ""), command.name
+        waiting.extend(getattr(command, "commands", {}).values())
+        seen += 1
+    assert seen > 20
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("lookalike rep", ["report"]),
+        ("lookalike pairs --thr", ["--threshold", "--threads"]),
+        ("lookalike pairs --measure co", ["containment", "cosine"]),
+        ("lookalike index bu", ["build"]),
+        ("lookalike pairs corp", []),  # a file, which the shell itself knows
+    ],
+)
+def test_shells_are_told_what_a_line_could_go_on_with(
+    run: Commands, monkeypatch: pytest.MonkeyPatch, typed: str, offered: list[str]
+) -> None:
+    monkeypatch.setenv("_LOOKALIKE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    assert run().out.split() == offered
+
+
+def test_bash_completes_lines() -> None:
+    """By the script that is shown for it."""
+    script = (
+        'eval "$(lookalike --show-completion)"; COMP_WORDS=(lookalike clu); COMP_CWORD=1;'
+        ' _lookalike_completion lookalike; echo "${COMPREPLY[@]}"'
+    )
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script], env=environment() | {"PATH": path}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "clusters\n"
+
+
+@dataclass(frozen=True)
+class Colour:
+    """A group of options."""
+
+    red: Annotated[int, typer.Option("--red", "-r")] = 1
+    blue: Annotated[str | None, typer.Option()] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A group within which there is another."""
+
+    colour: Colour
+    wide: Annotated[bool, typer.Option("--wide")] = False
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("a b", (["a", "b"], Picture(colour=Colour(1, None)), 5, set())),
+        ("a -r 3 --wide", (["a"], Picture(colour=Colour(3, None), wide=True), 5, {"red", "wide"})),
+        ("a --blue x --size 5", (["a"], Picture(colour=Colour(1, "x")), 5, {"blue", "size"})),
+    ],
+)
+def test_groups_of_options_become_options_and_come_back_as_groups(typed: str, expected: tuple[object, ...]) -> None:
+    """With the names of those that were given, even if they are given what they would be anyway."""
+    seen: list[tuple[object, ...]] = []
+    app = typer.Typer()
+
+    @command("draw a", of=app)
+    def draw(
+        names: Annotated[list[str], typer.Argument()],
+        *,
+        picture: Picture,
+        size: Annotated[int, typer.Option()] = 5,
+        given: GivenOptions,
+    ) -> None:
+        seen.append((names, picture, size, set(given.names) - {"names"}))
+
+    get_command(app).main(typed.split(), standalone_mode=False)
+    assert seen == [expected]
+
+
+def test_options_that_are_refused() -> None:
+    given = GivenOptions(frozenset({"audit"}))
+    given.refuse(("html", "memory"), "--engine spark")
+    with pytest.raises(UsageError, match=r"^--audit is not for --engine spark\.$"):
+        given.refuse(("html", "audit"), "--engine spark")

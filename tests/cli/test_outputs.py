@@ -1,0 +1,75 @@
+"""Outputs: no input is overwritten, and files are the same each time."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lookalike.io.documents import Source
+from tests.cli.corpus import ROWS, SUFFIXES
+from tests.commands import Commands, complaint
+from tests.samples import write
+
+
+def overwriting(corpus: Path, database: Path) -> list[list[object]]:
+    """Commands whose output is their input."""
+    resolving = ["resolve", corpus, "--field", "text"]
+    return [
+        *([command, corpus, "-o", corpus] for command in ("pairs", "clusters", "dedup", "sets", "vectors", "baskets")),
+        ["match", corpus, corpus, "-o", corpus],
+        ["dedup", corpus, "--removed", corpus],
+        ["vectors", database, "--against", corpus, "-o", corpus],
+        [*resolving, "-o", corpus],
+        [*resolving, "--table", corpus],
+        ["baskets", corpus, "--groups", 0.5, "--groups-out", corpus],
+        ["baskets", database, "--by", "item", "--names", corpus, "-o", corpus],
+        ["fingerprints", "pairs", corpus, "-o", corpus],
+        ["fingerprints", "identify", database, corpus, "-o", database],
+    ]
+
+
+def test_an_input_is_not_overwritten(run: Commands, corpus: Path, tmp_path: Path) -> None:
+    database = write(tmp_path / "vectors.csv", [{"a": 1, "b": 2}])
+    before = {path: path.read_bytes() for path in (corpus, database)}
+    for command in overwriting(corpus, database):
+        outcome = run(*command)
+        assert outcome.code == 2, command
+        assert complaint(outcome).endswith(": is an input, which it would overwrite; name another file for the output.")
+    assert before == {path: path.read_bytes() for path in before}
+
+
+def test_an_input_is_known_by_any_name(
+    run: Commands, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("link.jsonl").symlink_to(corpus)
+    Path("folder").symlink_to(corpus.parent)
+    others = ("in/corpus.jsonl", "in/../in/corpus.jsonl", "link.jsonl", "folder/corpus.jsonl")
+    for name in others:
+        for one, other in ((corpus, name), (name, corpus)):
+            assert "is an input" in complaint(run("dedup", one, "-o", other))
+        assert "is an input" in complaint(run("dedup", "in/*.jsonl", "-o", name))
+    for folder in ("in", "folder", corpus.parent, "."):
+        new = complaint(run("dedup", folder, "-o", "in/new.jsonl"))
+        why = f"lies in the input {folder}, and would be read with it next time"
+        assert new == f"in/new.jsonl: {why}; name a place outside of it."
+    assert len(corpus.read_text().splitlines()) == len(ROWS)
+    assert run("dedup", "in", "-o", "new.jsonl").code == 0
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
+def test_files_do_not_depend_on_threads_or_batches(
+    run: Commands, corpus: Path, out: Path, monkeypatch: pytest.MonkeyPatch, command: str, suffix: str
+) -> None:
+    results: set[tuple[bytes, ...]] = set()
+    make: Callable[..., Source] = Source
+    for threads, size in ((1, 2 << 20), (2, 2 << 20), (2, 2 << 20), (1, 20_000), (2, 9_000)):
+        monkeypatch.setattr("lookalike.cli.documents.Source", functools.partial(make, batch_bytes=size))
+        paths = [out / f"main{suffix}", *([out / f"removed{suffix}"] if command == "dedup" else [])]
+        extra = ("--removed", paths[1]) if command == "dedup" else ()
+        assert run(command, corpus, "-o", paths[0], *extra, "--threads", threads).code == 0
+        results.add(tuple(path.read_bytes() for path in paths))
+    assert len(results) == 1
+    assert all(results.pop())

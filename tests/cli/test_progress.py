@@ -1,0 +1,60 @@
+"""Who says what where: results on standard output, all else on standard error, bars on terminals only."""
+
+import json
+import os
+import pty
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.commands import SLOW, Commands, spawn
+
+
+@pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
+def test_results_and_the_rest_go_apart(run: Commands, corpus: Path, out: Path, command: str) -> None:
+    outcome = run(command, corpus)
+    assert all(json.loads(line) for line in outcome.out.splitlines())
+    starts = [line.split(":")[0] for line in outcome.err.splitlines() if not line.startswith("first run")]
+    assert [start for start in starts if not start.startswith(" ")] == ["plan", "read", "found", "time"]
+    to_file = run(command, corpus, "-o", out / "result.csv")
+    assert to_file.out == ""
+    assert to_file.err.startswith(("plan: ", "first run: "))
+    quiet = run(command, corpus, "--quiet")
+    assert (quiet.out, quiet.err) == (outcome.out, "")
+
+
+def test_no_bars_without_a_terminal(corpus: Path, out: Path) -> None:
+    process = spawn("pairs", corpus, "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
+    said = process.communicate()[1].decode()
+    assert process.returncode == 0
+    assert "\x1b" not in said
+    assert "\r" not in said
+    assert "read and sketch" in said.splitlines()[-1]  # took long enough to have had a bar
+
+
+def on_a_terminal(*args: object, script: str) -> str:
+    """What a command writes to standard error when that is a terminal."""
+    ours, theirs = pty.openpty()
+    process = spawn(*args, script=script, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    try:
+        while some := os.read(ours, 1 << 16):
+            said += some
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    os.close(ours)
+    process.communicate()
+    assert process.returncode == 0
+    return said.decode()
+
+
+def test_bars_on_a_terminal(corpus: Path, out: Path) -> None:
+    said = on_a_terminal("pairs", corpus, "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
+    assert re.search(r"read and sketch .*\d+/\d+", said)  # of lines of JSON the number is a guess
+    assert "━" in said
+    assert "found: 60 pairs" in said
+    assert "next: the same with --report report.html shows what was found" in said
+    quiet = on_a_terminal("pairs", corpus, "-q", "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
+    assert quiet == ""

@@ -1,0 +1,41 @@
+"""What result files say about how they were made is read back as it was."""
+
+import numpy as np
+import pytest
+
+import lookalike
+from lookalike.results.files import audit_of, settings_of, sides_of, stats_of
+
+TEXTS = ["the cat sat on the mat", "the cat sat on the hat", "something else"]
+
+
+def test_pairs_of_one_collection():
+    found = lookalike.find_pairs(TEXTS, threshold=0.5, shingles="char:4", audit=3)
+    settings = settings_of(found)
+    assert list(settings)[:3] == ["version", "audit", "read"]
+    assert settings["version"] == lookalike.__version__
+    assert settings.items() >= found.plan.settings().items()
+    assert audit_of(settings) == (found.audit.sampled, found.audit.true, found.audit.found, found.audit.nearest)
+    assert sides_of(settings) == [3]
+    assert stats_of(settings) == {"items": 3}
+
+
+@pytest.mark.parametrize(("threshold", "bounded"), [({}, False), ({"threshold": 90}, True)])
+def test_the_nearest_of_two_collections(threshold, bounded):
+    vectors = np.random.default_rng(1).normal(size=(20, 3))
+    found = lookalike.find_matches(vectors[:5], vectors, k=2, measure="cosine", **threshold)
+    settings = settings_of(found)
+    assert sides_of(settings) == [5, 20]
+    assert stats_of(settings) == {"items": 25, "nearest": 2, "bounded": bounded}
+    assert audit_of(settings) is None
+
+
+def test_pages():
+    found = lookalike.find_clusters(TEXTS)
+    assert settings_of(found, "article")["pages"] == "article"
+    assert "pages" not in settings_of(found)
+
+
+@pytest.mark.parametrize("settings", [{}, {"audit": "1 2", "read": "many", "nearest": "few"}])
+def test_settings_that_say_nothing(settings):
+    assert (audit_of(settings), sides_of(settings), stats_of(settings)) == (None, [], {})

@@ -1,25 +1,12 @@
 """Function words of some languages, for shingles that begin at a stop word."""
 
-from collections.abc import Mapping
+from pathlib import Path
 
 from lookalike.core.errors import UsageError
-from lookalike.items.stop_words import dutch, english, french, german, italian, portuguese, spanish, swedish
+from lookalike.core.words import read_words
 
-
-def _words(classes: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(word for words in classes.values() for word in words.split())
-
-
-LANGUAGES = {
-    "de": _words(german.CLASSES),
-    "en": _words(english.CLASSES),
-    "es": _words(spanish.CLASSES),
-    "fr": _words(french.CLASSES),
-    "it": _words(italian.CLASSES),
-    "nl": _words(dutch.CLASSES),
-    "pt": _words(portuguese.CLASSES),
-    "sv": _words(swedish.CLASSES),
-}
+LISTS = sorted((Path(__file__).parent / "words").glob("*.txt"))
+LANGUAGES = {path.stem: frozenset().union(*read_words(path).values()) for path in LISTS}  # by code
 
 
 def parse_codes(given: str) -> str:

@@ -135,7 +135,7 @@ def api() -> Iterator[str]:
             yield from describe(name)
         if title == "Finding":
             yield "The options of all four, each by its name:\n"
-            yield ".. literalinclude:: ../../src/lookalike/find.py"
+            yield ".. literalinclude:: ../../src/lookalike/search/settings.py"
             yield "   :pyobject: Options\n   :lines: 4-\n   :dedent: 4\n"
     for name, title in MODULES.items():
         module = find(name)

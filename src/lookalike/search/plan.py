@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.core.display import curve, paragraphs
+from lookalike.core.display import paragraphs, picture
 from lookalike.core.drawing import ORANGE, draw_curve, new_axes
 from lookalike.core.errors import UsageError, choice, fraction, whole
 from lookalike.core.wording import counted, rounded
@@ -141,8 +141,7 @@ class Plan:
         lines = paragraphs(self.lines())
         if self.measure not in BANDED:
             return lines
-        marks = [(float(self.threshold), f"threshold {float(self.threshold):g}")]
-        return lines + curve(self.probability, "the probability of finding a pair, by its Jaccard similarity", marks)
+        return lines + picture(self.plot, "the probability of finding a pair, by its Jaccard similarity")
 
     def _reasons(self) -> list[str]:
         return [f"      {self.reason}"] if self.reason else []

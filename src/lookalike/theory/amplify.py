@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lookalike.core.display import curve
+from lookalike.core.display import picture
 from lookalike.core.drawing import draw_curve, new_axes
 from lookalike.core.errors import UsageError, fraction, whole, within
 from lookalike.core.statistics import Sensitivity
@@ -155,8 +155,7 @@ class Curve:
         return axes
 
     def _repr_html_(self) -> str:
-        half = self.threshold()
-        return curve(self, f"{self}: the probability that the cascade agrees", [(half, f"one half at {half:.3g}")])
+        return picture(self.plot, f"{self}: the probability that the cascade agrees")
 
     def __repr__(self) -> str:
         return " >> ".join(f"{type(step).__name__}({step.count})" for step in self.steps)

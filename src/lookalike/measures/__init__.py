@@ -11,8 +11,9 @@ A question without an answer is an error that says so: vectors of unequal length
 the angle of a zero vector, the Hamming distance of strings of unequal lengths. An empty set is similar to nothing, not
 even to another empty set.
 
-May import: `core`, `kernels`, `items`. To add a measure: write it for two objects in `two`, for many pairs in `rows`,
-and give it a row in `table`. Commands, planner, index and reports take everything else from that row.
+May import: `core`, `kernels`, `items`. To add a measure: write it for two objects in `two` and give it a row in
+`table`, from which commands, planner, index and reports take all else. One of vectors or strings is also written for
+many pairs in `rows`; one of sets follows from how much they share.
 """
 
 from lookalike.measures.axioms import Counterexample, counterexample

@@ -29,33 +29,16 @@ MOVES: dict[str, Any] = {
 }
 
 
-def jaccard(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    shared, a, b = _overlaps(sets, left, right, bag=False)
-    return ratio(shared, a + b - shared)
-
-
 def bag_jaccard(bags: Sets, left: np.ndarray, right: np.ndarray, union: str = "max") -> np.ndarray:
     choice("union", union, ("max", "sum"))
-    shared, a, b = _overlaps(bags, left, right, bag=True)
+    shared, a, b = shared_and_sizes(bags, left, right, bag=True)
     return ratio(shared, a + b - shared if union == "max" else a + b)
 
 
-def containment(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    shared, a, _ = _overlaps(sets, left, right, bag=False)
-    return ratio(shared, a)
-
-
-def set_cosine(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    shared, a, b = _overlaps(sets, left, right, bag=False)
-    return ratio(shared, np.sqrt(a * b))
-
-
-def overlap(sets: Sets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return _overlaps(sets, left, right, bag=False)[0]
-
-
-def _overlaps(sets: Sets, left: np.ndarray, right: np.ndarray, bag: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """|A & B|, |A| and |B| of each pair of rows."""
+def shared_and_sizes(
+    sets: Sets, left: np.ndarray, right: np.ndarray, bag: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """|A & B|, |A| and |B| of each pair of rows, which the measures of sets are made of."""
     if not isinstance(sets, Sets):
         raise UsageError(f"items must be Sets; got {type(sets).__name__}. Make them with Sets.of.")
     if len(sets) and sets.bag != bag:

@@ -49,11 +49,12 @@ class Measure:
         """Whether larger means more alike."""
         return self.kind == "similarity"
 
-    @property
-    def batch(self) -> Callable[..., np.ndarray]:
-        """The measure of many pairs of rows."""
-        found: Callable[..., np.ndarray] = getattr(rows, self.name)
-        return found
+    def batch(self, items: Any, left: np.ndarray, right: np.ndarray, **options: Any) -> np.ndarray:
+        """The measure of many pairs of rows; of sets it follows from how much they share."""
+        if self.domain == "sets":
+            return self.of_overlaps(*rows.shared_and_sizes(items, left, right), **options)
+        values: np.ndarray = getattr(rows, self.name)(items, left, right, **options)
+        return values
 
     def __call__(self, x: Any, y: Any, **options: Any) -> float:
         """The measure of two objects."""

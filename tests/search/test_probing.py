@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
 from lookalike.items.sets import Sets
+from lookalike.items.sides import Sides
 from lookalike.kernels import bounds
 from lookalike.search import probing
 from lookalike.search.joins import exact_pairs
@@ -110,7 +111,7 @@ def test_probes_are_joins_across_a_split(rng, measure):
     sets, queries = drawn(rng, 14)
     name, threshold = measure
     join = (getattr(bounds, KINDS[name]), *threshold.as_integer_ratio())
-    left, right, shared, _ = exact_pairs(rows_of(sets + queries), *join, len(sets), 10**9, Run(1))
+    left, right, shared, _ = exact_pairs(rows_of(sets + queries), *join, Sides(len(sets)), 10**9, Run(1))
     pairs = sorted(zip((right - len(sets)).tolist(), left.tolist(), shared.tolist(), strict=True))
     assert listed(index_of(sets, measure).probe(rows_of(queries)))[0] == pairs
 

@@ -221,7 +221,7 @@ def own_errors() -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        found = re.search(r"^lookalike\.errors\.(\w+): (.*)$", str(error), re.MULTILINE)
+        found = re.search(rf"^{re.escape(errors.__name__)}\.(\w+): (.*)$", str(error), re.MULTILINE)
         kind = getattr(errors, found[1], None) if found else None
         if found and isinstance(kind, type) and issubclass(kind, LookalikeError):
             raise kind(found[2]) from None

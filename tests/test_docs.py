@@ -19,6 +19,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_prints_what_the_page_says(
     page: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
@@ -44,6 +45,7 @@ def shown_commands(page: Path) -> list[tuple[str, str]]:
     return [(command, output) for command, output in commands if output or " examples/" in command]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_print_what_the_page_says(
     page: Path, run: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -72,6 +74,7 @@ def test_the_map_leads_to_every_page() -> None:
 EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.parent.name)
 def test_commands_on_the_examples_run(
     page: Path, run: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

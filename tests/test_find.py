@@ -113,6 +113,7 @@ def at_threshold(pairs):
 # --- exact ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 def test_exact_pairs_of_sets(threshold):
     just = 0
@@ -125,6 +126,7 @@ def test_exact_pairs_of_sets(threshold):
     assert just > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 @pytest.mark.parametrize(
     "shingles", [la.Shingles(k=2), la.Shingles(k=2, bag=True), la.Shingles(k=1, unit="word")], ids=str
@@ -155,6 +157,7 @@ def test_exact_pairs_at_a_tiny_threshold():
     assert positions(pairs) == {(i, i + 1): 1 / 41 for i in range(29)}
 
 
+@pytest.mark.slow
 def test_exact_pairs_of_a_larger_collection():
     """More sets than one task probes, on two threads."""
     rng = random.Random(4)
@@ -174,6 +177,7 @@ def test_thresholds_as_strings_and_fractions():
 # --- banding ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 def test_pairs_by_bands_are_true_and_have_their_similarity(threshold):
     for seed in range(12):
@@ -188,6 +192,7 @@ def test_pairs_by_bands_are_true_and_have_their_similarity(threshold):
         assert positions(la.find_pairs(sets, **options)).items() <= brute_force(sets, threshold).items()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recall", [0.8, 0.95, 0.99])
 def test_pairs_by_bands_reach_the_recall_at_the_threshold(recall):
     """The hardest case, all pairs right at the threshold: within four standard errors of the promise."""
@@ -436,6 +441,7 @@ def check_stars(result, sets, pairs, threshold):
     assert not [pair for pair in pairs if set(pair) <= kept]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 @pytest.mark.parametrize("recall", [0.9, 1.0])
 def test_dedup_keeps_the_first(threshold, recall):
@@ -538,6 +544,7 @@ def test_results_do_not_depend_on_threads(recall):
         assert len(one[1]) > 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recall", [0.9, 1.0])
 @pytest.mark.parametrize("batch_bytes", [1, 1000, 30_000])
 def test_results_do_not_depend_on_batches(recall, batch_bytes):
@@ -613,6 +620,7 @@ def test_pairs_are_counted_exactly(items, recall):
 # --- audit ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recall", [0.99, 1.0])
 def test_audit_of_all_items_is_the_true_recall(recall):
     texts = many_texts()[:400]

@@ -923,6 +923,7 @@ def test_exercise_3_8_3(n):
     assert rates(la.Or(n), squares=2) == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_exercise_3_8_4():
     """As in the many-one problem: 6.3% of the pairs are compared in vain, 1.5% missed. So it is with random prints."""
     expected = float(1 - (1 - MISMATCH) ** 1024), float((1 - MATCH) ** 1024)

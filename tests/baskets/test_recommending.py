@@ -70,6 +70,7 @@ quadruples = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(
     rows=quadruples,
     way=st.sampled_from(["all", "high", "liked-hated", "stars"]),

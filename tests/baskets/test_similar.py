@@ -36,6 +36,7 @@ triples = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(
     rows=triples,
     by=st.sampled_from(["user", "item"]),
@@ -55,6 +56,7 @@ def test_pairs_are_those_of_brute_force(rows, by, way, threshold, liked):
     assert (found.values >= float(Fraction(threshold))).all()
 
 
+@pytest.mark.slow
 @given(rows=triples, way=st.sampled_from(["all", "high", "liked-hated", "stars"]))
 @settings(max_examples=50)
 def test_the_dual_view(rows, way):
@@ -186,6 +188,7 @@ def test_options_are_passed_on():
 # --- groups ---
 
 
+@pytest.mark.slow
 @given(rows=triples, threshold=st.sampled_from([0.3, 0.5]), way=st.sampled_from(["all", "high", "stars"]))
 @settings(max_examples=100)
 def test_groups(rows, threshold, way):

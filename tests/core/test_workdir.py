@@ -65,6 +65,7 @@ def test_an_audit_reads_the_texts_again(corpus):
     assert there.audit.true > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shingles", ["char:5", "stop:2"])
 @pytest.mark.parametrize("measure", ["jaccard", "bag"])
 def test_other_shingles(corpus, shingles, measure):
@@ -103,6 +104,7 @@ def counting(monkeypatch, at):
     return noted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("find", [la.find_pairs, la.find_clusters, la.dedup])
 def test_it_goes_on_from_every_point(corpus, tmp_path, monkeypatch, find):
     """Cut off before each note in turn, and begun again: nothing that was noted is made twice."""
@@ -154,6 +156,7 @@ def await_notes(process, folder, count):
             last, count = now, count - 1
 
 
+@pytest.mark.slow
 def test_a_killed_command_is_resumed(inputs, out):
     """SIGKILL at random moments; the last run's file is that of a run nobody disturbed, and its folder is gone."""
     texts = texts_of(60_000, seed=5)
@@ -259,6 +262,7 @@ def damage(folder, how):
         files[how].write_bytes(files[how].read_bytes()[:8])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["manifest", "about", "buckets0.1", "stars.0", "documents.keys0", "candidates.sizes"])
 def test_a_damaged_folder(corpus, tmp_path, how):
     la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
@@ -291,6 +295,7 @@ def test_folders_that_cannot_be(corpus, tmp_path):
     held.close()
 
 
+@pytest.mark.slow
 def test_a_full_disk(inputs, tmp_path):
     """A limit on the size of files stands for it: the error says so, and with more room the run goes on."""
     lines = (json.dumps({"id": at, "text": text}) + "\n" for at, text in enumerate(texts_of(20_000)))

@@ -176,6 +176,7 @@ def test_the_order_of_two_fields_matters():
 # --- alike as a whole ---
 
 
+@pytest.mark.slow
 @given(tables(fields=3, most=10), st.sampled_from([0.3, 0.5, 0.8, 1.0]))
 @settings(max_examples=60)
 def test_alike(table, threshold):
@@ -192,6 +193,7 @@ def test_alike(table, threshold):
     assert pairs >= {pair for pair in similar if similar[pair] == 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [ONE, 150])
 def test_most_that_are_alike_are_found(split):
     draw = np.random.default_rng(3)
@@ -331,6 +333,7 @@ def random_words(count, length, seed):
     return letters.view(f"S{length}")[:, 0].astype(str).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "split"), [(100_000, ONE), (60_000, 30_000)])
 def test_a_town_of_very_many(count, split):
     """The pairs are those of the names: 1,000 come twice."""
@@ -348,6 +351,7 @@ def test_a_town_of_very_many(count, split):
     assert found.stages[-1].left_out == "left out, for there are more than 300,000,000 pairs of records"
 
 
+@pytest.mark.slow
 def test_a_long_value_that_all_have_does_not_make_all_alike():
     """1,500 records of one address and short names are 1.1 million pairs; 60 a record are plenty."""
     count = 1_500
@@ -358,6 +362,7 @@ def test_a_long_value_that_all_have_does_not_make_all_alike():
     assert len(found.numbers) <= 60 * count
 
 
+@pytest.mark.slow
 def test_one_value_alone_that_all_have():
     """There is nothing to tell the records apart by, and no other field to combine it with."""
     count = 1_500

@@ -83,6 +83,7 @@ def test_fields_that_cannot_be(options, message):
 # --- all kinds ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FIELD_KINDS)
 @given(values=st.lists(st.one_of(st.none(), texts), max_size=6), day_first=st.sampled_from([None, True, False]))
 def test_twice_is_once(kind, values, day_first):
@@ -97,6 +98,7 @@ def test_twice_is_once(kind, values, day_first):
         assert read(value.as_py(), kind) == value.as_py()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FIELD_KINDS)
 @given(values=st.lists(texts, max_size=6))
 def test_canonical_twice_is_once(kind, values):
@@ -105,6 +107,7 @@ def test_canonical_twice_is_once(kind, values):
     assert len(found) == len(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("country", ["US", "GB", "DE", "it"])
 @given(value=made)
 def test_twice_is_once_in_any_country(country, value):
@@ -197,6 +200,7 @@ def test_options_that_cannot_be():
         normalise(pa.array(["a"]), "phone", country="ukk")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_many_rows(kind):
     draw = random.Random(1)

@@ -85,6 +85,7 @@ def test_parameters_with_blocking(fields):
     assert found.picked.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fields", "best", "fitted_u"), [(3, 0.97, 0.85), (4, 0.975, 0.94)])
 def test_why_the_fields_that_picked_are_modelled(fields, best, fitted_u):
     """The figures of the module's docstring, for blocked pairs."""
@@ -112,6 +113,7 @@ def test_two_fields_are_too_few_to_tell_what_picked():
 # --- how right the probabilities are ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0, 0.1])
 @pytest.mark.parametrize("fields", [3, 4])
 @pytest.mark.parametrize("blocked", [False, True])
@@ -242,6 +244,7 @@ def test_steps_like_those_in_plain_python(rows, fixed, start):
                 np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(rows_of_levels, st.booleans())
 def test_the_likelihood_rises(rows, fixed):
@@ -326,6 +329,7 @@ LITTLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_random", [False, True])
 @pytest.mark.parametrize("name", LITTLE)
 def test_little_to_go_by(name, with_random):

@@ -226,6 +226,7 @@ def test_what_softens_never_costs(a, b):
     assert max(0, 100 - 4 * apart[0] ** 2) <= scored("name", a, b) + 1e-6
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.none(), names), min_size=1, max_size=8), st.data())
 def test_each_pair_for_itself(values, data):
     """The points of a pair depend on its two values alone, whatever else is there and however often."""

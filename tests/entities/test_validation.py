@@ -200,6 +200,7 @@ def test_probability_by_hand():
     assert found.probability(np.zeros(0)).tolist() == []
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), st.lists(st.floats(0, 300, width=16), max_size=30))
 def test_probability_by_group(seed, asked):
     """Each score has the share of its group; shares that do not rise with the score do so by more than chance."""
@@ -344,6 +345,7 @@ def truth_of(companies, found):
     return np.array([pair in true for pair in zip(left, right, strict=True)])
 
 
+@pytest.mark.slow
 def test_shares_of_two_companies(companies, resolved):
     """Within 0.1 of the truth for each group of at least 200 pairs, and within 0.05 on average."""
     every, found = resolved.every, resolved.validation
@@ -356,11 +358,13 @@ def test_shares_of_two_companies(companies, resolved):
     assert np.average(wrong, weights=found.pairs) < 0.05
 
 
+@pytest.mark.slow
 def test_how_many_matches_of_two_companies_are_expected(companies, resolved):
     """The number defended: within 5% of those that are true."""
     assert resolved.probability.sum() == pytest.approx(truth_of(companies, resolved).sum(), rel=0.05)
 
 
+@pytest.mark.slow
 def test_means_of_two_companies(resolved):
     """Ten days for the same customer; 45 for others within reach, 608 for any, a third of five years."""
     limited = resolved.validation.random < 100
@@ -368,6 +372,7 @@ def test_means_of_two_companies(resolved):
     assert resolved.validation.random == pytest.approx(45 if limited else 608, rel=0.05)
 
 
+@pytest.mark.slow
 def test_shares_follow_the_score(resolved):
     """They fall with it but for families, who agree in all but the name; so nearly always."""
     falls = np.diff(resolved.validation.shares) <= 0

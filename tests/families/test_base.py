@@ -60,6 +60,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "distance"), [(law, distance) for law, (_, distances) in LAWS.items() for distance in distances]
 )

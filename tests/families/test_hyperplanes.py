@@ -17,6 +17,7 @@ from tests.strategies import matrices
 # --- laws ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("angle", [15, 45, 90, 135, 170])
 def test_collision_rates_of_signs(angle):
     """Vectors of +1 and -1 come close to the law where many dimensions matter: within 0.01 more in 256."""

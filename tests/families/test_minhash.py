@@ -153,6 +153,7 @@ def candidates(agree, bands, rows):
     return in_bands.all(axis=2).any(axis=1).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("union", PAIRS)
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.9])
 @pytest.mark.parametrize("hashes", [128, 256])
@@ -176,6 +177,7 @@ def test_bands_keep_to_their_curve(hashes, threshold, union):
                 assert found <= expected + slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("union", PAIRS)
 @pytest.mark.parametrize("hashes", [128, 256])
 def test_estimates_vary_no_more_than_those_of_independent_functions(hashes, union):

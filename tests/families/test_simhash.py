@@ -68,6 +68,7 @@ def test_an_empty_set_collides_with_nothing():
     assert not (a == b).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pair", [(1, 0, 1), (2, 0, 1), (3, 0, 1), (1, 0, 3), (1, 1, 1), (2, 1, 1), (0, 2, 3), (2, 2, 2)]
 )

@@ -44,6 +44,7 @@ def rows_of(text):
     return [(row["left"], row["right"]) for row in map(json.loads, text.splitlines())]
 
 
+@pytest.mark.slow
 def test_enroll_and_identify(run, scans, out):
     path = out / "people.parquet"
     made = run("fingerprints", "enroll", path, scans / "1_1.iso", scans / "2_1.iso")
@@ -119,6 +120,7 @@ def test_pairs_of_a_table(run, scans):
     assert rows_of(run("fingerprints", "pairs", scans / "table.parquet").out) == expected
 
 
+@pytest.mark.slow
 def test_many_enroll_at_a_time(scans, out):
     """None of them loses what another has added."""
     command = [sys.executable, "-m", "lookalike", "fingerprints", "enroll", str(out / "people.parquet"), "-q"]
@@ -193,6 +195,7 @@ def test_threads_of_the_commands(run, scans, people):
     assert one == three
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [

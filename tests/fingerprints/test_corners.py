@@ -28,6 +28,7 @@ def drawn_prints(rng, count):
 # --- how most say that a print lies ---
 
 
+@pytest.mark.slow
 @given(seeds, st.sampled_from([0.0, 0.006, 0.1]))
 def test_votes(rng, least):
     """All from corners to votes, against twins that compare every two corners."""

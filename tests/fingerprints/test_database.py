@@ -57,6 +57,7 @@ def ten():
 # --- comparing ---
 
 
+@pytest.mark.slow
 @given(
     seeds, st.sampled_from([8, 12, 20, 40, 100]), st.floats(-720, 720), st.tuples(st.floats(-1e5, 1e5), st.floats(0, 9))
 )
@@ -147,6 +148,7 @@ def found_by(hall):
     return {method: database.identify(queries, threshold=ANY, method=method) for method in METHODS}
 
 
+@pytest.mark.slow
 def test_rank_one_of_impressions(found_by):
     """All 60 were found, and with five other seeds too; 57 must be.
 
@@ -160,6 +162,7 @@ def test_rank_one_of_impressions(found_by):
     assert found.values[found.left != found.right].max(initial=0) < 0.35
 
 
+@pytest.mark.slow
 def test_few_prints_are_compared(found_by):
     """0.5% of the database, of which the right print is 0.4%; and with all of it the best are the same."""
     compared = {method: found.stats["compared"] / found.stats["pairs"] for method, found in found_by.items()}
@@ -170,6 +173,7 @@ def test_few_prints_are_compared(found_by):
     assert sum(corners.get(query) == every[query] for query in range(QUERIES)) >= 0.95 * QUERIES
 
 
+@pytest.mark.slow
 def test_what_is_compared_does_not_change_how_similar_it_is(found_by):
     every = {(left, right): value for left, right, value in found_by["all"]}
     for method in ("corners", "grid"):
@@ -177,6 +181,7 @@ def test_what_is_compared_does_not_change_how_similar_it_is(found_by):
         assert found.items() <= every.items()
 
 
+@pytest.mark.slow
 def test_grids_find_prints_that_lie_the_same(hall):
     """A grid over the whole print is for prints that are whole and little turned: 37 of 40 were found.
 
@@ -193,6 +198,7 @@ def test_grids_find_prints_that_lie_the_same(hall):
     assert fewer.stats["compared"] < found.stats["compared"]
 
 
+@pytest.mark.slow
 def test_other_fingers_do_not_match(hall):
     """Of 33,670 pairs of two fingers the most similar by corners was 0.23; with directions at random there is less."""
     database, _ = hall
@@ -203,6 +209,7 @@ def test_other_fingers_do_not_match(hall):
     assert Database(scattered).pairs(threshold=0.2, method="all").values.max(initial=0) < 0.3
 
 
+@pytest.mark.slow
 def test_pairs(hall):
     """Of impressions, and the fingers themselves: those that identify finds, each once."""
     database, queries = hall
@@ -229,6 +236,7 @@ def test_pairs_compare_each_two_once(ten):
     assert found.similarity == pytest.approx([size / (size + 8) for size in range(30, 40)])
 
 
+@pytest.mark.slow
 def test_pairs_do_not_depend_on_the_order():
     prints = made_up_prints(60, 2, seed=3)
     back = prints.take(np.arange(len(prints))[::-1])
@@ -303,6 +311,7 @@ def test_nothing_enrolled_and_nothing_asked(ten, method):
         assert len(Database(few).pairs(method=method)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_results_do_not_depend_on_threads(hall, method):
     database, queries = hall

@@ -90,6 +90,7 @@ def test_grids_of_great_coordinates():
     assert not grid_sets(Prints.of([[(1e30, 0, 90), (-1e30, 0, 90)]])).any()
 
 
+@pytest.mark.slow
 @given(seeds, st.floats(-1 / 6, 1 / 6), st.floats(-1e4, 1e4))
 @settings(max_examples=40)
 def test_grids_of_turned_and_shifted_prints(rng, turn, shift):

@@ -120,6 +120,7 @@ def bounds_of_rates(functions, share):
     return 1 - math.exp(-mean + both), 1 - (1 - share**size) ** len(functions)
 
 
+@pytest.mark.slow
 def test_rates_of_a_simulation():
     """Of 5,000 fingers: measured 0.980 found and 0.065 of the others looked at, where 0.985 and 0.063 are expected.
 
@@ -146,6 +147,7 @@ def test_rates_of_a_simulation():
     assert max(errors) < 0.0004
 
 
+@pytest.mark.slow
 def test_rates_of_two_groups():
     """The groups share squares, too: found as often as by each if independent, looked at more often (Harris).
 

@@ -24,6 +24,7 @@ def by_hand(texts, asked, shingles, threshold):
     return [(at, value) for value, at in sorted(values, key=lambda one: (-one[0], one[1])) if value >= threshold]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["build", "add"])
 def test_documents_are_found_as_by_brute_force(place, way):
     """With a recall of 0.99 and pairs mostly far above the threshold; the seed is fixed."""

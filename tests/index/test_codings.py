@@ -9,6 +9,7 @@ from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 
 
+@pytest.mark.slow
 def test_vectors_and_bits(place, tmp_path):
     draw = np.random.default_rng(1)
     rows = draw.normal(size=(500, 20))

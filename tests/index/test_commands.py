@@ -103,6 +103,7 @@ def test_lines_stay_as_they_stood(run, inputs, out, seen):
     assert left_in(out) == {"seen", "n.jsonl", "r.csv"}
 
 
+@pytest.mark.slow
 def test_day_by_day(run, inputs, out):
     """The index is made on the first day; what came on any day before is dropped."""
     days = [(1, 2, 1), (2, 3, 4, 3), (4, 5, 1)]
@@ -266,6 +267,7 @@ def test_strings_after_many_numbers(run, inputs, out, monkeypatch):
     assert table["kept"].to_pylist() == [*map(str, range(39)), "last"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", [(), ("--update",)])
 @pytest.mark.parametrize("name", ["n.jsonl", "n.parquet", "n.csv"])
 def test_the_same_whatever_the_size_of_batches(run, inputs, out, monkeypatch, update, name):
@@ -339,6 +341,7 @@ def test_a_failed_run_makes_no_index(run, inputs, out, monkeypatch, way):
     assert left_in(out) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("size", [1, 1 << 22])
 def test_a_failed_run_changes_no_index(run, inputs, out, seen, monkeypatch, way, size):
@@ -370,6 +373,7 @@ def test_bad_rows_are_skipped_and_counted(run, inputs, out, seen):
 # --- options ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -402,6 +406,7 @@ def test_options_that_contradict_the_index(run, inputs, out, seen, given, why):
     assert left_in(out) == {"seen"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [

@@ -68,6 +68,7 @@ with Index.open(sys.argv[1], read_only=True) as index:
 """
 
 
+@pytest.mark.slow
 def test_a_reader_in_another_process(place):
     """It sees what is added, cannot write, and keeps the files from being replaced."""
     texts = texts_of(20)
@@ -101,6 +102,7 @@ with Index.open(sys.argv[1]) as index:
 """
 
 
+@pytest.mark.slow
 def test_another_process_begins_the_index(place):
     """The bands that it has chosen are those of all."""
     texts = texts_of(30)

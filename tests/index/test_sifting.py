@@ -50,6 +50,7 @@ def by_hand(texts, seen, threshold, near=similarity):
 # --- as by brute force ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", [False, True])
 def test_a_walk_by_hand_keeps_the_same(place, update):
     """All pairs are far from the threshold."""
@@ -82,6 +83,7 @@ def check_dropped(sifted, texts, old, threshold, near=similarity, far=False):
     return dropped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("changes", "threshold"), [(5, 0.6), (3, 0.7)])
 def test_near_the_threshold_few_are_missed(place, changes, threshold):
     """What is dropped is so by its true similarity; of the others a few in a hundred may be missed."""
@@ -170,6 +172,7 @@ def test_whatever_comes(tmp_path_factory, first, passes):
             assert {name: index.item(name) for name in index.ids()} == {name: texts[kept[name]] for name in kept}
 
 
+@pytest.mark.slow
 def test_the_batch_size_does_not_matter(tmp_path):
     texts = changed_texts_of(300, changes=1)
     found = []
@@ -317,6 +320,7 @@ with Index.open(sys.argv[1]) as index:
 """
 
 
+@pytest.mark.slow
 def test_another_process_begins_the_index(place):
     """Its bands are not replaced by those that were chosen for items that were not added."""
     draw = random.Random(1)
@@ -410,6 +414,7 @@ def test_an_id_twice_in_one_pass(place, update):
 # --- other kinds of items ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", [False, True])
 def test_vectors(place, update):
     draw = np.random.default_rng(1)

@@ -15,6 +15,7 @@ from tests.index_samples import texts_of
 from tests.writing import start_writer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))  # fifty kills in all, which several processes share
 def test_a_killed_writer_loses_nothing(place, seed):
     """A writer is killed ten times; what it has said is there is there, and nothing else but whole batches."""
@@ -41,6 +42,7 @@ def test_a_killed_writer_loses_nothing(place, seed):
             assert index.query(texts[name % 50] + f" {name}", top=1) == [(name, 1.0)]
 
 
+@pytest.mark.slow
 def test_a_full_disk(place):
     """A limit on the size of files stands for the disk: what was there stays, and the error says what is wrong."""
     texts = texts_of(3000)
@@ -81,6 +83,7 @@ def test_what_is_no_index(place, tmp_path):
         Index.open(place)
 
 
+@pytest.mark.slow
 def test_another_that_writes(place):
     """Whoever has patience waits; a server has little."""
     with Index.build(place, ["a text"]) as index:
@@ -105,6 +108,7 @@ with Index.open({str(place)!r}) as index, index.store.writing():
         assert list(index.ids()) == [0, 1]
 
 
+@pytest.mark.slow
 def test_compacting_among_readers_and_writers(place):
     """Threads that ask meanwhile are answered, and nothing is lost that others add."""
     with Index.build(place, texts_of(100), threshold=0.8) as index:

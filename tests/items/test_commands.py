@@ -89,6 +89,7 @@ def test_pages_without_the_option_give_a_note(run: Commands, folder: Path) -> No
     assert note not in run("pairs", put(folder / "lines.txt", b"a\nb\n")).err
 
 
+@pytest.mark.slow
 def test_pages_without_the_option_that_fail_advise_it(run: Commands, folder: Path) -> None:
     hint = "is not valid UTF-8 (byte {} is 0x93); html=True (--html) reads pages in any encoding."
     at = (folder / "a.html").read_bytes().index(b"\x93")

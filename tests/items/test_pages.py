@@ -120,6 +120,7 @@ def test_pages_that_are_empty_or_broken(html: str, text: str) -> None:
     assert article_text(html) == ""
 
 
+@pytest.mark.slow
 def test_pages_that_nest_deeply() -> None:
     deep = 3000
     assert visible_text("<div>" * deep + "one" + "</div>" * deep + "two") == "one\ntwo"

@@ -129,6 +129,7 @@ def test_a_text_shorter_than_k_is_one_shingle(unit):
     assert shared_passages("to be or", "to be", shingles) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["char:1", "word:1", "stop:1"])
 def test_empty_and_disjoint_texts_share_nothing(spec):
     shingles = Shingles.parse(spec)
@@ -136,6 +137,7 @@ def test_empty_and_disjoint_texts_share_nothing(spec):
         assert shared_passages(left, right, shingles) == []
 
 
+@pytest.mark.slow
 def test_only_so_many_characters_are_looked_at():
     text = "one two three four"
     assert shared_passages(text, text, Shingles.parse("word:2"), most=13) == [Passage(0, 13, 0, 13)]
@@ -144,6 +146,7 @@ def test_only_so_many_characters_are_looked_at():
     assert shared_passages(long, long, Shingles()) == [Passage(0, 200_000, 0, 200_000)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["char:9", "word:5", "stop:3"])
 def test_one_word_over_and_over(spec):
     """Work is linear, whichever of the texts is the longer one."""
@@ -295,6 +298,7 @@ def pairs(draw):
     return left, right
 
 
+@pytest.mark.slow
 @given(settings, pairs())
 def test_passages_cover_what_is_shared(shingles, pieces):
     """On the right every unit; and nothing else, but what is between units and between windows in a row."""
@@ -326,6 +330,7 @@ def test_the_two_sides_of_a_passage_are_the_same(shingles, left, right):
         assert whole.of(sides[0]) or sides[0].isspace()
 
 
+@pytest.mark.slow
 @given(settings, mixed)
 def test_identical_texts_are_one_passage(shingles, text):
     found = shared_passages(text, text, shingles)

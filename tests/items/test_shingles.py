@@ -57,6 +57,7 @@ def similarity(shingles, a, b):
 # --- two forms of one thing ---
 
 
+@pytest.mark.slow
 @given(settings, texts)
 def test_shingles_in_order(shingles, text):
     """As many hashes as shingles, equal ones alike; without repeats they are the set."""
@@ -67,6 +68,7 @@ def test_shingles_in_order(shingles, text):
     assert set(found) == set(shingles.of(text))
 
 
+@pytest.mark.slow
 @given(settings, st.lists(texts, max_size=6))
 def test_hashed_sets_are_the_readable_sets(shingles, given):
     """As many hashes as shingles for every text and every pair: then hashing is one to one."""
@@ -77,6 +79,7 @@ def test_hashed_sets_are_the_readable_sets(shingles, given):
         assert ref.jaccard(sets[i], sets[j]) == ref.jaccard(readable[i], readable[j])
 
 
+@pytest.mark.slow
 @given(settings, texts, texts)
 def test_hashed_bags_are_the_readable_bags(shingles, a, b):
     bags = Shingles(**{**vars(shingles), "bag": True})
@@ -87,6 +90,7 @@ def test_hashed_bags_are_the_readable_bags(shingles, a, b):
     assert float(ref.jaccard(one, two)) == bag_jaccard(*readable)
 
 
+@pytest.mark.slow
 @given(settings, st.lists(texts, max_size=5))
 def test_sets_of_lists_arrays_slices_and_chunks_are_the_same(shingles, given):
     expected = shingles.sets(given).to_arrow()
@@ -98,6 +102,7 @@ def test_sets_of_lists_arrays_slices_and_chunks_are_the_same(shingles, given):
         assert shingles.sets(chunked).to_arrow() == expected
 
 
+@pytest.mark.slow
 @given(spots, texts)
 def test_spots_are_their_plain_twin(shingles, text):
     """Lists of words in lower case find those words in all upper and lower case, and as names are written."""
@@ -330,6 +335,7 @@ def test_32_bits_leave_32_zeros():
     assert hashes.tolist() == [int(x) & 0xFFFFFFFF_00000000 for x in whole]
 
 
+@pytest.mark.slow
 def test_32_bits_collide_as_often_as_they_should():
     """n shingles make about n**2 / 2**33 colliding pairs; with 64 bits they make none."""
     n = 400_000

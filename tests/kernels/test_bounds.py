@@ -25,6 +25,7 @@ def test_products_of_128_bits(w, x, y, z):
     assert bool(bounds.below(np.uint64(w), np.uint64(x), np.uint64(y), np.uint64(z))) == (w * x < y * z)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_how_much_must_be_shared(measure):
     """The least number of shared elements with which two sets of these sizes are similar."""

@@ -1,6 +1,7 @@
 """Check what is made of buckets, pairs and stars, against plain twins."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ def test_new_pairs(rng, items, room, split):
         seen |= expected
 
 
+@pytest.mark.slow
 @given(seeds, st.integers(2, 70), st.integers(0, 6))
 def test_buckets_of(rng, items, buckets):
     drawn = drawn_buckets(rng, items, buckets)

@@ -4,6 +4,7 @@ import unicodedata
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def expected_kind(code):
     return ALONE if reserved else SEPARATOR
 
 
+@pytest.mark.slow
 def test_table_is_that_of_unicode_14():
     """Every code point; a newer Python may know characters that were not assigned then."""
     kinds = FLAT & KIND
@@ -54,6 +56,7 @@ def stable_characters():
     return [chr(code) for code in codes if not 0xD800 <= code < 0xE000]
 
 
+@pytest.mark.slow
 def test_stable_characters_are_in_normal_form_side_by_side():
     """All of them in one text, in two orders; and no letter of Latin or its kin is called unstable."""
     stable = stable_characters()

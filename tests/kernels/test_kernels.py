@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from lookalike import kernels
 from lookalike.kernels.hashing import mix
 
 
+@pytest.mark.slow
 def test_machine_code_has_a_place_where_nothing_else_can_be_written(tmp_path):
     """As for executors of a cluster: neither the package nor a home folder can be written to."""
     package = tmp_path / "site" / "lookalike"

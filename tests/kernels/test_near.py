@@ -85,6 +85,7 @@ def some_are_near(found, pairs):
 # --- dense rows ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_a_block_with_itself(size):
     """Every size of a block about the borders of what is worked on at a time, not at the start of the order."""
@@ -103,6 +104,7 @@ def test_a_block_with_another(one, other):
     assert one * other < 60 or some_are_near(block.found([rectangle]), one * other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("dimensions", DIMENSIONS)
 def test_any_number_of_dimensions(dimensions, kind):
@@ -115,6 +117,7 @@ def test_any_number_of_dimensions(dimensions, kind):
         assert some_are_near(block.found(rectangles[:1]), 67 * 66 / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOATS)
 def test_nothing_is_left_over_from_the_block_before(kind):
     """Blocks of all shapes in one call, large ones before small ones; the order of blocks is of no matter."""
@@ -190,6 +193,7 @@ def test_rounding_moves_the_bound_a_little(size, dimensions):
 # --- sparse rows ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("dimensions", DIMENSIONS)
 def test_sparse_rows(dimensions, kind):

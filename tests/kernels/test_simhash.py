@@ -53,6 +53,7 @@ def test_weighted_signs_are_those_of_the_twin(rows, seed, count):
     assert signed(rows, seed, count) == [reference.pack_signs(signs) for signs in expected]
 
 
+@pytest.mark.slow
 @given(rows_of_elements, seeds, st.randoms(use_true_random=False))
 def test_the_order_of_elements_makes_no_difference(rows, seed, random):
     shuffled = [random.sample(row, len(row)) for row in rows]

@@ -51,6 +51,7 @@ def test_estimates_are_unbiased(parts, similarity, size):
     assert values.var() < s * (1 - s) / 64 * (1 + 4 * (2 / n) ** 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bands", "rows"), [(2, 1), (3, 1), (5, 4), (16, 8), (13, 8), (26, 8), (21, 6)])
 @pytest.mark.parametrize("size", [5, 50, 450])
 def test_whole_bands_lie_over_the_curve_at_the_threshold(bands, rows, size):

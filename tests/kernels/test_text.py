@@ -66,6 +66,7 @@ def test_hashes_of_words(given, k, keep):
     assert as_lists(*found) == [ref.hash_text(one, "word", k, keep=keep) for one in given]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("k", [1, 2, 9, 64])
 def test_hashes_of_texts_at_the_edges_of_k(size, k):

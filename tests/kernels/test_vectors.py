@@ -48,6 +48,7 @@ def close(kind, found, expected):
     return math.isclose(found, float(expected), rel_tol=1e-13, abs_tol=slack * 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 5, 15, 16, 17, 50, 300])
 def test_measures_of_rows(dimensions, kind):
@@ -68,6 +69,7 @@ def test_measures_of_rows(dimensions, kind):
 extremes = st.sampled_from([0.0, -0.0, 1.0, -1.0, 1.7e308, -1.7e308, 1e300, 1e-300, -1e-300, 5e-324, 1e-310, 3.0])
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(some.arrays(np.float64, (2, 3), elements=st.one_of(extremes, st.floats(-1e9, 1e9))))
 def test_measures_of_huge_and_tiny_rows(rows):

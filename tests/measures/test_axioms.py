@@ -56,6 +56,7 @@ NO_METRIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), METRICS)
 @settings(max_examples=60)
 @given(st.data())

@@ -96,6 +96,7 @@ def assert_close(name, got, wanted):
     assert math.isclose(one, two, **TOLERANCE.get(name, EXACT)), (got, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), CASES)
 @settings(max_examples=40)
 @given(st.data(), st.sampled_from((1, 2, 5, 16, 1 << 20)))

@@ -204,6 +204,7 @@ def test_edits_are_the_fewest_of_all_that_can_be_done(moves):
         assert [found[y] for y in tiny] == [edit(x, y, moves) for y in tiny]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves", MOVES)
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 128, 129, 200])
 def test_edits_of_long_strings(moves, n):

@@ -5,10 +5,12 @@ import json
 import re
 
 import numpy as np
+import pytest
 
 from tests.reports import COMMON, PEOPLE, documents, read
 
 
+@pytest.mark.slow
 def test_pages_of_documents_and_of_their_files(run, corpus, out):
     """The page that a command writes and the one made of its file later show the same pairs."""
     cases = [("pairs", []), ("clusters", []), ("dedup", ["--removed", out / "removed.parquet"])]
@@ -43,6 +45,7 @@ def test_pages_of_a_match(run, corpus, inputs, out):
     assert one.tags["mark"] == two.tags["mark"]
 
 
+@pytest.mark.slow
 def test_pages_of_sets_vectors_and_baskets(run, inputs, out):
     (inputs / "sets.txt").write_text("milk tea oil\nmilk tea\nsalt rice\n")
     (inputs / "rows.csv").write_text("basket,item,n\na,milk,3\na,tea,1\nb,milk,2\nb,tea,1\nc,oil,1\n")

@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from tests.commands import complaint, left_in
 from tests.reports import COMMON, PEOPLE, documents, read
@@ -87,6 +88,7 @@ def test_a_file_of_dropped_items_is_of_stars(run, inputs, out):
     assert "of its pairs are similar" not in page.text
 
 
+@pytest.mark.slow
 def test_all_records_that_were_scored_are_not_matches(run, inputs, out):
     (inputs / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PEOPLE))
     made = out / "m.parquet"

@@ -110,6 +110,7 @@ def test_fingerprints_are_drawn(tmp_path):
         database.pairs().explain(0)
 
 
+@pytest.mark.slow
 def test_large_results_are_sampled(tmp_path):
     """A hundred thousand pairs of long documents full of markup: under 5 MB, and the page says what it shows."""
     rng = np.random.default_rng(1)

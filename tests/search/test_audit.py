@@ -116,6 +116,7 @@ def test_audit_of_no_items_is_an_error():
 # --- audits ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"method": "brute"}, {"method": "lsh", "recall": 0.5}], ids=str)
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_an_audit_of_all_items_counts_all_pairs(measure, options):

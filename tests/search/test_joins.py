@@ -52,6 +52,7 @@ def drawn_sets(rng, most):
     return sets
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(seeds, measures, st.one_of(st.none(), st.integers(0, 12)), st.integers(0, 3))
 def test_joins_are_brute_force(rng, measure, split, stage):
@@ -61,6 +62,7 @@ def test_joins_are_brute_force(rng, measure, split, stage):
     assert len(found) <= compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "ratio"), [(10, "9/10"), (15, "4/5"), (20, "17/20"), (9, "2/3"), (3, "1/3")])
 @pytest.mark.parametrize("kind", ["JACCARD", "CONTAINMENT", "COSINE"])
 def test_sets_right_at_the_threshold(kind, size, ratio):
@@ -72,6 +74,7 @@ def test_sets_right_at_the_threshold(kind, size, ratio):
         assert join(sets, (kind, p, q), stage=stage)[0] == ref.joined(sets, kind, p, q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [("JACCARD", 1, 2), ("COSINE", 1, 2), ("OVERLAP", 2, 1), ("CONTAINMENT", 1, 2)])
 def test_joins_over_several_tasks(measure):
     """More rows than one task probes, and more pairs than a result has room for at first."""
@@ -125,6 +128,7 @@ def found(pairs):
 # --- filters and orders ---
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(seeds, st.sampled_from([0.5, 0.8, 0.9]))
 def test_filters_and_orders_change_nothing_but_the_work(rng, threshold):

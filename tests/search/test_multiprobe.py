@@ -7,6 +7,7 @@ import lookalike as la
 from tests.vector_samples import drawn, found, oracle, rates_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("probes", "match"), [(1, False), (6, True), (30, False)])
 @pytest.mark.parametrize(("measure", "threshold", "dimensions"), [("cosine", 20, 30), ("euclidean", 2.0, 100)])
 def test_pairs_at_the_threshold_are_found_with_probes(measure, threshold, dimensions, probes, match):
@@ -16,6 +17,7 @@ def test_pairs_at_the_threshold_are_found_with_probes(measure, threshold, dimens
     assert plan.recall - 4 * error <= np.mean(rates) <= plan.recall + 4 * error + 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["cosine", "euclidean"])
 @pytest.mark.parametrize("threshold", [0.5, 2.0, 60.0])
 def test_probes_find_no_pair_that_is_not_near(measure, threshold):

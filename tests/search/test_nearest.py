@@ -31,6 +31,7 @@ def check_nearest(measure, left, right, k, threshold=None, **options):
     return pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["brute", "exact", "auto"])
 @pytest.mark.parametrize("measure", THRESHOLDS)
 @settings(max_examples=8)
@@ -41,6 +42,7 @@ def test_nearest_neighbours(measure, method, seed, ones, others, k):
         check_nearest(measure, rows[:ones], rows[ones:], k, threshold, method=method, recall=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["euclidean", "cosine", "cosine_similarity"])
 def test_neighbours_that_are_equally_near(measure):
     """Points of a grid, each several times."""
@@ -57,6 +59,7 @@ def test_codes_that_are_equally_near():
         check_nearest("hamming", codes, codes, k, threshold)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_neighbours_among_many(measure):
     """More than are all looked at to tell how far to look."""

@@ -45,6 +45,7 @@ def sample_of(vocabulary, words=30):
 # --- what a plan promises ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.8, 0.95, 1.0])
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99, 0.999])
 @pytest.mark.parametrize("vocabulary", [20, 1000])
@@ -173,6 +174,7 @@ def costs(family, chance, recall, sample, items, size):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("items", [100, 10_000, 1_000_000])
@@ -394,6 +396,7 @@ def test_what_cannot_be_joined(items, options, error, message):
 # --- the choice ---
 
 
+@pytest.mark.slow
 def test_small_sets_are_joined_exactly_and_texts_by_bands():
     """Popular elements make many candidates of minhashes, but are in no prefix."""
     rng = random.Random(1)
@@ -407,6 +410,7 @@ def test_small_sets_are_joined_exactly_and_texts_by_bands():
         assert "core-seconds are estimated for an exact join" in line
 
 
+@pytest.mark.slow
 def test_a_crowd_is_not_listed_to_be_grouped():
     """All pairs of many near-copies would be; pairs are listed if pairs are asked for."""
     rng = random.Random(2)

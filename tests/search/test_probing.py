@@ -83,6 +83,7 @@ def drawn(rng, most):
 # --- against brute force ---
 
 
+@pytest.mark.slow
 @settings(max_examples=2000)
 @given(seeds, measures)
 def test_probes_are_brute_force(rng, measure):
@@ -105,6 +106,7 @@ def test_sets_right_at_the_threshold(measure, size, ratio):
         assert listed(index_of(sets, asked).probe(rows_of(queries)))[0] == similar(sets, queries, asked)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(seeds, measures)
 def test_probes_are_joins_across_a_split(rng, measure):
@@ -116,6 +118,7 @@ def test_probes_are_joins_across_a_split(rng, measure):
     assert listed(index_of(sets, measure).probe(rows_of(queries)))[0] == pairs
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(["1/2", "2/3", "9/10"]))
 def test_bags_share_the_lesser_counts(data, threshold):
     bags = st.lists(st.dictionaries(st.integers(0, 5), st.integers(1, 3), min_size=1).map(Counter), max_size=8)

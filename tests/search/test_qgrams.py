@@ -65,6 +65,7 @@ def changed(rng, text, edits, letters):
 # --- nothing is missed, nothing is added ---
 
 
+@pytest.mark.slow
 @settings(max_examples=1200)
 @given(seeds, st.integers(0, 4), moves, splits)
 def test_short_strings_are_brute_force(rng, edits, moves, split):
@@ -72,6 +73,7 @@ def test_short_strings_are_brute_force(rng, edits, moves, split):
     assert joined(texts, edits, moves, split)[0] == near(texts, edits, moves, split)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(seeds, st.integers(0, 4), moves, splits)
 def test_strings_about_as_long_as_the_ways_part_are_brute_force(rng, edits, moves, split):
@@ -81,6 +83,7 @@ def test_strings_about_as_long_as_the_ways_part_are_brute_force(rng, edits, move
     assert joined(texts, edits, moves, split)[0] == near(texts, edits, moves, split)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(seeds, st.integers(0, 4), moves, splits)
 def test_long_strings_are_brute_force(rng, edits, moves, split):
@@ -89,6 +92,7 @@ def test_long_strings_are_brute_force(rng, edits, moves, split):
     assert joined(texts, edits, moves, split)[0] == near(texts, edits, moves, split)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moves", sorted(MOVES))
 @pytest.mark.parametrize("edits", range(5))
 def test_all_strings_of_two_letters(edits, moves):
@@ -211,6 +215,7 @@ def test_no_result_depends_on_threads_or_chunks(edits, moves, monkeypatch):
     assert all(np.array_equal(a, b) for a, b in zip(one, three, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("edits", "moves"), [(1, "transpositions"), (2, "levenshtein"), (3, "indel")])
 def test_many_strings(edits, moves):
     """No pair of a thousand names is missed, and most are never compared."""
@@ -271,6 +276,7 @@ def found(pairs):
 # --- measures ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("measure", "moves"), [("edit", "indel"), ("levenshtein", "levenshtein")])
 @settings(max_examples=60)
 @given(seeds, st.integers(0, 3))

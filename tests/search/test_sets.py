@@ -44,6 +44,7 @@ def found(pairs):
 # --- measures ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", NAMES)
 @settings(max_examples=150)
 @given(seeds, st.data())
@@ -99,6 +100,7 @@ def test_distances_are_no_similarities():
 # --- groups ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["jaccard", "cosine", "overlap", "containment"])
 @settings(max_examples=60)
 @given(seeds)

@@ -119,6 +119,7 @@ EXTREMES = {  # beyond single precision
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("cloud", CLOUDS)
@@ -129,6 +130,7 @@ def test_no_pair_is_lost(measure, cloud, kind, form):
         check_all_thresholds(measure, Vectors.of(rows if form == "dense" else sparse.csr_array(rows)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("cloud", EXTREMES)
 @pytest.mark.parametrize("measure", KINDS)
@@ -151,6 +153,7 @@ def test_no_pair_is_lost_at_the_end_of_what_numbers_there_are(measure, form):
     check_all_thresholds(measure, Vectors.of(line if form == "dense" else sparse.csr_array(line)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", KINDS)
 @pytest.mark.parametrize("dimensions", [1, 2, 16, 300, 2000])
 def test_no_pair_is_lost_at_its_own_distance(measure, dimensions):
@@ -161,6 +164,7 @@ def test_no_pair_is_lost_at_its_own_distance(measure, dimensions):
     check_all_thresholds(measure, Vectors.of(sparse.csr_array(rows)))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.data(), st.sampled_from(list(KINDS)), st.sampled_from(FLOATS), st.booleans())
 def test_no_pair_is_lost_of_any_rows(data, measure, kind, spread):
@@ -192,6 +196,7 @@ def test_few_more_pairs_are_let_through(measure, form):
         assert len(found) == pytest.approx(space.within(values).sum(), rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("measure", KINDS)
 def test_dense_and_sparse_rows_are_one(measure, kind):

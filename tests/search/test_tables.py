@@ -50,6 +50,7 @@ def test_large_buckets(items):
 # --- laws ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probes", [2, 8, 20])
 def test_a_crowd_of_probes_in_a_bucket_that_is_nobodys(probes, monkeypatch):
     """More of the first collection probe a bucket than one block holds, and nothing of the second is in it."""
@@ -67,6 +68,7 @@ def test_a_crowd_of_probes_in_a_bucket_that_is_nobodys(probes, monkeypatch):
 # --- pigeonholes ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 7, 64, 65, 200])
 @pytest.mark.parametrize("threshold", range(11))
 def test_pigeonholes_are_exact(threshold, length, parts):

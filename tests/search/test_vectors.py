@@ -31,6 +31,7 @@ from tests.vector_samples import (
 # --- exact methods ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", EXACT, ids=str)
 @pytest.mark.parametrize("measure", THRESHOLDS)
 @settings(max_examples=12)
@@ -119,6 +120,7 @@ def test_rows_of_no_dimensions():
 # --- bands ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", THRESHOLDS)
 @settings(max_examples=20)
 @given(st.integers(0, 10**6))
@@ -138,6 +140,7 @@ def test_bands_find_no_pair_that_is_not_near(measure, seed):
     assert in_order(matches)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recall", [0.6, 0.95])
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_recall_is_what_was_asked_for(measure, recall):
@@ -163,6 +166,7 @@ LAWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("measure", "threshold", "dimensions"), LAWS)
 def test_pairs_at_the_threshold_are_found_as_the_plan_says(measure, threshold, dimensions):
     """Neither less often nor more often: four standard errors. The width of segments is the planner's."""
@@ -176,6 +180,7 @@ def test_pairs_at_the_threshold_are_found_as_the_plan_says(measure, threshold, d
 # --- nothing depends on how work is cut up ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["brute", "lsh"])
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_results_do_not_depend_on_threads_and_blocks(measure, method, monkeypatch):
@@ -220,6 +225,7 @@ def test_two_collections_of_different_types(measure):
         assert found(pairs) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "lsh", "exact", "brute"])
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_empty_collections(measure, method):
@@ -238,6 +244,7 @@ def test_empty_collections(measure, method):
 # --- groups ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"method": "exact"}, {"method": "lsh", "recall": 0.9}], ids=str)
 @pytest.mark.parametrize("measure", THRESHOLDS)
 @settings(max_examples=10)

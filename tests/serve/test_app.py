@@ -54,6 +54,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "items", "asked", "expected"), KINDS.values(), ids=KINDS)
 def test_kinds(indexed, options, items, asked, expected):
     """Added over HTTP to an empty index, found, had back, replaced and removed."""
@@ -157,6 +158,7 @@ def test_empty_texts(texts):
 PAGE = f"<html><head><style>p {{}}</style></head><body><p>{CAT}</p><!-- note --></body></html>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notes", [{"html": True}, {"html": True, "article": True}], ids=["html", "article"])
 def test_an_index_of_pages(indexed, notes):
     long = " ".join([CAT, "and looked at all the people who went by that day."])
@@ -229,6 +231,7 @@ ODD_IDS = [
 ODD_IDS += ["\\", '"', "<b>", "\0", "a\tb", "-7", "007", "info", "..a", "a/../b", "x" * 479, "é" * 239]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_IDS, ids=ascii)
 def test_odd_ids(still, app, name):
     asked = [post("/items", items=[HAT], ids=[name]), get(at(name)), post("/compare", text=CAT, id=name)]

@@ -53,6 +53,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("items", "options"), EXAMPLES.values(), ids=EXAMPLES)
 def test_examples_are_accepted(indexed, items, options):
     app = make_app(indexed(items, **options))
@@ -84,6 +85,7 @@ GOOD = {
 TUPLES = ("POST /compare", "GET /info")  # whose `prefixItems` Schemathesis takes for something else
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOOD)
 def test_answers_are_as_the_document_says(texts, name):
     method, path = name.split()

@@ -44,6 +44,7 @@ def pairs_of(batches):
 KEYS = st.lists(st.integers(0, 8), max_size=80)
 
 
+@pytest.mark.slow
 @given(KEYS, CUTS, st.integers(2, 9), st.integers(1, 5))
 @settings(max_examples=200)
 def test_units_have_each_pair_of_a_bucket_once(numbers, cuts, most, block):
@@ -59,6 +60,7 @@ def test_units_have_each_pair_of_a_bucket_once(numbers, cuts, most, block):
     assert set(found.values()) <= {1}
 
 
+@pytest.mark.slow
 @given(KEYS, CUTS, st.integers(6, 9), st.integers(1, 5))
 @settings(max_examples=200)
 def test_few_pairs_of_a_large_bucket(numbers, cuts, most, few):

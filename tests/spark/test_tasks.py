@@ -23,6 +23,7 @@ from tests.engines import CUTS, PLAN, in_batches, rows_of, sorted_parcels, sprea
 # --- identical items ---
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 8), max_size=30), CUTS, st.booleans())
 def test_the_first_of_identical_items_stands_for_them(contents, cuts, ranked):
     names = random.Random(len(contents)).sample(range(1000), len(contents))
@@ -47,6 +48,7 @@ def test_the_first_of_identical_items_stands_for_them(contents, cuts, ranked):
 # --- signatures ---
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 40)), min_size=1, max_size=120), CUTS, CUTS)
 @settings(max_examples=60)
 def test_minima_of_partial_minima_are_those_of_the_whole(rows, cuts, others):
@@ -105,6 +107,7 @@ def test_a_null_is_named_by_its_id():
 # --- verification ---
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=5), min_size=2, max_size=6), CUTS)
 def test_pairs_are_verified(lists, cuts):
     pairs = list(combinations(range(len(lists)), 2))

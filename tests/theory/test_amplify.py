@@ -251,6 +251,7 @@ def at_distance(chance):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("curve", [And(4) >> Or(4), Or(4) >> And(4), FIGURE], ids=repr)
 @pytest.mark.parametrize("chance", [0.4, 0.5, 0.6, 0.8])
 @pytest.mark.parametrize("name", ["Hyperplanes", "RandomLines", "BitSampling"])
@@ -263,6 +264,7 @@ def test_candidates_are_as_many_as_the_curve_says(curve, chance, name):
     assert abs(found_rate(curve, run, range(2 * trials)) - p) <= 4 * math.sqrt(p * (1 - p) / trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("curve", [And(4) >> Or(4), Or(4) >> And(4), FIGURE], ids=repr)
 @pytest.mark.parametrize("shared", [3, 6, 8])
 def test_candidates_of_minhashes_are_as_many_as_the_curve_says(curve, shared):
@@ -346,6 +348,7 @@ def test_too_many_candidates_to_list(monkeypatch):
 # --- choosing bands ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.8, 0.9, 0.99, 1.0])
 @pytest.mark.parametrize("recall", [0.05, 0.5, 0.9, 0.99, 0.9999])
 @pytest.mark.parametrize("hashes", [1, 100, 128])

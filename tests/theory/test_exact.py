@@ -74,6 +74,7 @@ def complete(J):
 # --- against brute force ---
 
 
+@pytest.mark.slow
 @every_threshold
 def test_matches_are_within_the_bounds(J):
     for match in matches_of(J):
@@ -91,6 +92,7 @@ def test_matches_are_found_by_probes(J):
         assert (match.i, match.j, match.t - match.j) in looked["length", match.s]
 
 
+@pytest.mark.slow
 @every_threshold
 def test_bounds_are_attained(J):
     """There are matches at each of them, so none can be tighter."""
@@ -101,6 +103,7 @@ def test_bounds_are_attained(J):
         assert max(match.i for match in own) == prefix(length, J)
 
 
+@pytest.mark.slow
 @every_threshold
 def test_no_probe_is_in_vain(J):
     """The buckets are just those in which some match has its first symbol in common, each once."""
@@ -111,6 +114,7 @@ def test_no_probe_is_in_vain(J):
         assert sorted(triples) == sorted({(match.i, match.j, match.t - match.j) for match in own})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("J", [0.5, "0.6", Fraction(2, 3), 0.75, 0.8, 1])
 @pytest.mark.parametrize("order", [None, "cabed"], ids=repr)
 def test_an_index_finds_all_pairs(J, order):

@@ -136,6 +136,7 @@ def test_candidates_are_those_of_the_curve(rows, bands, data):
     assert [(i, j) for i, others in found for j in others] == list(zip(left.tolist(), right.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @given(st.integers(1, 3), st.integers(1, 4), st.data())
 def test_candidates_in_any_order_of_columns(rows, bands, data):
     """Of any signatures: the pairs that are equal in a whole band, each later column once."""

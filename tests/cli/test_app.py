@@ -38,6 +38,7 @@ def test_help_names_every_command(run: Commands) -> None:
         assert (outcome.code, outcome.err) == (code, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["pairs", "--help"], ["index", "build", "--help"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     """As all commands are imported, this holds for the help of each."""
@@ -101,6 +102,7 @@ def test_shells_are_told_what_a_line_could_go_on_with(
     assert run().out.split() == offered
 
 
+@pytest.mark.slow
 def test_bash_completes_lines() -> None:
     """By the script that is shown for it."""
     script = (

@@ -34,6 +34,7 @@ def fails(run: Commands, code: int, *args: object, out: Path) -> str:
 # --- what is in the files ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.txt"])
 def test_an_empty_file_is_no_error(run: Commands, tmp_path: Path, out: Path, command: str, name: str) -> None:
@@ -67,6 +68,7 @@ def test_inputs_without_items_are_told(run: Commands, corpus: Path, tmp_path: Pa
 CSV_NOTE = "note: {} looks like CSV; --format csv reads it as a table"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "is_csv"),
     [
@@ -135,6 +137,7 @@ def test_a_null_text(run: Commands, corpus: Path, out: Path) -> None:
         assert message.startswith(f"{corpus}, row 3: text is null; ")
 
 
+@pytest.mark.slow
 def test_an_empty_text_is_counted_and_like_nothing(run: Commands, corpus: Path) -> None:
     corpus.write_bytes(
         encode_jsonl([{"id": i, "text": text} for i, text in enumerate(["", "a text", "", " \n\t", "b"])])
@@ -160,6 +163,7 @@ def test_invalid_utf8(run: Commands, tmp_path: Path, out: Path, name: str, conte
     assert message.startswith(f"{tmp_path}/{name}{where}; ")
 
 
+@pytest.mark.slow
 def test_another_encoding(run: Commands, tmp_path: Path, out: Path) -> None:
     table = tmp_path / "a.csv"
     table.write_bytes("id,text,rating\n1,café au lait,1\n2,café au lait,1\n".encode("windows-1252"))
@@ -249,6 +253,7 @@ BAD_OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"), BAD_OPTIONS, ids=lambda value: "=".join(value) if isinstance(value, tuple) else ""
 )
@@ -296,6 +301,7 @@ def test_a_bad_output_is_told_before_anything_is_read(run: Commands, out: Path) 
     assert message.startswith("output must end in ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".csv"])
 def test_a_disk_that_fills_up(tmp_path: Path, out: Path, suffix: str) -> None:
     """A limit on the size of files stands for the end of the disk."""
@@ -317,6 +323,7 @@ main()
     assert left_in(out) == {old.name}
 
 
+@pytest.mark.slow
 def test_standard_output_that_is_full(corpus: Path) -> None:
     for command in ("pairs", "dedup"):
         with Path("/dev/full").open("wb") as full:
@@ -329,6 +336,7 @@ def test_standard_output_that_is_full(corpus: Path) -> None:
 # --- runs that are cut short ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt(corpus: Path, out: Path, sent: signal.Signals) -> None:
     old = out / "kept.jsonl"
@@ -360,6 +368,7 @@ def test_an_interrupt_while_writing(tmp_path: Path, out: Path, run: Commands, mo
     assert message == "interrupted; no file was written."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
 def test_a_reader_that_is_gone(corpus: Path, command: str) -> None:
     theirs, ours = os.pipe()
@@ -370,6 +379,7 @@ def test_a_reader_that_is_gone(corpus: Path, command: str) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough(corpus: Path) -> None:
     corpus.write_bytes(encode_jsonl(families(5000, 1)))  # more than a pipe holds
     shell = f"{sys.executable} -m lookalike dedup {corpus} | head -1; echo ${{PIPESTATUS[0]}} >&2"

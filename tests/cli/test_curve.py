@@ -22,6 +22,7 @@ def test_curve(run: Commands) -> None:
     assert (outcome.code, outcome.err) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 def test_curve_as_a_picture(run: Commands, out: Path, suffix: str, start: bytes) -> None:
     path = out / f"curve{suffix}"

@@ -12,6 +12,7 @@ from tests.commands import Commands, complaint, left_in
 from tests.samples import write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.jsonl", "a.jsonl.gz", "a.csv", "a.tsv"])
 def test_dedup_keeps_all_columns(run: Commands, out: Path, tmp_path: Path, name: str, suffix: str) -> None:

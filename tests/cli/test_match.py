@@ -22,6 +22,7 @@ def test_match(run: Commands, corpus: Path, out: Path, tmp_path: Path, suffix: s
     assert [float(row["similarity"]) for row in rows if row["left"] == row["right"]] == [1.0] * 5
 
 
+@pytest.mark.slow
 def test_match_with_columns_of_other_names(run: Commands, tmp_path: Path) -> None:
     left = write(tmp_path / "left.csv", [{"key": row["id"], "title": row["text"], "x": "y"} for row in ROWS[:3]])
     right = write(tmp_path / "right.csv", [{"nr": row["id"], "headline": row["text"], "x": "y"} for row in ROWS[:3]])

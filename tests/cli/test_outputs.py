@@ -39,6 +39,7 @@ def test_an_input_is_not_overwritten(run: Commands, corpus: Path, tmp_path: Path
     assert before == {path: path.read_bytes() for path in before}
 
 
+@pytest.mark.slow
 def test_an_input_is_known_by_any_name(
     run: Commands, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,6 +59,7 @@ def test_an_input_is_known_by_any_name(
     assert run("dedup", "in", "-o", "new.jsonl").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
 def test_files_do_not_depend_on_threads_or_batches(

@@ -24,6 +24,7 @@ def test_results_and_the_rest_go_apart(run: Commands, corpus: Path, out: Path, c
     assert (quiet.out, quiet.err) == (outcome.out, "")
 
 
+@pytest.mark.slow
 def test_no_bars_without_a_terminal(corpus: Path, out: Path) -> None:
     process = spawn("pairs", corpus, "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
     said = process.communicate()[1].decode()
@@ -50,6 +51,7 @@ def on_a_terminal(*args: object, script: str) -> str:
     return said.decode()
 
 
+@pytest.mark.slow
 def test_bars_on_a_terminal(corpus: Path, out: Path) -> None:
     said = on_a_terminal("pairs", corpus, "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
     assert re.search(r"read and sketch .*\d+/\d+", said)  # of lines of JSON the number is a guess

@@ -24,6 +24,7 @@ def test_sets_of_lines(run: Commands, inputs: Path, out: Path, suffix: str) -> N
     assert "found: 3 pairs, all verified" in outcome.err
 
 
+@pytest.mark.slow
 def test_sets_of_rows(run: Commands, inputs: Path) -> None:
     path = inputs / "orders.csv"
     path.write_text("n,order,product,quantity\n1,a,pen,2\n2,b,pen,2\n3,a,ink,1\n4,b,ink,3\n5,c,pen,1\n")

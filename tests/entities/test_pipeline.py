@@ -45,6 +45,7 @@ def by_lag(companies):
     return resolve(companies.left, companies.right, fields=FIELDS, validate="created", max_lag=90)
 
 
+@pytest.mark.slow
 def test_candidates_of_two_companies(by_mixture, truth):
     every = set(pairs_of(by_mixture.every))
     assert len(every & truth) / len(truth) > 0.99
@@ -52,6 +53,7 @@ def test_candidates_of_two_companies(by_mixture, truth):
     assert len(by_mixture.every) == len(by_mixture.candidates.numbers) == len(every)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["by_mixture", "by_lag"])
 def test_matches_of_two_companies(request, name, truth):
     found = request.getfixturevalue(name)
@@ -63,6 +65,7 @@ def test_matches_of_two_companies(request, name, truth):
     assert found.basis == ("a mixture of matches and others" if name == "by_mixture" else "the differences of created")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_lag", [None, 90])
 @pytest.mark.parametrize("precision", [0.9, 0.97])
 def test_precision_asked_for(companies, truth, precision, max_lag):
@@ -75,12 +78,14 @@ def test_precision_asked_for(companies, truth, precision, max_lag):
     assert recall > 0.6
 
 
+@pytest.mark.slow
 def test_precision_expected_of_the_mixture(companies):
     found = resolve(companies.left, companies.right, fields=FIELDS, precision=0.97)
     assert len(found)
     assert found.probability.mean() >= 0.97 - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"validate": "created", "max_lag": 90}])
 def test_one_to_one_of_two_companies(companies, truth, options):
     found = resolve(companies.left, companies.right, fields=FIELDS, one_to_one=True, **options)
@@ -90,6 +95,7 @@ def test_one_to_one_of_two_companies(companies, truth, options):
     assert recall > 0.92
 
 
+@pytest.mark.slow
 def test_shares_of_a_lag_beyond_reach_are_left_out(by_lag, companies):
     """All pairs that are looked at have a lag of 0 to 90 days, and the others are counted."""
     found = by_lag.every
@@ -101,6 +107,7 @@ def test_shares_of_a_lag_beyond_reach_are_left_out(by_lag, companies):
     assert by_lag.stats["note"] == f"{left_out:,} pairs with a lag beyond 0 to 90 left out"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"one_to_one": True}, {"validate": "created"}])
 def test_results_do_not_depend_on_threads(options):
     made = two_companies(400, seed=2)
@@ -110,6 +117,7 @@ def test_results_do_not_depend_on_threads(options):
     assert found.equals(again)
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter():
     made = two_companies(200, seed=4)
     order = np.random.default_rng(1).permutation(200)
@@ -119,6 +127,7 @@ def test_the_order_of_rows_does_not_matter():
     assert len(both) >= 0.97 * max(len(found), len(again))
 
 
+@pytest.mark.slow
 def test_the_two_tables_may_be_swapped():
     made = two_companies(300, seed=4)
     found = resolve(made.left, made.right, fields=FIELDS)
@@ -141,6 +150,7 @@ def both_in_one(companies):
     return pa.concat_tables([companies.left, right])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("single", [False, True])
 def test_one_table(companies, truth, single):
     """Without `single` members of a family, who differ in the given name alone, are the wrong ones."""
@@ -154,6 +164,7 @@ def test_one_table(companies, truth, single):
         assert len(set(used)) == len(used)
 
 
+@pytest.mark.slow
 def test_max_lag_in_one_table_is_no_matter_of_the_order_of_rows(companies, truth):
     """Of the two records either may come first in the table; the later one is what is within reach."""
     whole = both_in_one(companies)
@@ -169,6 +180,7 @@ def test_max_lag_in_one_table_is_no_matter_of_the_order_of_rows(companies, truth
 # --- what comes out ---
 
 
+@pytest.mark.slow
 def test_best_first(by_mixture, by_lag):
     for found in (by_mixture, by_lag):
         keys = list(zip(-found.probability, -found.score, found.left, found.right, strict=True))
@@ -189,6 +201,7 @@ def test_field_mapping():
     assert (same.left.tolist(), same.right.tolist()) == (found.left.tolist(), found.right.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [(0.1, 0.2, 0.3), (1, 1, 1), (0.7, 0.1, 0.3), (1 / 3, 1 / 7, 3.3), (1.1, 2.2, 3.3)])
 def test_weights_leave_the_perfect_perfect(weights):
     """However they are rounded, pairs that agree in all are those with the highest score."""
@@ -198,6 +211,7 @@ def test_weights_leave_the_perfect_perfect(weights):
     assert (found.validation.shares[0], found.validation.perfect < 30) == (pytest.approx(1), True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_any_weights(seed):
     draw = np.random.default_rng(seed)
@@ -532,6 +546,7 @@ def test_an_empty_table_with_validation():
 # --- files and ids ---
 
 
+@pytest.mark.slow
 def test_records_of_files_and_dictionaries(tmp_path):
     companies = two_companies(200)
     csv.write_csv(companies.left, tmp_path / "a.csv")

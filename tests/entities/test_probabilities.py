@@ -2,11 +2,13 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from lookalike.entities import resolve, two_companies
 from tests.entities.shared import FIELDS
 
 
+@pytest.mark.slow
 def test_a_record_that_is_there_twice_has_two_matches():
     """The copy with another digit has a better rival, but differs in no field."""
     people = two_companies(300).left
@@ -21,6 +23,7 @@ def test_a_record_that_is_there_twice_has_two_matches():
     assert right.mean() > 0.95
 
 
+@pytest.mark.slow
 def test_members_of_a_family_have_better_rivals():
     companies = two_companies(1000, seed=3)
     found = resolve(companies.left, companies.right, fields=FIELDS)

@@ -87,6 +87,7 @@ FILES: dict[str, Callable[[], bytes]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_every_kind_give_the_same_documents(tmp_path: Path, name: str, size: int) -> None:
@@ -309,6 +310,7 @@ def test_a_column_called_line(tmp_path: Path) -> None:
 # --- memory ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.jsonl", "a.jsonl.gz", "a.csv", "a.txt"])
 @pytest.mark.parametrize("same", [False, True], ids=["unlike", "repeated"])
 def test_batches_have_about_the_size_asked_for(tmp_path: Path, name: str, same: bool) -> None:
@@ -459,6 +461,7 @@ def test_a_bad_row_is_an_error_with_file_and_row(tmp_path: Path, name: str) -> N
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", [name for name, (_, _, good, _) in BAD.items() if good])
 def test_skipping_leaves_out_exactly_the_bad_rows(tmp_path: Path, name: str, size: int) -> None:
@@ -615,6 +618,7 @@ EMPTY: dict[str, bytes] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EMPTY)
 def test_a_file_without_rows_has_no_documents(tmp_path: Path, name: str) -> None:
     path = put(tmp_path / name, EMPTY[name])

@@ -39,6 +39,7 @@ def test_formats(inputs: Path, name: str) -> None:
     assert rows_of(write(inputs / name, ROWS)) == ROWS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("size", [1, 50, 1000])
 def test_the_size_of_batches_does_not_matter(inputs: Path, name: str, size: int) -> None:
@@ -323,6 +324,7 @@ def test_clusters(run: Commands, people: Path, out: Path) -> None:
     assert left_in(out) == {"m.csv", "c.csv"}
 
 
+@pytest.mark.slow
 def test_two_tables_with_validation(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
     extra = ("-o", out / "m.parquet", "--table", out / "t.csv", "--plot", out / "p.svg")
     outcome = run("resolve", *companies, *COMPANY_FIELDS, *BY_DAYS, "--precision", "0.9", "--one-to-one", *extra)
@@ -344,6 +346,7 @@ def test_two_tables_with_validation(run: Commands, companies: tuple[Path, Path],
     assert metadata[b"lookalike.basis"]
 
 
+@pytest.mark.slow
 def test_table_of_the_mixture(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
     assert run("resolve", *companies, *COMPANY_FIELDS, "-o", out / "m.csv", "--table", out / "t.csv").code == 0
     rows = read(out / "t.csv")
@@ -399,6 +402,7 @@ def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
         assert complaint(outcome)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

@@ -62,6 +62,7 @@ def standard_input(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
 # --- text: a set a line ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("bag", [False, True])
 @pytest.mark.parametrize(
@@ -157,6 +158,7 @@ def test_bad_lines(tmp_path: Path, size: int) -> None:
 LINE = st.text(st.sampled_from("a1 0-é,;\t\u2003\x1c\u200b\x85"), max_size=12)
 
 
+@pytest.mark.slow
 @given(st.lists(LINE, max_size=8), st.booleans(), st.sampled_from(SIZES))
 def test_text_as_its_plain_twin(lines: list[str], bag: bool, size: int) -> None:
     sets = {at: some for at, line in enumerate(lines, 1) if (some := line.replace(",", " ").replace(";", " ").split())}
@@ -215,6 +217,7 @@ FILES: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", FILES)
 def test_rows_of_every_kind(tmp_path: Path, name: str, size: int) -> None:
@@ -268,6 +271,7 @@ TABLES = st.tuples(
 )
 
 
+@pytest.mark.slow
 @given(TABLES)
 def test_rows_as_their_plain_twin(drawn: tuple[list[tuple[int, int, int]], bool, int, str]) -> None:
     values, bag, size, kind = drawn
@@ -373,6 +377,7 @@ def listed(kind: pa.DataType) -> pa.Table:
     return LIST_TABLE.set_column(2, "items", pa.array([row["items"] for row in LISTS], kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("name", "make"),
@@ -413,6 +418,7 @@ def test_other_lists() -> None:
     check(SetSource(two, rows="x,f"), {"k": ["b"]})
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=5), max_size=9), st.booleans(), st.sampled_from(SIZES))
 def test_lists_as_their_plain_twin(lists: list[list[str]], bag: bool, size: int) -> None:
     source = SetSource(pa.table({"e": pa.array(lists, pa.list_(pa.string()))}), bag=bag, batch_bytes=size)
@@ -531,6 +537,7 @@ def test_a_bad_row_is_an_error_with_file_and_row(tmp_path: Path, name: str) -> N
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", BAD)
 def test_skipping_leaves_out_exactly_the_bad_rows(tmp_path: Path, name: str, size: int) -> None:

@@ -306,6 +306,7 @@ FILES: dict[str, Callable[[], bytes]] = {
 WIDE = pa.table({"id": NAMES, **{name: pa.array(MATRIX[:, at]) for at, name in enumerate("abcde")}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", FILES)
 def test_tables_of_every_kind(tmp_path: Path, name: str, size: int) -> None:
@@ -422,6 +423,7 @@ TABLES = st.integers(1, 6).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(TABLES, st.sampled_from(["jsonl", "csv", "header", "parquet", "fixed", "npy", "fvecs"]), st.sampled_from(SIZES))
 def test_what_is_written_is_read(rows: list[list[float]], kind: str, size: int) -> None:
     width = len(rows[0])
@@ -581,6 +583,7 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
 BAD = bad_files()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", BAD)
 def test_bad_rows(tmp_path: Path, name: str, size: int) -> None:
@@ -724,6 +727,7 @@ def test_codes_of_bytes(tmp_path: Path) -> None:
     check_bits(VectorSource(put(tmp_path / "b.bvecs", few_bits), bits=True), ["1" + "0" * 15, "0" * 16])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_codes_of_tables(tmp_path: Path, size: int) -> None:
     ids = ["a", "b", "c", "d"]

@@ -68,6 +68,7 @@ def test_no_rows(tmp_path: Path, suffix: str) -> None:
     assert path.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_bytes_do_not_depend_on_how_the_rows_came(tmp_path: Path, suffix: str) -> None:
     table = pa.table({"id": [f"{i % 997}" for i in range(2 * GROUP + 5)], "n": range(2 * GROUP + 5)})
@@ -115,6 +116,7 @@ def test_settings_are_in_the_metadata(tmp_path: Path) -> None:
         assert found == {b"theirs": b"kept", b"lookalike.seed": b"1", b"lookalike.items": b"char:9"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("failure", [RuntimeError("stop"), KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, suffix: str, failure: BaseException) -> None:

@@ -53,7 +53,7 @@ class Source(ItemSource):
         self._whole: dict[int, pa.Schema] = {}  # of JSON lines: all columns of all lines
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
 
-    def find(self, given: list[Any]) -> list[Part]:
+    def _find(self, given: list[Any]) -> list[Part]:
         if self.html:
             need_selectolax()
         return find_parts(given, self.format, html=self.html, encoding=self.encoding)
@@ -110,11 +110,11 @@ class Source(ItemSource):
     def check_names(self) -> None:
         """Raise an error for two columns of one name, of which the rows could not be written."""
         for part in self.parts:
-            names_apart(part, self.schema(part))
+            names_apart(part, self._schema(part))
 
     def column_names(self) -> set[str]:
         """The names of all columns of the inputs."""
-        return {name for part in self.parts for name in self.schema(part).names}
+        return {name for part in self.parts for name in self._schema(part).names}
 
     def text_columns(self) -> list[str]:
         """The names of the columns of the text in the inputs that are tables."""
@@ -135,17 +135,17 @@ class Source(ItemSource):
 
     def _documents(self, whole: bool, strings: bool = True) -> Iterator[Good]:
         """Yield the good rows of all parts, with all columns or with the text and id alone."""
-        self.begin()
+        self._begin()
         self.documents = 0
         for part in self.parts:
             text, identity = self._columns(part)
             wanted = self._schema_of_all(part) if whole else self._keys(part)
             faults = partial(find_faults, text=text, identity=identity, html=self.html)
             with reading(part):
-                for good in self.good_rows(part, wanted, faults):
+                for good in self._good_rows(part, wanted, faults):
                     self.documents += len(good.table)
                     yield good._replace(table=self._decode(part, good.table, strings))
-        self.end()
+        self._end()
 
     def _compared(self, documents: Good) -> pa.Table:
         """The ids and what is compared."""
@@ -172,31 +172,31 @@ class Source(ItemSource):
         if not self.html or part.format == "files":  # which are decoded where they are read
             return table
         text, _ = self._columns(part)
-        if not strings and is_binary(self.schema(part).field(text).type):
+        if not strings and is_binary(self._schema(part).field(text).type):
             return table
         return table.set_column(table.schema.get_field_index(text), text, decode_pages(table[text]))
 
-    def bad_row(self, part: Part, row: int, why: str) -> DataError:
+    def _bad_row(self, part: Part, row: int, why: str) -> DataError:
         path = part.paths[row if part.format == "files" else 0] if part.paths else Path()
         if not self.html and format_of(path, PAGE_SUFFIXES):
             return DataError(f"{part.place(row)}: {why}; {HTML_HINT}.")
-        return super().bad_row(part, row, why)
+        return super()._bad_row(part, row, why)
 
     # --- columns ---
 
-    def schema(self, part: Part) -> pa.Schema:
+    def _schema(self, part: Part) -> pa.Schema:
         """The columns of a part; in JSON lines an id is an integer or a string, and so is all else."""
         asked = dict.fromkeys(name for name in (self.text or TEXT_NAMES[0], self.id) if name and name != "-")
-        schema = self.columns_of(part, list(asked))
+        schema = self._columns_of(part, list(asked))
         return simple_types(schema) if part.format == "jsonl" else schema
 
     def _schema_of_all(self, part: Part) -> pa.Schema:
         """The columns of a part with the types that they are written out with."""
         if part.format != "jsonl":
-            return self.schema(part)
+            return self._schema(part)
         if id(part) not in self._whole:
             with reading(part):
-                order = self.schema(part).names
+                order = self._schema(part).names
                 self._whole[id(part)] = all_columns(part, self._keys(part), order, self.batch_bytes)
         return self._whole[id(part)]
 
@@ -214,13 +214,13 @@ class Source(ItemSource):
 
     def _keys(self, part: Part) -> pa.Schema:
         """The columns of the text and the id; in JSON lines a text that is no string is a fault of its row."""
-        schema, names = self.schema(part), dict.fromkeys(name for name in self._columns(part) if name)
+        schema, names = self._schema(part), dict.fromkeys(name for name in self._columns(part) if name)
         keys = pa.schema([schema.field(name) for name in names])
         return keys.set(0, pa.field(keys.names[0], pa.string())) if part.format == "jsonl" else keys
 
     def _columns(self, part: Part) -> tuple[str, str | None]:
         """Which columns are the text and the id; no id means the row's number."""
-        schema = self.schema(part)
+        schema = self._schema(part)
         if not FORMATS[part.format].columns:  # these have their columns from us
             return "text", "id" if part.format == "files" and self.id != "-" else None
         text = self._text_column(part, schema)

@@ -104,19 +104,19 @@ class RatingSource(ItemSource):
         self.dates: bool | None = None  # whether times are dates, which the first one shows
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
 
-    def find(self, given: list[Any]) -> list[Part]:
-        return as_tables(super().find(given), self.separator)
+    def _find(self, given: list[Any]) -> list[Part]:
+        return as_tables(super()._find(given), self.separator)
 
     def read(self, run: Run) -> RatingRows:
         """Read all good rows."""
-        self.begin()
+        self._begin()
         self.dates = None
         users, items = Ids(), Ids()
         values: list[np.ndarray] = []
         times: list[np.ndarray] = []
         with run.stage("read", len(self.parts)) as tick:
             parts = [with_names(part, {*self.given.values()}) for part in self.parts]
-            known = [(part, self._columns(part)) for part in parts if self.columns_of(part).names]
+            known = [(part, self._columns(part)) for part in parts if self._columns_of(part).names]
             check_alike(known)
             self.columns = {what: name for what, name in vars(known[0][1]).items() if name} if known else {}
             for part, columns in known:
@@ -127,7 +127,7 @@ class RatingSource(ItemSource):
                         values.append(table[VALUE].to_numpy())
                         times.append(table[TIME].to_numpy())
                 tick(1)
-            self.end()
+            self._end()
             user_ids, user = users.gather()
             item_ids, item = items.gather()
         first = known[0][1] if known else RatingColumns("user", "item")
@@ -137,7 +137,7 @@ class RatingSource(ItemSource):
 
     def _columns(self, part: Part) -> RatingColumns:
         """Those that were named, those with usual names, and else the first for user and item."""
-        schema = self.columns_of(part)
+        schema = self._columns_of(part)
         found = {what: name for what, name in self.given.items() if name != "-"}
         for what, name in found.items():
             one_column(schema.names, name, f"{part.name}:", f" for the {what}")
@@ -164,11 +164,11 @@ class RatingSource(ItemSource):
         """Yield the good rows of a part, with the columns VALUE and TIME."""
         comma = part.format in ("csv", "tsv") and delimiter_of(part) != ","  # which numbers may have, then
         measure, faults = partial(self._measured, columns, comma), partial(self._faults, columns)
-        return self.good_rows(part, self._wanted(part, columns), faults, measure)
+        return self._good_rows(part, self._wanted(part, columns), faults, measure)
 
     def _wanted(self, part: Part, columns: RatingColumns) -> pa.Schema:
         """The columns; in JSON lines with the types that lines must fit: a later rating may be no integer."""
-        schema = self.columns_of(part)
+        schema = self._columns_of(part)
         kinds = simple_types(schema, lists=True) if part.format == "jsonl" else schema
         fields = [kinds.field(name) for name in columns.names]
         if part.format == "jsonl":

@@ -37,29 +37,33 @@ class RecordSource(ItemSource):
         self.separator = check_separator(separator)
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
 
-    def find(self, given: list[Any]) -> list[Part]:
-        return as_tables(super().find(given), self.separator)
+    def _find(self, given: list[Any]) -> list[Part]:
+        return as_tables(super()._find(given), self.separator)
 
     def read(self, run: Run) -> pa.Table:
         """Read all rows of all inputs, with the columns that any of them has."""
-        self.begin()
+        self._begin()
         tables = []
         with run.stage("read", len(self.parts)) as tick:
             for part in self.parts:
                 tables.append(self._table(part))
                 tick(1)
-            self.end()
+            self._end()
             schema = unified([table.schema for table in tables])
             return pa.concat_tables([conform(table, schema) for table in tables])
 
+    def metadata(self) -> dict[bytes, bytes]:
+        """What the first input says of itself, if its format can."""
+        return self._columns_of(self.parts[0]).metadata or {}
+
     def _table(self, part: Part) -> pa.Table:
         with reading(part):
-            schema = self.columns_of(part)
+            schema = self._columns_of(part)
             if part.format == "jsonl":
                 schema = all_columns(part, pa.schema([]), [], self.batch_bytes)
             names_apart(part, schema)
             schema = schema.remove_metadata()
-            tables = [good.table for good in self.good_rows(part, schema, broken_texts)]
+            tables = [good.table for good in self._good_rows(part, schema, broken_texts)]
             # A table without rows still has columns.
             return pa.concat_tables([schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
 

@@ -99,7 +99,7 @@ class SetSource(ItemSource):
         if self.separator is not None and text is None:
             raise UsageError("separator is for text, a set a line; --format text reads a table as that.")
 
-    def find(self, given: list[Any]) -> list[Part]:
+    def _find(self, given: list[Any]) -> list[Part]:
         """The parts that each input names; other than for documents, all text files are of lines."""
         parts: list[Part] = []
         for part in (part for one in given for part in find_parts([one], self.format, encoding=self.encoding)):
@@ -111,7 +111,7 @@ class SetSource(ItemSource):
 
     def read(self, run: Run) -> tuple[pa.Array, Sets]:
         """Read the ids and the sets, in order of first appearance."""
-        self.begin()
+        self._begin()
         ids, elements = Ids(), Elements()
         with run.stage("read", self.byte_size()) as tick:
             for part in self.parts:
@@ -124,7 +124,7 @@ class SetSource(ItemSource):
                         elements.add(part, groups.values, groups.copies)
                         progress(int(groups.values.nbytes))
                 progress.finish()
-            self.end()
+            self._end()
             names, rows = ids.gather()
             return names, assemble(len(names), rows, elements.hashes(), self.bag)
 
@@ -132,7 +132,7 @@ class SetSource(ItemSource):
         """Read the elements of some sets again, as they are written, and how often each occurs."""
         wanted = {name: Counter[Any]() for name in ids.cast(pa.string()).to_pylist()}
         names = pa.array(wanted, pa.string())
-        self.begin()
+        self._begin()
         for part in self.parts:
             for groups in self._groups(part, self._columns(part)):
                 own = groups.ids.cast(pa.string())
@@ -147,7 +147,7 @@ class SetSource(ItemSource):
     def _groups(self, part: Part, columns: SetColumns) -> Iterator[ElementGroups]:
         """Yield the good rows of a part."""
         wanted = pa.schema([self._wanted(part, name, columns) for name in columns.names])
-        for good in self.good_rows(part, wanted, partial(bad_rows, part, columns), plain_lists):
+        for good in self._good_rows(part, wanted, partial(bad_rows, part, columns), plain_lists):
             table, numbers = good.table, good.numbers
             if part.format == "text":
                 yield self._lines(part, table, numbers + 1)
@@ -175,20 +175,20 @@ class SetSource(ItemSource):
             ids = pc.binary_join_element_wise(part.name, ids.cast(pa.string()), ":")
         return ElementGroups(ids, sizes[sizes > 0], values.filter(pa.array(there)))
 
-    def schema(self, part: Part) -> pa.Schema:
+    def _schema(self, part: Part) -> pa.Schema:
         """The columns of a part."""
-        schema = self.columns_of(part, (self.rows or SetColumns("set", "element")).names)
+        schema = self._columns_of(part, (self.rows or SetColumns("set", "element")).names)
         return simple_types(schema, lists=True) if part.format == "jsonl" else schema
 
     def _wanted(self, part: Part, name: str, columns: SetColumns) -> pa.Field:
         """A column with the type that JSON lines must fit."""
-        return pa.field(name, pa.int64()) if name == columns.count else self.schema(part).field(name)
+        return pa.field(name, pa.int64()) if name == columns.count else self._schema(part).field(name)
 
     def _columns(self, part: Part) -> SetColumns:
         """Which columns are the set, the element and the count, each of a type that can be that."""
         if part.format == "text":
             return LINES
-        schema = self.schema(part)
+        schema = self._schema(part)
         columns = self.rows or likely_columns(part, schema)
         for name in columns.names:
             one_column(schema.names, name, f"{part.name}:", "")

@@ -62,12 +62,16 @@ class ItemSource:
         self.inputs, self.format, self.encoding, self.batch_bytes = inputs, format, encoding, batch_bytes
         given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
         self._schemas: dict[int, pa.Schema] = {}
-        self.parts = self.find(given)
+        self.parts = self._find(given)
         if not self.parts:
             raise UsageError("nothing to read: the input names no file.")
-        self.begin()
+        self._begin()
 
-    def find(self, given: list[Any]) -> list[Part]:
+    def __repr__(self) -> str:
+        names = [part.name for part in self.parts]
+        return f"<{type(self).__name__} of {', '.join(names[:3])}{' and more' if len(names) > 3 else ''}>"
+
+    def _find(self, given: list[Any]) -> list[Part]:
         """The parts that the inputs name."""
         return find_parts(given, self.format, encoding=self.encoding)
 
@@ -77,17 +81,17 @@ class ItemSource:
 
     # --- rows ---
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Count from the start."""
         self.rows_read = self.skipped = 0  # in all parts so far; those left out among them
         self._first_fault = ""
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """Raise an error if all rows were left out."""
         if self.skipped and self.skipped == self.rows_read:
             raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
 
-    def good_rows(
+    def _good_rows(
         self, part: Part, schema: pa.Schema, find_faults: FindFaults, prepare: Callable[[pa.Table], pa.Table] = plain
     ) -> Iterator[Good]:
         """Yield the rows of a part without the bad ones, with plain types or as `prepare` makes them."""
@@ -96,28 +100,28 @@ class ItemSource:
             table, numbers = prepare(block.table), block.numbers()
             wrong = find_faults(table)
             faults = {**block.faults, **{int(numbers[at]): why for at, why in wrong.items()}}
-            self.leave_out(part, start, faults, len(table) + len(block.faults))
+            self._leave_out(part, start, faults, len(table) + len(block.faults))
             good = np.delete(np.arange(len(table)), list(wrong))
             lines = [block.lines[at] for at in good.tolist()] if block.lines else []
             yield Good(part, table.take(good) if wrong else table, start + numbers[good], before, lines)
             start += len(table) + len(block.faults)
 
-    def leave_out(self, part: Part, start: int, faults: dict[int, str], rows: int) -> None:
+    def _leave_out(self, part: Part, start: int, faults: dict[int, str], rows: int) -> None:
         """Count rows of a part from number `start` on, of which some are faulty: an error, unless they are skipped."""
         if faults and self.on_error == "fail":
-            raise self.bad_row(part, start + min(faults), faults[min(faults)])
+            raise self._bad_row(part, start + min(faults), faults[min(faults)])
         if faults and not self.skipped:
             self._first_fault = faults[min(faults)]
         self.skipped += len(faults)
         self.rows_read += rows
 
-    def bad_row(self, part: Part, row: int, why: str) -> DataError:
+    def _bad_row(self, part: Part, row: int, why: str) -> DataError:
         """The error for a row."""
         return bad_row(part, part.place(row), why)
 
     # --- columns ---
 
-    def columns_of(self, part: Part, asked: Sequence[str] = ()) -> pa.Schema:
+    def _columns_of(self, part: Part, asked: Sequence[str] = ()) -> pa.Schema:
         """The columns of a part with plain types; an empty file of a table has the columns asked for."""
         if id(part) not in self._schemas:
             with reading(part):

@@ -59,7 +59,7 @@ class VectorSource(ItemSource):
         self.vector, self.id, self.bits, self.directions = vector, id, bits, directions and not bits
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
 
-    def find(self, given: list[Any]) -> list[Part]:
+    def _find(self, given: list[Any]) -> list[Part]:
         """The parts that each input names; files that are no tables are pictures if one of them has the name of one."""
         form = "files" if self.format == "pictures" else self.format
         kinds: Any = {"suffixes": TABLES, "encoding": self.encoding, "pictures": True}
@@ -83,7 +83,7 @@ class VectorSource(ItemSource):
 
     def read(self, run: Run) -> Vectors | Bits:
         """Read all vectors or codes, in the order of the inputs."""
-        self.begin()
+        self._begin()
         rows = Gathered(self.bits)
         with run.stage("read", self.byte_size()) as tick:
             for part in self.parts:
@@ -116,7 +116,7 @@ class VectorSource(ItemSource):
                 ids = None if batch.ids is None else batch.ids.take(pa.array(good))
                 batch = Batch(batch.values[good], batch.width, ids, faults)
             first = self.rows_read
-            self.leave_out(part, first - before, batch.faults, len(batch.numbers()) + len(batch.faults))
+            self._leave_out(part, first - before, batch.faults, len(batch.numbers()) + len(batch.faults))
             rows.add(part, batch, first)
 
     def _batches(self, part: Part, run: Run) -> Iterator[Batch]:

@@ -46,8 +46,11 @@ class ResultFile:
         """From a file, or a folder of files, in any format that results are written in."""
         source = RecordSource(path)
         table = source.read(run)
-        told = source.columns_of(source.parts[0]).metadata or {}
-        known = {name.decode(): value.decode() for name, value in told.items() if name.startswith(PREFIX.encode())}
+        known = {
+            name.decode(): value.decode()
+            for name, value in source.metadata().items()
+            if name.startswith(PREFIX.encode())
+        }
         return cls(Path(path).name, table, {name.removeprefix(PREFIX): value for name, value in known.items()})
 
     @property

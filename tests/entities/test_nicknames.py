@@ -94,11 +94,13 @@ def test_other_kinds_have_no_short_forms(kind):
     assert canonical(values, kind).equals(values)
 
 
-def entries(table):
-    return [entry.split(":") for entry in table.split(";") if entry.strip()]
+def entries(name):
+    """The lines of a table, each cut at its colon, as they stand in the file."""
+    lines = (nicknames.WORDS / name).read_text().splitlines()
+    return [line.split(":") for line in lines if line and not line.startswith("#")]
 
 
-@pytest.mark.parametrize("table", [nicknames.MEN + nicknames.WOMEN, nicknames.ADDRESS_WORDS])
+@pytest.mark.parametrize("table", ["nicknames.txt", "addresses.txt"])
 def test_tables_hold_nothing_twice(table):
     formal_ones = [name.strip() for name, _ in entries(table)]
     assert len(formal_ones) == len(set(formal_ones))
@@ -119,5 +121,5 @@ def test_the_table_of_names():
 
 
 def test_the_table_of_streets():
-    words = [short for _, shorts in entries(nicknames.ADDRESS_WORDS) for short in shorts.split()]
+    words = [short for _, shorts in entries("addresses.txt") for short in shorts.split()]
     assert len(words) == len(set(words)) == len(STREET_WORDS)

@@ -13,7 +13,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def as_numbers(column: pa.ChunkedArray, comma: bool = False) -> np.ndarray:
-    """One number a cell, nan for what is none. Those of 32 bits are taken for the decimals they were made of.
+    """Turn each cell into a number, or nan. Those of 32 bits are taken for the decimals they were made of.
 
     With `comma` a text such as 3,5 is a number, too.
     """
@@ -36,7 +36,7 @@ def is_real(kind: pa.DataType) -> bool:
 
 
 def as_valid_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The texts of a column, with marks in place of bytes that are none."""
+    """The texts of a column, with marks in place of bytes that are not UTF-8."""
     raw = column.cast(pa.large_binary())
     try:
         return raw.cast(pa.large_string())
@@ -46,7 +46,7 @@ def as_valid_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_date(column: pa.ChunkedArray) -> bool | None:
-    """Whether times are dates rather than numbers, as the first one tells that is either; None if none is."""
+    """Whether times are dates rather than numbers: the first that is either decides; None if there is none."""
     if not is_text(column.type):
         return bool(pa.types.is_temporal(column.type))
     for text in as_valid_text(column).to_pylist():
@@ -58,7 +58,7 @@ def is_date(column: pa.ChunkedArray) -> bool | None:
 
 
 def as_seconds(column: pa.ChunkedArray) -> np.ndarray:
-    """The seconds since 1970 of dates and times, nan for what is none."""
+    """The seconds since 1970 of dates and times, nan for anything else."""
     if is_text(column.type):
         texts = as_valid_text(column)
         try:
@@ -72,7 +72,7 @@ def as_seconds(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def iso_seconds(text: str | None) -> float:
-    """The seconds since 1970 of one date, with a time or without; nan for what is none."""
+    """The seconds since 1970 of one date, with a time or without; nan for anything else."""
     try:
         moment = datetime.fromisoformat((text or "").strip())
     except ValueError:

@@ -156,7 +156,7 @@ def _fault(line: bytes, schema: pa.Schema) -> str | None:
 
 
 def _misfit(value: Any, kind: pa.DataType) -> str:
-    """Say why a value is none of a column's type; nothing if it is, or if Arrow has to say."""
+    """Say why a value does not fit a column's type; return nothing if it fits, or if Arrow has to say."""
     if pa.types.is_list(kind):
         if not isinstance(value, list):
             return f"is {type(value).__name__}, not list"

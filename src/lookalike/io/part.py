@@ -29,7 +29,7 @@ class Part:
     separator: str = ""  # of its cells, if not the usual one
     html: bool = False  # its files are web pages, in whatever encoding
     passed_over: int = 0  # files of its folder that are not named like pages
-    encoding: str = UTF8  # of a text that is none of tables with types
+    encoding: str = UTF8  # of text; tables with types have none
     partition: tuple[tuple[str, int | str | None], ...] = ()  # columns of one value, from the names of its folders
 
     def open(self) -> pa.NativeFile:

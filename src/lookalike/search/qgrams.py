@@ -47,7 +47,7 @@ Chunks = Iterator[tuple[np.ndarray, np.ndarray]]  # left, right
 def edit_pairs(texts: Sequence[str], edits: int, moves: str, sides: Sides, limit: int, run: Run) -> Found:
     """All pairs of strings at most so many edits apart: (left, right, distance, pairs compared).
 
-    Positions left < right; of two collections only pairs across. `moves` tells what an edit may do. Pairs are
+    Positions left < right; of two collections only pairs across. `moves` says what an edit may do. Pairs are
     compared by their grams, and those that share enough of them, or are very short, by their edit distance. More than
     `limit` pairs are an error.
     """

@@ -1,4 +1,4 @@
-# All set-up happens in .venv, which the targets make when it is missing.
+# Everything is installed into .venv, which the targets create if it is missing.
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
@@ -11,41 +11,41 @@ help:            ## list the targets
 demo: .venv/installed ## find the similar documents in examples/documents
 	$(BIN)/lookalike demo
 
-# What to run while working: it takes about a minute and installs nothing but what .venv holds.
+# For use while working: takes about a minute and a half and installs nothing outside .venv.
 check: .venv/installed-dev lint ## run the linters and the quick tests
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not spark and not browser and not server"
 
 test: .venv/installed-dev lint browser java ## run the linters and all tests
 	$(BIN)/pytest -n 2 --dist worksteal
 
-lint: .venv/installed-dev ## run the linters: style, types and the layers of rooms
+lint: .venv/installed-dev ## run the linters: style, types and import order
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-browser: # Chromium, which the tests of the page need; as root it is installed from Debian's packages
+browser: # Chromium, for the browser tests; as root it is installed from Debian's packages
 	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; } \
-		|| echo "Chromium is missing and could not be installed: the tests of the page will be skipped."
+		|| echo "Chromium is missing and could not be installed: the browser tests will be skipped."
 
-java: # which Spark runs on; as root it is installed from Debian's packages
+java: # Java, for the Spark tests; as root it is installed from Debian's packages
 	@command -v java > /dev/null || test -n "$$JAVA_HOME" || { test "$$(id -u)" = 0 && apt-get update -qq \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq default-jre-headless > /dev/null; } \
-		|| echo "Java is missing and could not be installed: the tests of Spark will be skipped."
+		|| echo "Java is missing and could not be installed: the Spark tests will be skipped."
 
-docs: .venv/installed-docs ## build the site of the documentation: site/index.html
+docs: .venv/installed-docs ## build the documentation site: site/index.html
 	$(BIN)/sphinx-build -W --keep-going --quiet -d .venv/doctrees docs site
 	@echo "the site is built: open site/index.html"
 
 bench: .venv/installed-bench ## compare with other tools: make bench CORPUS=file.parquet
 	$(BIN)/python bench/documents.py $(CORPUS)
 
-clean: ## remove the environment and what was built
+clean: ## remove the environment and all build outputs
 	rm -rf .venv dist build site docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml
-	@echo "setting up .venv, which takes a minute and is done once"
+	@echo "setting up .venv, once; this takes a minute"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	touch $@

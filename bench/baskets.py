@@ -1,14 +1,14 @@
-"""Similar films and similar users, recommendations, and baskets by the million.
+"""Benchmark similar films, similar users and recommendations, and pairs of a million baskets.
 
     python bench/baskets.py DATA [--parts pairs,recommend,large] [--retail retail.dat] [--users 1000000]
 
-DATA is the folder of MovieLens 100k, with u.data in it. retail.dat has one basket per line. For the peers:
+DATA is the folder of MovieLens 100k, which contains u.data. retail.dat has one basket per line. The
+peer needs `pip install implicit`.
 
-    pip install implicit
-
-pairs: what brute force finds, written with NumPy and SciPy alone, is compared with what lookalike finds. recommend: the
-last rating of each user is held out, and is to be among ten recommendations; all settings, of lookalike and of the
-peers, are chosen by earlier ratings. large: pairs of baskets at a low threshold, each set in a process of its own.
+pairs: compare the pairs that lookalike finds with those of brute force in NumPy and SciPy.
+recommend: hold out the last rating of each user and check whether it is among ten recommendations;
+all settings, of lookalike and of the peer, are chosen on earlier ratings.
+large: find pairs of baskets at a low threshold, each data set in its own process.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # which implicit asks for
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # implicit recommends it
 
 import numpy as np
 import pyarrow as pa
@@ -37,19 +37,19 @@ from shared import Table, machine, publish
 from lookalike.baskets import Ratings, Recommender, find_similar, recommending
 from lookalike.core.run import Run
 from lookalike.core.statistics import wilson
-from lookalike.io.ratings import Rows
+from lookalike.io.ratings import RatingRows
 from lookalike.io.sets import SetSource
 
 HERE = Path(__file__).resolve()
 PACKAGES = ("lookalike", "numpy", "scipy", "numba", "pyarrow", "implicit")
 PARTS = ("pairs", "recommend", "large")
-REPEAT = 3  # runs of what takes less than a second, of which the best counts
-EARLIER = (1, 2, 3, 4, 5)  # ratings before the last one, by which settings are chosen
+REPEAT = 3  # runs of short tasks; the best time counts
+EARLIER = (1, 2, 3, 4, 5)  # ratings before the last one; settings are chosen on them
 TOP = 10
-NEIGHBOURS = (5, 10, 20, 50, 200, 1682)  # of an item, for implicit
+NEIGHBOURS = (5, 10, 20, 50, 200, 1682)  # per item, for implicit
 HALF_LIVES = (2.0, 4.0, 8.0)
 MOST_PAIRS = 200_000_000
-SAMPLED = 500  # baskets of an audit
+SAMPLED = 500  # baskets that an audit samples
 
 
 def main() -> None:
@@ -71,14 +71,14 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder of MovieLens 100k")
-    parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--retail", type=Path, metavar="FILE", help="one basket per line")
-    parser.add_argument("--users", type=int, default=1_000_000, help="of the baskets that are made up")
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"which parts to run, of {', '.join(PARTS)}")
+    parser.add_argument("--retail", type=Path, metavar="FILE", help="a file with one basket per line")
+    parser.add_argument("--users", type=int, default=1_000_000, help="number of users in the synthetic data set")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     given.parts = [name for name in given.parts.split(",") if name]
     if not {*given.parts} <= {*PARTS}:
-        parser.error(f"--parts knows {', '.join(PARTS)}; got {','.join(given.parts)}")
+        parser.error(f"--parts must be of {', '.join(PARTS)}; got {','.join(given.parts)}")
     for path in [given.data / "u.data", *([given.retail] if given.retail else [])]:
         if not path.is_file():
             sys.exit(f"no such file: {path}")
@@ -86,7 +86,7 @@ def arguments() -> argparse.Namespace:
 
 
 def best_time(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What comes of it, and the shortest time it took."""
+    """Return the result and the shortest time of several runs."""
     times = []
     for _ in range(REPEAT):
         start = time.perf_counter()
@@ -98,7 +98,8 @@ def best_time(work: Callable[[], Any]) -> tuple[Any, float]:
 # --- pairs ---
 
 PAIR_HEAD = (
-    "pairs of|ratings|threshold|brute force|time|recall=1.0|the same|time|method='lsh'|recall|precision|time|auto|time"
+    "pairs of|ratings|threshold|brute force|time|recall=1.0|same pairs|time|"
+    "method='lsh'|recall|precision|time|auto|time"
 )
 CASES = [("item", "all"), ("user", "all"), ("item", "high"), ("user", "liked-hated"), ("item", "stars")]
 
@@ -129,7 +130,7 @@ def pair_blocks(data: Ratings) -> list[str | Table]:
 
 
 def brute_force(data: Ratings, by: str, ratings: str, threshold: float) -> set[tuple[int, int]]:
-    """All pairs of similar rows, left before right."""
+    """Return all pairs of similar rows, left before right."""
     rows, columns = (data.users, data.items) if by == "user" else (data.items, data.users)
     n, m = (len(ids) for ids in ((data.user_ids, data.item_ids)[:: 1 if by == "user" else -1]))
     liked = data.values >= 4
@@ -156,11 +157,11 @@ def recommend_blocks(data: Ratings) -> list[str | Table]:
     blocks: list[str | Table] = ["Recommendations: settings tried on earlier ratings", *tried(data)]
     makers: dict[str, Callable[[Ratings], np.ndarray]] = {
         "lookalike": ours,
-        "lookalike, all ratings count the same": lambda train: ours(train, half_life=0),
+        "lookalike, all ratings weighted equally": lambda train: ours(train, half_life=0),
         "popularity": popular,
         **tuned_peers(data),
     }
-    table: Table = [["recommended by", "hit-rate@10", "95% interval", "of liked", "time"]]
+    table: Table = [["recommended by", "hit-rate@10", "95% interval", "liked only", "time"]]
     train, users, items, liked = held_out(data, 0)
     for name, make in makers.items():
         found, seconds = best_time(lambda: make(train))  # noqa: B023
@@ -171,15 +172,15 @@ def recommend_blocks(data: Ratings) -> list[str | Table]:
     notes = (
         f"The last rating of each of {len(users):,} users is held out (the last by time; among equal times, the last "
         f"in the file), and all films that the user has not rated before are ranked; {int(liked.sum())} of the "
-        "ratings held out are liked. Settings were chosen on the five ratings before: the one before the last is "
-        "held out and the last is not seen, and so on; the mean of the five hit rates decides. Times are for all "
-        "users and include fitting."
+        "held-out ratings are liked. Settings were chosen on the five ratings before the last: each is held out in "
+        "turn, together with all later ones, and the mean of the five hit rates decides. Times are for all users and "
+        "include fitting."
     )
     return [*blocks, "Recommendations: the last rating", table, notes]
 
 
 def held_out(data: Ratings, back: int) -> tuple[Ratings, np.ndarray, np.ndarray, np.ndarray]:
-    """The ratings before each user's last but `back`; and of those the users, the items, and whether they are liked."""
+    """Hold out the rating `back` before each user's last: (earlier, users, items, liked)."""
     last = np.append(np.flatnonzero(np.diff(data.users)), len(data) - 1)
     keep = np.ones(len(data), bool)
     for later in range(back + 1):
@@ -195,7 +196,7 @@ def is_hit(found: np.ndarray, users: np.ndarray, items: np.ndarray) -> np.ndarra
 
 
 def rates(data: Ratings, make: Callable[[Ratings], np.ndarray]) -> tuple[float, float]:
-    """The mean hit-rates on earlier ratings: of all, and of those liked."""
+    """Return the mean hit rates on earlier ratings: for all of them, and for the liked ones."""
     found = []
     for back in EARLIER:
         train, users, items, liked = held_out(data, back)
@@ -206,7 +207,7 @@ def rates(data: Ratings, make: Callable[[Ratings], np.ndarray]) -> tuple[float, 
 
 
 def ours(train: Ratings, **options: Any) -> np.ndarray:
-    """Users x 10 items."""
+    """Return the recommendations of lookalike, as an array of users x 10 items."""
     recommender = Recommender(train, **options)
     table = recommender.recommend_all(k=TOP)
     out = np.full((len(train.user_ids), TOP), -1)
@@ -218,9 +219,9 @@ def ours(train: Ratings, **options: Any) -> np.ndarray:
 
 
 def tried(data: Ratings) -> list[str | Table]:
-    """Each setting changed alone, and what that does to the hit-rate on earlier ratings."""
-    table: Table = [["lookalike, with", "hit-rate@10", "of liked"]]
-    options: list[tuple[str, dict[str, Any]]] = [("as it is", {})]
+    """Change one setting at a time and measure the hit rate on earlier ratings."""
+    table: Table = [["lookalike with", "hit-rate@10", "liked only"]]
+    options: list[tuple[str, dict[str, Any]]] = [("default settings", {})]
     options += [(f"ratings {way!r}", {"ratings": way}) for way in ("all", "high", "liked-hated")]
     options += [(f"{count} neighbours", {"neighbours": count}) for count in (30, 50, 100, 942)]
     options += [(f"half-life {half:g}" if half else "no half-life", {"half_life": half}) for half in (0, 2, 8, 16)]
@@ -238,7 +239,7 @@ def tried(data: Ratings) -> list[str | Table]:
 
 
 def popular(train: Ratings) -> np.ndarray:
-    """The films most often rated, but for those that a user has rated."""
+    """Recommend to each user the most often rated films that the user has not rated."""
     counts = np.tile(train.popularity.astype(float), (len(train.user_ids), 1))
     counts[train.users, train.items] = -1
     best: np.ndarray = np.argsort(-counts, axis=1, kind="stable")[:, :TOP]
@@ -246,13 +247,13 @@ def popular(train: Ratings) -> np.ndarray:
 
 
 def tuned_peers(data: Ratings) -> dict[str, Callable[[Ratings], np.ndarray]]:
-    """The best of each of implicit's item neighbours, and the best of all where the latest ratings weigh most."""
+    """Return the best of each kind of recommender of implicit, and the best with a half-life."""
     if importlib.util.find_spec("implicit") is None:
-        print("implicit is left out: pip install implicit", file=sys.stderr)
+        print("implicit is skipped, since it is not installed: pip install implicit", file=sys.stderr)
         return {}
     from implicit.nearest_neighbours import BM25Recommender, CosineRecommender, TFIDFRecommender
 
-    warnings.filterwarnings("ignore", message="Method expects CSR input")  # from within implicit
+    warnings.filterwarnings("ignore", message="Method expects CSR input")  # implicit raises it itself
     kinds: list[tuple[Any, dict[str, Any]]] = [(CosineRecommender, {}), (TFIDFRecommender, {})]
     kinds += [(BM25Recommender, {"K1": k1, "B": b}) for k1 in (0.2, 1.2, 100.0) for b in (0.2, 0.8)]
     every = []
@@ -273,7 +274,7 @@ def tuned_peers(data: Ratings) -> dict[str, Callable[[Ratings], np.ndarray]]:
 
 @dataclass(frozen=True)
 class Peer:
-    """A recommender of implicit: each film of a user brings its nearest, with a half-life the latest films most."""
+    """A nearest-item recommender of implicit; with a half-life, the latest films weigh most."""
 
     kind: Any
     settings: dict[str, Any]
@@ -283,7 +284,7 @@ class Peer:
     def __str__(self) -> str:
         words = ", ".join(f"{key}={value:g}" for key, value in self.settings.items())
         half = f", half-life {self.half_life:g}" if self.half_life else ""
-        return f"implicit, {self.kind.__name__}({words}) of {'stars' if self.stars else '0 and 1'}{half}"
+        return f"implicit, {self.kind.__name__}({words}) on {'stars' if self.stars else '0 and 1'}{half}"
 
     def __call__(self, train: Ratings) -> np.ndarray:
         shape = (len(train.user_ids), len(train.item_ids))
@@ -302,13 +303,13 @@ class Peer:
 
 
 def large_blocks(retail: Path | None, users: int) -> list[str | Table]:
-    head = "baskets|rows|pairs|candidates|method|recall by audit|reading|pairs in|peak memory|one user|1,000 users"
+    head = "baskets|rows|pairs|candidates|method|recall by audit|read time|pairs time|peak memory|one user|1,000 users"
     table: Table = [head.split("|")]
     jobs = [("retail", str(retail), method) for method in ("auto", "lsh")] if retail is not None else []
-    for name, given, method in [*jobs, ("made up", str(users), "auto")]:
+    for name, given, method in [*jobs, ("synthetic", str(users), "auto")]:
         line = [sys.executable, str(HERE), "--child", name, given, method]
-        told = json.loads(subprocess.run(line, stdout=subprocess.PIPE, check=True).stdout)
-        table.append([f"{name}: {told.pop('sets'):,}", *told.values()])
+        result = json.loads(subprocess.run(line, stdout=subprocess.PIPE, check=True).stdout)
+        table.append([f"{name}: {result.pop('sets'):,}", *result.values()])
         print(f"{table[-1]}", file=sys.stderr)
     notes = (
         "Similarity of at least 0.2; all ratings count; recall 0.99. The planner chose the method, except for "
@@ -320,8 +321,8 @@ def large_blocks(retail: Path | None, users: int) -> list[str | Table]:
 
 
 def child(name: str, given: str, method: str) -> dict[str, Any]:
-    """Pairs of one large set, in a process of its own."""
-    find_similar([("a", "x"), ("b", "x")])  # so that kernels are at hand
+    """Find the pairs of one large data set, and time recommendations."""
+    find_similar([("a", "x"), ("b", "x")])  # compiles the kernels
     start = time.perf_counter()
     if name == "retail":
         ratings = of_baskets(given)
@@ -358,15 +359,15 @@ def child(name: str, given: str, method: str) -> dict[str, Any]:
 
 
 def of_baskets(path: str) -> Ratings:
-    """Ratings of a file with a basket a line."""
+    """Read a file with one basket per line as ratings."""
     ids, sets = SetSource(path, format="text").read(Run())
     found, items = np.unique(sets.elements, return_inverse=True)
     users = np.repeat(np.arange(len(sets)), sets.sizes)
-    return Ratings.of_rows(Rows(users, items, None, None, ids, pa.array(found)))
+    return Ratings.of_rows(RatingRows(users, items, None, None, ids, pa.array(found)))
 
 
 def made_up(users: int, seed: int = 1) -> pa.Table:
-    """Baskets of about ten items: seven of a taste that some 200 users share, three of what is popular everywhere."""
+    """Generate baskets of about ten items: seven of a taste that 200 users share, three popular."""
     rng = np.random.default_rng(seed)
     items, tastes, each = users // 5, max(1, users // 200), 80
     of_taste = rng.integers(0, items, (tastes, each))

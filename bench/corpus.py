@@ -1,8 +1,8 @@
-"""Collect the text files of folders into one Parquet file with the columns `id` (the path) and `text`.
+"""Collect the text files of folders into a Parquet file with columns `id` (the path) and `text`.
 
     python bench/corpus.py FOLDER... OUT.parquet
 
-Files count as text if they are valid UTF-8 without null bytes, of 100 bytes to 1 MB. Links are not followed.
+A text file is valid UTF-8 without null bytes, 100 bytes to 1 MB long. Links are not followed.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def tables(folders: list[Path]) -> Iterator[pa.Table]:
-    """The texts with their paths, some megabytes to a table."""
+    """Yield the texts with their paths, in tables of some megabytes."""
     ids: list[str] = []
     texts: list[str] = []
     size = 0
@@ -57,7 +57,7 @@ def tables(folders: list[Path]) -> Iterator[pa.Table]:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """All plain files under a folder."""
+    """Yield all regular files under a folder."""
     for place, _, names in os.walk(folder.resolve()):
         for name in names:
             path = Path(place, name)
@@ -66,12 +66,12 @@ def files(folder: Path) -> Iterator[Path]:
 
 
 def read_text(path: Path) -> str | None:
-    """A file's text; None if it is no text, too short, too long or not to be read."""
+    """Return a file's text; None if it is not text, too short, too long or unreadable."""
     try:
         if not SMALLEST <= path.stat().st_size <= LARGEST:
             return None
         text = path.read_bytes().decode()
-        str(path).encode()  # a name that is no UTF-8 cannot be an id
+        str(path).encode()  # a name that is not UTF-8 cannot be an id
     except (OSError, UnicodeError):
         return None
     return None if "\0" in text else text

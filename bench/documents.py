@@ -1,10 +1,11 @@
-"""Near-duplicate documents, Parquet in to pairs out: lookalike and other tools on the same file.
+"""Compare lookalike with other tools on near-duplicate documents, from Parquet to pairs.
 
     python bench/documents.py CORPUS.parquet [--shingle word:5] [--threshold 0.8] [--repeat 3] [--rows N]
 
-Each tool runs in a process of its own, one after another, in several rounds, and its best time counts; one that
-takes over half a minute runs once. What is imported or compiled before the work begins is not in the time. The pairs
-are judged by an exact join. It also measures two limits: reading the file, and hashing its shingles once.
+Each tool runs in its own process, one after another, in several rounds, and its best time counts; a
+tool that takes over half a minute runs once. Imports and compilation are not timed. An exact join
+is the ground truth. Two limits are measured as well: reading the file, and hashing its shingles
+once.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from shared import Table, machine, publish, take_head
 
 HERE = Path(__file__).resolve()
 PEERS = ("gaoya", "rensa", "rensa-tuned", "datasketch")
-SLOW = 30.0  # seconds; what takes longer is not run again
+SLOW = 30.0  # seconds; a tool that takes longer runs once
 WARM = [f"{'the quick brown fox jumps over the lazy dog and runs away ' * 3}{end}" for end in ("home", "now", "now")]
 
 Result = dict[str, Any]
@@ -35,7 +36,7 @@ def main() -> None:
     given = arguments()
     peers = [name for name in given.peers.split(",") if name]
     with tempfile.TemporaryDirectory() as folder:
-        corpus = Path(folder, "corpus.parquet")  # peers write beside it
+        corpus = Path(folder, "corpus.parquet")  # peers write to the same folder
         if given.rows:
             run_child("head", str(given.corpus), str(given.rows), str(corpus))
         else:
@@ -56,15 +57,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("corpus", type=Path, help="a Parquet file with a column `text`")
     parser.add_argument("--shingle", default="word:5", help="word:K or char:K")
     parser.add_argument("--threshold", default="0.8")
-    parser.add_argument("--repeat", type=int, default=3, help="rounds")
-    parser.add_argument("--peers", default=",".join(PEERS), help=f"of {', '.join(PEERS)}")
-    parser.add_argument("--no-truth", dest="truth", action="store_false", help="no exact join, no recall")
-    parser.add_argument("--rows", type=int, help="use the first rows only")
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    parser.add_argument("--repeat", type=int, default=3, help="number of rounds")
+    parser.add_argument("--peers", default=",".join(PEERS), help=f"which peers to run, of {', '.join(PEERS)}")
+    parser.add_argument("--no-truth", dest="truth", action="store_false", help="skip the exact join")
+    parser.add_argument("--rows", type=int, help="use only the first rows of the file")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     unknown = set(given.peers.split(",")) - {*PEERS, ""}
     if unknown:
-        parser.error(f"--peers knows {', '.join(PEERS)}; got {', '.join(sorted(unknown))}")
+        parser.error(f"--peers must be of {', '.join(PEERS)}; got {', '.join(sorted(unknown))}")
     if not re.fullmatch(r"(word|char):[1-9]\d*", given.shingle):
         parser.error(f"--shingle must look like word:5 or char:9; got {given.shingle}")
     return given
@@ -74,7 +75,7 @@ def arguments() -> argparse.Namespace:
 
 
 def compete(contestants: dict[str, list[str]], rounds: int) -> dict[str, list[Result]]:
-    """The results of every run of every contestant; every second round goes backwards."""
+    """Return the results of all runs of each contestant; every second round is in reverse order."""
     runs: dict[str, list[Result]] = {name: [] for name in contestants}
     for turn in range(max(1, rounds)):
         for name in list(contestants)[:: -1 if turn % 2 else 1]:
@@ -86,11 +87,14 @@ def compete(contestants: dict[str, list[str]], rounds: int) -> dict[str, list[Re
 
 
 def run(command: list[str]) -> Result:
-    """What a contestant prints, or why it failed. This process stays small: a child's peak is no less than ours."""
+    """Return what a contestant prints, or why it failed.
+
+    This process stays small, since a child's peak memory is at least ours.
+    """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"error": f"failed with {done.returncode}: {last}"}
+        return {"error": f"failed with exit code {done.returncode}: {last}"}
     result: Result = json.loads(done.stdout.splitlines()[-1])
     return result
 
@@ -112,7 +116,7 @@ def run_child(name: str, *given: str) -> None:
 
 
 def child_lookalike(path: str, shingle: str, threshold: str, recall: str) -> Result:
-    import pyarrow.parquet  # noqa: F401  the peers too have it before their time begins
+    import pyarrow.parquet  # noqa: F401  not timed, as for the peers
 
     from lookalike.find import find_pairs
     from lookalike.io.write import write_tables
@@ -212,13 +216,13 @@ def report(given: argparse.Namespace, peers: list[str], runs: dict[str, list[Res
 
 
 def columns(runs: list[Result], ours: float, size: Result, truth: np.ndarray | None) -> list[str]:
-    """A contestant's row of the table, but for its name."""
+    """Return a contestant's row of the table without its name."""
     if "error" in runs[-1]:
         return [runs[-1]["error"], *["-"] * 9]
     best = min(runs, key=lambda one: one["seconds"])
     seconds = best["seconds"]
     memory = f"{max(one['peak_mb'] for one in runs):,.0f} MB"
-    if best.get("workers"):  # forked, so part of it is shared
+    if best.get("workers"):  # forked, so they share part of the memory
         memory += f" + {best['workers']} x {max(one['worker_peak_mb'] for one in runs):,} MB"
     recall = precision = "-"
     if truth is not None:
@@ -240,7 +244,7 @@ def columns(runs: list[Result], ours: float, size: Result, truth: np.ndarray | N
 
 
 def pair_numbers(path: str, documents: int) -> np.ndarray:
-    """One number a pair of rows."""
+    """Read pairs of rows as one number per pair."""
     pairs = np.load(path)
     return np.unique(pairs[:, 0] * documents + pairs[:, 1])
 

@@ -1,15 +1,17 @@
-"""Identify fingerprints: how often the right finger is found, and how many prints are compared.
+"""Measure how often the right finger is identified, and how many prints are compared.
 
     python bench/fingerprints.py DATA
     python bench/fingerprints.py --simulate 100000
     python bench/fingerprints.py --enrolled 100000
 
-DATA is a folder of folders of ISO 19794-2 templates named finger_impression.iso, such as those of FVC2002 DB1_B and
-DB2_B (10 fingers, 8 impressions each) that come with openafis. The first impression of each finger is enrolled, the
-others are identified; the equal error rate is of all pairs of impressions.
+DATA is a folder of folders of ISO 19794-2 templates named finger_impression.iso, such as those of
+FVC2002 DB1_B and DB2_B (10 fingers, 8 impressions each) that come with openafis. The first
+impression of each finger is enrolled and the others are identified; the equal error rate is over
+all pairs of impressions.
 
---simulate makes grids of N fingers with the probabilities of the textbook's Example 3.22 and compares its
-predictions with what happens; --enrolled enrols N made-up prints and times one look-up.
+--simulate makes grids of N fingers with the probabilities of the textbook's Example 3.22 and
+compares its predictions with the measured rates; --enrolled enrols N synthetic prints and times
+queries.
 """
 
 import argparse
@@ -23,19 +25,19 @@ from shared import Table, machine, publish
 from lookalike import fingerprints as fp
 from lookalike.core.run import Run
 
-QUERIES = 2000  # prints that are looked up in the simulation
-ASKED = 200  # and in the database of made-up prints
+QUERIES = 2000  # in the simulation
+ASKED = 200  # queries to the database of synthetic prints
 ANY = 1e-9  # a similarity that is not zero
 
-Similarity = Callable[[fp.Prints], np.ndarray]  # of all prints with all
+Similarity = Callable[[fp.Prints], np.ndarray]  # returns the matrix of all pairs
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", nargs="?", type=Path, help="a folder of folders of templates")
-    parser.add_argument("--simulate", type=int, metavar="N", help="grids of N fingers")
-    parser.add_argument("--enrolled", type=int, metavar="N", help="N made-up prints")
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file, too")
+    parser.add_argument("--simulate", type=int, metavar="N", help="simulate grids of N fingers")
+    parser.add_argument("--enrolled", type=int, metavar="N", help="enrol N synthetic prints")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     blocks: list[str | Table] = [machine("lookalike", "numpy", "numba")]
     if given.data is not None:
@@ -44,9 +46,9 @@ def main() -> None:
         for folder in sorted(path for path in given.data.iterdir() if path.is_dir()):
             blocks += [f"{folder.name}:", measured(fp.read_prints(folder))]
     if given.simulate:
-        blocks += [f"{given.simulate:,} fingers of the textbook:", simulated(given.simulate)]
+        blocks += [f"The textbook's example with {given.simulate:,} fingers:", simulated(given.simulate)]
     if given.enrolled:
-        blocks += [f"{given.enrolled:,} made-up prints:", looked_up(given.enrolled)]
+        blocks += [f"{given.enrolled:,} synthetic prints:", looked_up(given.enrolled)]
     publish(blocks, given.markdown)
 
 
@@ -54,8 +56,8 @@ def main() -> None:
 
 
 def measured(prints: fp.Prints) -> Table:
-    """One row per way to compare, or to choose what to compare."""
-    rows: Table = [["way", "rank-1", "equal error rate", "database compared", "one look-up"]]
+    """Return a table with one row per method of comparing, or of choosing candidates."""
+    rows: Table = [["method", "rank-1", "equal error rate", "database compared", "time per query"]]
     for name, similarity in WAYS.items():
         start = time.perf_counter()
         values = similarity(prints)
@@ -70,13 +72,13 @@ def measured(prints: fp.Prints) -> Table:
 
 
 def identified(prints: fp.Prints, **options: object) -> list[str]:
-    """Rank-1, what was compared and how long it took, if the first impressions are enrolled."""
+    """Enrol the first impressions and return the rank-1 rate, the share compared, and the time."""
     fingers, first = split(prints)
     enrolled = fp.Database(prints.take(np.flatnonzero(first)))
     queries = prints.take(np.flatnonzero(~first))
-    enrolled.identify(queries, **options)  # type: ignore[arg-type]  # compiled, if it was not
+    enrolled.identify(queries, **options)  # type: ignore[arg-type]  # compiles the kernels
     run = Run(1)
-    found = enrolled.identify(queries, threshold=ANY, top=1, run=run, **options)  # type: ignore[arg-type]
+    found = enrolled.identify(queries, threshold=ANY, k=1, run=run, **options)  # type: ignore[arg-type]
     right = fingers[~first][found.left] == fingers[first][found.right]
     compared = found.stats["compared"] / found.stats["pairs"]
     rate = f"{right.sum() / len(queries):.3f} ({right.sum()} of {len(queries)})"
@@ -84,18 +86,18 @@ def identified(prints: fp.Prints, **options: object) -> list[str]:
 
 
 def by_minutiae(prints: fp.Prints) -> np.ndarray:
-    """All pairs, laid upon each other."""
+    """Compare the minutiae of all pairs of aligned prints."""
     found = fp.Database(prints).pairs(threshold=ANY, method="all", run=Run(1))
     return symmetric(len(prints), found.left, found.right, found.values)
 
 
 def by_whole_grids(prints: fp.Prints) -> np.ndarray:
-    """The Jaccard similarity of the squares of a grid over each print, centred and upright."""
+    """Return the Jaccard similarities of the squares of a centred, upright grid over each print."""
     return jaccard(fp.grid_sets(prints))
 
 
 def by_aligned_grids(prints: fp.Prints) -> np.ndarray:
-    """The same, of a grid over one print and the other laid upon it as their corners say."""
+    """Return the Jaccard similarities of grids over pairs of prints aligned by their corners."""
     left, right = np.triu_indices(len(prints), 1)
     values = []
     for one, other in zip(left, right, strict=True):
@@ -106,16 +108,16 @@ def by_aligned_grids(prints: fp.Prints) -> np.ndarray:
 
 
 def by_local_grids(prints: fp.Prints) -> np.ndarray:
-    """The mean of the five best Jaccard similarities of grids around the minutiae of one print and of the other."""
+    """Return the mean of the five best Jaccard similarities of grids around the minutiae."""
     values = jaccard(fp.local_grids(prints))
     owners = np.repeat(np.arange(len(prints)), prints.sizes)
-    best = np.array([values[:, owners == p].max(axis=1) for p in range(len(prints))])  # of each minutia with each print
+    best = np.array([values[:, owners == p].max(axis=1) for p in range(len(prints))])  # per minutia and print
     means = np.array([np.sort(best[:, owners == p], axis=1)[:, -5:].mean(axis=1) for p in range(len(prints))])
     return (means + means.T) / 2
 
 
 def laid(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The minutiae of one print, turned and shifted so that those that meet are closest."""
+    """Return the minutiae of one print, rotated and shifted onto the matching ones of the other."""
     found = fp.compare(one, other)
     if not len(found.minutiae):
         return one
@@ -134,14 +136,14 @@ def squares(
 
 WAYS: dict[str, Similarity] = {
     "grid over the print, Jaccard": by_whole_grids,
-    "grid over prints laid on each other, Jaccard": by_aligned_grids,
+    "grid over aligned prints, Jaccard": by_aligned_grids,
     "grid around each minutia, Jaccard": by_local_grids,
-    "minutiae of prints laid on each other": by_minutiae,
+    "minutiae of aligned prints": by_minutiae,
 }
 LOOK_UPS: dict[str, dict[str, object]] = {
-    "those by one group of 1024 functions of the grid": {"method": "grid", "groups": 1},
-    "those by two groups": {"method": "grid", "groups": 2},
-    "those by corners that agree": {"method": "corners"},
+    "candidates by one group of 1024 grid functions": {"method": "grid", "groups": 1},
+    "candidates by two groups": {"method": "grid", "groups": 2},
+    "candidates by matching corners": {"method": "corners"},
 }
 
 
@@ -149,8 +151,9 @@ LOOK_UPS: dict[str, dict[str, object]] = {
 
 
 def simulated(fingers: int) -> Table:
-    """The rates of the textbook, as predicted and as measured."""
-    rows: Table = [["grid", "functions", "found", "measured", "looked at", "measured", "one look-up"]]
+    """Return the rates of the textbook's example, predicted and measured."""
+    head = "grid|functions|found, predicted|measured|compared, predicted|measured|time per query"
+    rows: Table = [head.split("|")]
     for cells in (1000, 4000):
         one, two = fp.two_impressions(fingers, cells=cells)
         for groups in (1, 2):
@@ -167,26 +170,26 @@ def simulated(fingers: int) -> Table:
 
 
 def looked_up(fingers: int) -> Table:
-    """A database of one impression of many fingers, asked for other impressions of some."""
+    """Enrol one impression of many fingers, and query with other impressions of some of them."""
     both = fp.made_up_prints(ASKED, 2)
     others = fp.made_up_prints(fingers - ASKED, 1, seed=2)
-    known = fp.Prints.of([both[at] for at in range(0, 2 * ASKED, 2)], [f"asked {at}" for at in range(ASKED)])
+    known = fp.Prints.of([both[at] for at in range(0, 2 * ASKED, 2)], [f"query {at}" for at in range(ASKED)])
     database = fp.Database(fp.Prints.concatenate([known, others]))
     run = Run(1)
-    found = database.identify(both.take(np.arange(1, 2 * ASKED, 2)), top=1, run=run)
+    found = database.identify(both.take(np.arange(1, 2 * ASKED, 2)), k=1, run=run)
     right = (found.left == found.right).sum()
     compared = found.stats["compared"] / found.stats["pairs"]
-    rows: Table = [["asked", "found", "taken for another", "database compared", "tables made", "one look-up"]]
+    rows: Table = [["queries", "identified", "misidentified", "database compared", "build time", "time per query"]]
     times = [f"{run.seconds['hash']:.1f} s", ms(run.seconds["look up"] / ASKED)]
     rows.append([f"{ASKED}", f"{right}", f"{len(found) - right}", f"{compared:.2%}", *times])
     return rows
 
 
-# --- small things ---
+# --- helpers ---
 
 
 def split(prints: fp.Prints) -> tuple[np.ndarray, np.ndarray]:
-    """The finger of each print, and whether it is the first impression."""
+    """Return the finger of each print, and whether it is the first impression."""
     names = [name.rsplit("_", 1) for name in prints.ids.to_pylist()]
     return np.array([name[0] for name in names]), np.array([name[1] == "1" for name in names])
 
@@ -206,7 +209,7 @@ def symmetric(size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray
 
 
 def error_rate(values: np.ndarray, fingers: np.ndarray) -> float:
-    """The rate at which as many pairs of one finger are missed as pairs of two are taken for one."""
+    """Return the rate at which false negatives and false positives are equally frequent."""
     left, right = np.triu_indices(len(values), 1)
     pairs = values[left, right]
     same = fingers[left] == fingers[right]

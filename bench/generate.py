@@ -1,10 +1,11 @@
-"""Make large inputs out of nothing: invented words, as often as words are, from a fixed seed.
+"""Generate large inputs of invented words with natural frequencies, from a fixed seed.
 
     python bench/generate.py FOLDER [--messages 1000000] [--variants 200000]
 
-messages.parquet  short messages of 100 to 300 characters; 5% are copies of others with a word or two changed, and
-                  the column `planted` has the id of the original (-1 for all others)
-variants.parquet  variants of one page of 300 words, with one to three words replaced: nearly all pairs are similar
+messages.parquet  short messages of 100 to 300 characters; 5% are copies of others with a word or
+                  two changed; the column `planted` has the id of the original (-1 for all others)
+variants.parquet  variants of one page of 300 words, with one to three words replaced: nearly all
+                  pairs are similar
 """
 
 import argparse
@@ -23,7 +24,7 @@ WORDS = 30_000
 PLANTED = 0.05
 SHORTEST, LONGEST = 100, 300  # characters of a message
 PAGE = 300  # words
-GROUP = 100_000  # rows of a row group
+GROUP = 100_000  # rows per row group
 
 
 def main() -> None:
@@ -40,7 +41,7 @@ def main() -> None:
 
 
 def messages(count: int) -> pa.Table:
-    """Messages with planted copies, in random order."""
+    """Return messages with planted copies, in random order."""
     random = Random(SEED)
     stock = draw_words(random)
     planted = int(count * PLANTED)
@@ -55,8 +56,8 @@ def messages(count: int) -> pa.Table:
 
 
 def message(random: Random, stock: Iterator[str]) -> str:
-    """Words until a length drawn at random is reached."""
-    length = random.randint(SHORTEST + 20, LONGEST - 30)  # so that copies keep within the limits too
+    """Return a message of words up to a random length."""
+    length = random.randint(SHORTEST + 20, LONGEST - 30)  # so that copies stay within the limits
     text = next(stock).capitalize()
     while len(text) < length:
         text += " " + next(stock)
@@ -64,20 +65,20 @@ def message(random: Random, stock: Iterator[str]) -> str:
 
 
 def edit(text: str, random: Random, stock: Iterator[str]) -> str:
-    """A copy with one or two words replaced, dropped or put in."""
+    """Return a copy with one or two words replaced, dropped or inserted."""
     while True:
         words = text.split(" ")
         for _ in range(random.randint(1, 2)):
             at = random.randrange(len(words))
-            kind = random.choice(("replace", "drop", "put in"))
-            words[at : at + (kind != "put in")] = [] if kind == "drop" else [next(stock)]
+            kind = random.choice(("replace", "drop", "insert"))
+            words[at : at + (kind != "insert")] = [] if kind == "drop" else [next(stock)]
         copy = " ".join(words)
         if copy != text and SHORTEST <= len(copy) <= LONGEST:
             return copy
 
 
 def variants(count: int) -> pa.Table:
-    """Copies of one page, each with one to three of its words replaced."""
+    """Return copies of one page, each with one to three words replaced."""
     random = Random(SEED)
     stock = draw_words(random)
     page = [next(stock) for _ in range(PAGE)]
@@ -91,7 +92,7 @@ def variants(count: int) -> pa.Table:
 
 
 def draw_words(random: Random) -> Iterator[str]:
-    """Endless words; the one of rank r comes with a weight of 1 / (r + 3)."""
+    """Yield words without end; the word of rank r has the weight 1 / (r + 3)."""
     words = invent_words(random)
     weights = list(accumulate(1 / (rank + 3) for rank in range(len(words))))
     while True:
@@ -99,7 +100,7 @@ def draw_words(random: Random) -> Iterator[str]:
 
 
 def invent_words(random: Random) -> list[str]:
-    """Distinct words of one to four syllables, the short ones first, as frequent words are."""
+    """Return distinct words of one to four syllables; the first, most frequent ones are short."""
     syllables = ["".join(letters) for letters in product("bdfgklmnprstvz", "aeiou", ("", "n", "s"))]
     words: dict[str, None] = {}
     while len(words) < WORDS:

@@ -1,18 +1,20 @@
-"""A persistent index: build it, add to it, query it. lookalike on disk, datasketch in memory and on Redis.
+"""Build, extend and query a persistent index: lookalike on disk, datasketch in memory and on Redis.
 
     python bench/index.py [--documents N] [--peers-documents N] [--queries N] [--threshold 0.7] [--folder FOLDER]
 
-The documents are made up from a fixed seed: 20 invented words each, as often as words are, and one in ten is a copy of
-an earlier one with one word replaced. Half of the queries are such copies of documents in the index, half are new. The
-truth is exact: every document whose Jaccard similarity with the query, by word:3 shingles, reaches the threshold.
+The documents are generated from a fixed seed: 20 invented words each, with natural frequencies; one
+in ten is a copy of an earlier one with one word replaced. Half of the queries are such copies of
+documents in the index, half are new. The ground truth is exact: every document whose Jaccard
+similarity with the query, by word:3 shingles, reaches the threshold.
 
-Each tool runs in a process of its own, one after another, in several rounds; the best figure of the rounds counts, and
-a tool that takes over two minutes runs once. The peers are slow, so they get the first --peers-documents of the
-documents; lookalike gets those too, in a row of its own. The index is made under --folder, which should be on a disk.
+Each tool runs in its own process, one after another, in several rounds; the best figure counts, and
+a tool that takes over two minutes runs once. The peers are slow, so they get only the first
+--peers-documents; lookalike gets those too, in a separate row. The index is created under --folder,
+which should be on a disk.
 
     pip install datasketch redis          and redis-server, from your system's packages
 
-The script starts a Redis of its own, on a free port and without persistence, and stops it.
+The script starts its own Redis, on a free port and without persistence, and stops it.
 """
 
 import argparse
@@ -40,28 +42,28 @@ from shared import Table, machine, publish, version_of
 HERE = Path(__file__).resolve()
 SEED = 1
 WORDS = 50_000
-LENGTH = 20  # words of a document
-COPIES = 10  # one in so many is a copy
-CHUNK = 10_000  # documents that are made, or looked through, at a time
+LENGTH = 20  # words per document
+COPIES = 10  # one document in this many is a copy
+CHUNK = 10_000  # documents generated or searched at a time
 BATCH = 1_000  # documents added at a time
-HASHES = 128  # of datasketch
+HASHES = 128  # for datasketch
 SHINGLES = "word:3"
-SLOW = 120.0  # seconds of a round; what takes longer is not run again
-PEERS = {"datasketch, in memory": ("datasketch",), "datasketch, on Redis": ("datasketch", "redis")}  # what they need
+SLOW = 120.0  # seconds per round; a tool that takes longer runs once
+PEERS = {"datasketch, in memory": ("datasketch",), "datasketch, on Redis": ("datasketch", "redis")}  # with the packages
 REDIS = "datasketch, on Redis"
 BUILD_HEAD = (
     f"tool|documents|bands|build, documents/s|batches of {BATCH:,}, documents/s|one by one, adds/s|"
-    "bytes per item|kept|once all are added|memory of the process, bytes per item|its peak in the build"
+    "bytes per item|stored|once all are added|process memory, bytes per item|peak during build"
 )
 QUERY_HEAD = "tool|documents|queries|p50|p99|true matches|returned|recall|precision"
 
 Result = dict[str, Any]
-Found = list[list[int]]  # of each query, the documents
+Found = list[list[int]]  # the documents found for each query
 
 
 def main() -> None:
     given = arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that Redis is stopped then too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that Redis is stopped as well
     contestants = [("lookalike", given.documents)]
     if given.peers_documents and given.peers:
         sizes = [given.peers_documents] if given.peers_documents != given.documents else []
@@ -84,19 +86,19 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=1_000_000, help="in lookalike's index")
-    parser.add_argument("--peers-documents", type=int, default=100_000, help="in the peers' indexes; 0 for no peers")
+    parser.add_argument("--documents", type=int, default=1_000_000, help="documents in lookalike's index")
+    parser.add_argument("--peers-documents", type=int, default=100_000, help="for the peers; 0 skips them")
     parser.add_argument("--queries", type=int, default=2_000)
-    parser.add_argument("--singles", type=int, default=1_000, help="documents that are added one by one")
+    parser.add_argument("--singles", type=int, default=1_000, help="documents added one by one")
     parser.add_argument("--threshold", type=float, default=0.7)
-    parser.add_argument("--repeat", type=int, default=3, help="rounds")
+    parser.add_argument("--repeat", type=int, default=3, help="number of rounds")
     parser.add_argument("--peers", default="in memory,on Redis", help="where datasketch keeps its index")
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where the index is made")
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where to create the index")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     given.peers = [name for name in given.peers.split(",") if name]
     if {*given.peers} - {name.partition(" ")[2] for name in PEERS}:
-        parser.error(f"--peers are in memory,on Redis; got {','.join(given.peers)}")
+        parser.error(f"--peers must be of in memory,on Redis; got {','.join(given.peers)}")
     if not 0 < given.threshold <= 1:
         parser.error(f"--threshold must be above 0 and at most 1; got {given.threshold:g}")
     if min(given.documents, given.peers_documents or BATCH) < BATCH:
@@ -116,20 +118,20 @@ def progress(line: str) -> None:
 
 
 def vocabulary() -> list[str]:
-    """Distinct words of three syllables, the most frequent ones first."""
+    """Return distinct words of three syllables, the most frequent ones first."""
     syllables = ["".join(letters) for letters in product("bdfgklmnprstvz", "aeiou")]
     return Random(SEED).sample(["".join(three) for three in product(syllables, repeat=3)], WORDS)
 
 
 def draw(stream: int, *shape: int) -> np.ndarray:
-    """Numbers of words; that of rank r comes with a weight of 1 / (r + 3). More rows begin with the same ones."""
+    """Draw words as numbers, rank r with the weight 1 / (r + 3); a larger shape starts the same."""
     weights = np.cumsum(1 / (np.arange(WORDS) + 3))
     drawn = np.random.default_rng((SEED, stream)).random(shape)
     return np.searchsorted(weights, drawn * weights[-1]).astype(np.uint16)
 
 
 def documents(count: int) -> np.ndarray:
-    """The words of so many documents, by number: every tenth is a copy. The first ones are the same for any count."""
+    """Return documents as word numbers; every tenth is a copy. A larger count starts the same."""
     rows = draw(1, count, LENGTH)
     copies = np.arange(COPIES - 1, count, COPIES)
     rows[copies] = copied(rows[originals(copies)], 2)
@@ -137,14 +139,14 @@ def documents(count: int) -> np.ndarray:
 
 
 def originals(copies: np.ndarray) -> np.ndarray:
-    """For each copy an earlier document that is none."""
-    before = (copies + 1) // COPIES * (COPIES - 1)  # documents before it that are no copies
+    """Return for each copy an earlier document that is not a copy."""
+    before = (copies + 1) // COPIES * (COPIES - 1)  # earlier documents that are not copies
     picked = (np.random.default_rng((SEED, 4)).random(len(copies)) * before).astype(np.int64)
     return picked // (COPIES - 1) * COPIES + picked % (COPIES - 1)
 
 
 def copied(rows: np.ndarray, stream: int) -> np.ndarray:
-    """The rows with one word replaced by another."""
+    """Return the rows with one word replaced in each."""
     every, rows = np.arange(len(rows)), rows.copy()
     places = (np.random.default_rng((SEED, stream, 1)).random(len(rows)) * LENGTH).astype(np.int64)
     words = draw(stream, len(rows))
@@ -153,7 +155,7 @@ def copied(rows: np.ndarray, stream: int) -> np.ndarray:
 
 
 def questions(rows: np.ndarray, count: int) -> np.ndarray:
-    """The words of so many queries: copies of rows and new ones, in turn."""
+    """Return queries as word numbers, alternating between copies of rows and new ones."""
     asked = draw(5, count, LENGTH)
     known = np.random.default_rng((SEED, 6)).integers(len(rows), size=len(asked[::2]))
     asked[::2] = copied(rows[known], 7)
@@ -167,26 +169,26 @@ def texts_of(rows: np.ndarray) -> list[str]:
 
 
 def in_all(size: int, singles: int) -> int:
-    """How many documents there are in the end, of so many to begin with."""
+    """Return the final number of documents, given the number at the build."""
     return size + batched(size) + singles
 
 
 def batched(size: int) -> int:
-    """How many are added in batches: 1%, and at least one batch."""
+    """Return how many documents are added in batches: 1%, and at least one batch."""
     return max(BATCH, size // 100 // BATCH * BATCH)
 
 
-# --- the truth ---
+# --- the ground truth ---
 
 
 def codes_of(rows: np.ndarray) -> np.ndarray:
-    """The shingles of rows of words: one number for any three words, no two alike."""
+    """Return the shingles of rows of words, each as a unique number."""
     wide = rows.astype(np.int64)
     return (wide[:, :-2] * WORDS + wide[:, 1:-1]) * WORDS + wide[:, 2:]
 
 
 def truth(rows: np.ndarray, asked: np.ndarray, threshold: float) -> list[set[int]]:
-    """Of each query, the rows that are similar, by an index of the shingles of all queries."""
+    """Return the similar rows of each query, by an index of the shingles of all queries."""
     queries = [set(codes) for codes in codes_of(asked).tolist()]
     holders: dict[int, list[int]] = defaultdict(list)
     for query, codes in enumerate(queries):
@@ -208,8 +210,8 @@ def truth(rows: np.ndarray, asked: np.ndarray, threshold: float) -> list[set[int
 
 @cache
 def truth_of(size: int, singles: int, queries: int, threshold: float) -> list[set[int]]:
-    """The truth of the queries that a tool with so many documents is asked."""
-    progress(f"the truth of {size:,} documents")
+    """Return the ground truth for a tool with this many documents."""
+    progress(f"computing the ground truth for {size:,} documents")
     rows = documents(in_all(size, singles))
     return truth(rows, questions(rows, queries), threshold)
 
@@ -232,19 +234,19 @@ def describe(given: argparse.Namespace) -> str:
 
 
 class Tool(Protocol):
-    """What is measured. Documents are numbered as they come."""
+    """A tool to be measured. Documents are numbered in order."""
 
     def build(self, texts: list[str]) -> None: ...
     def add(self, texts: list[str], first: int) -> None: ...
     def add_one(self, text: str, number: int) -> None: ...
     def query(self, text: str) -> list[int]: ...
     def bands(self) -> str: ...
-    def kept(self) -> dict[str, int]: ...  # bytes, by where they are
+    def kept(self) -> dict[str, int]: ...  # bytes, by place
     def close(self) -> None: ...
 
 
 class Lookalike:
-    """On disk, and what is returned is verified. A small index is made first, so that all is compiled."""
+    """lookalike, on disk and with verified answers. A small index first compiles the kernels."""
 
     def __init__(self, path: Path, threshold: float, warm_up: bool = True) -> None:
         self.path, self.threshold = path, threshold
@@ -278,7 +280,7 @@ class Lookalike:
         self.index.add([text], ids=[number])
 
     def query(self, text: str) -> list[int]:
-        return [int(number) for number, _ in self.index.query(text, top=10)]
+        return [int(number) for number, _ in self.index.query(text, k=10)]
 
     def bands(self) -> str:
         bands = self.index.settings["coding"]["bands"]
@@ -293,7 +295,7 @@ class Lookalike:
 
 
 class Datasketch:
-    """In memory, with the bands it picks for the threshold; nothing is verified. Ids are not checked to be new."""
+    """datasketch in memory, with its own choice of bands; it verifies neither answers nor ids."""
 
     def __init__(self, threshold: float, storage: dict[str, Any] | None = None) -> None:
         from datasketch import MinHash, MinHashLSH
@@ -302,7 +304,7 @@ class Datasketch:
         self.index = MinHashLSH(threshold=threshold, num_perm=HASHES, storage_config=storage)
 
     def sketch(self, text: str) -> Any:
-        """The minhashes of a text, as MinHash.bulk makes them, but one at a time, which takes less memory."""
+        """Return the minhashes of a text, as MinHash.bulk does, but with less memory."""
         words = text.split(" ")
         shingles = {" ".join(words[i : i + 3]).encode() for i in range(len(words) - 2)}
         sketch = self.none.copy()
@@ -335,7 +337,7 @@ class Datasketch:
 
 
 class DatasketchRedis(Datasketch):
-    """The same on Redis, whose memory is what counts."""
+    """datasketch on Redis; the memory of Redis counts."""
 
     def __init__(self, threshold: float, port: int) -> None:
         import redis
@@ -354,7 +356,7 @@ class DatasketchRedis(Datasketch):
 
 
 def child(name: str, size: int, given: argparse.Namespace, folder: Path, port: int) -> Result:
-    """Measure a tool; what it finds is written to the folder."""
+    """Measure a tool and write what it finds to the folder."""
     rows = documents(in_all(size, given.singles))
     asked = texts_of(questions(rows, given.queries))
     texts = texts_of(rows)
@@ -374,7 +376,7 @@ def child(name: str, size: int, given: argparse.Namespace, folder: Path, port: i
 
 
 def measure(tool: Tool, texts: list[str], size: int, singles: int, asked: list[str]) -> tuple[Result, Found]:
-    """Build with the first documents, add the others in batches and one by one, and ask."""
+    """Build with the first documents, add the others in batches and one by one, and query."""
     first, more, last = texts[:size], texts[size : len(texts) - singles], texts[len(texts) - singles :]
     gc.collect()
     before = memory()
@@ -413,20 +415,20 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def memory() -> dict[str, int]:
-    """Bytes of this process: its own, those with files it has mapped, and the most there were since the last call."""
+    """Return bytes of this process: anonymous, resident, and peak since the last call."""
     lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
     sizes = {line[0][:-1]: 1024 * int(line[1]) for line in lines if line[0] in ("RssAnon:", "VmRSS:", "VmHWM:")}
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     return sizes
 
 
-# --- run them ---
+# --- running ---
 
 
 def measured(
     contestants: list[tuple[str, int]], given: argparse.Namespace, folder: Path
 ) -> dict[tuple[str, int], list[Result]]:
-    """The results of every tool, in rounds that begin at alternate ends."""
+    """Return the results of all runs of each tool; every second round is in reverse order."""
     runs: dict[tuple[str, int], list[Result]] = {one: [] for one in contestants}
     for turn in range(given.repeat):
         for name, size in contestants[:: -1 if turn % 2 else 1]:
@@ -442,7 +444,7 @@ def measured(
 
 
 def run(name: str, size: int, given: argparse.Namespace, folder: Path) -> Result:
-    """What a child prints, or why it failed."""
+    """Return what a child prints, or why it failed."""
     missing = [package for package in PEERS.get(name, ()) if version_of(package) is None]
     if name == REDIS and shutil.which("redis-server") is None:
         missing.append("redis-server")
@@ -460,14 +462,14 @@ def started(name: str, size: int, given: argparse.Namespace, folder: Path, port:
     done = subprocess.run([sys.executable, str(HERE), "--child", job], capture_output=True, text=True, check=False)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"error": f"failed with {done.returncode}: {last}"}
+        return {"error": f"failed with exit code {done.returncode}: {last}"}
     result: Result = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
 @contextmanager
 def own_redis() -> Iterator[int]:
-    """A Redis without persistence, in a folder of its own, on a free port of this machine alone."""
+    """Run a Redis without persistence, on a free local port; yield the port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -499,19 +501,19 @@ def wait_for(server: subprocess.Popen[bytes], port: int) -> None:
 
 
 BUILD_NOTES = (
-    "Each figure is the best of the rounds. Documents per second and bytes per item may be compared between rows "
-    "with different numbers of documents. Kept says where the bytes are: on disk, where lookalike's include the "
-    "hashed shingles of every document, which verify the answers; in the memory of the process; or in Redis by its "
-    "own account (resident in brackets). datasketch keeps only ids and bands, which cannot verify anything. Once "
+    "Each figure is the best of the rounds. Documents per second and bytes per item can be compared between rows "
+    "with different numbers of documents. Stored says where the bytes are: on disk, where lookalike's include the "
+    "hashed shingles of every document, which verify the answers; in the memory of the process; or in Redis, as it "
+    "reports itself (resident in brackets). datasketch keeps only ids and bands, which cannot verify anything. Once "
     f"all are added, there are 1% more documents (at least {BATCH:,}) and those added one by one. The memory of the "
-    "process is its growth, excluding pages of mapped files, which the system may drop; the peak includes these. "
-    "What lookalike adds is on disk when the call returns; the others write nothing to disk. lookalike builds and "
-    f"adds on all cores; datasketch uses one thread, {HASHES} hashes and insertion sessions, and does not have to "
+    "process is its growth, excluding pages of mapped files, which the system can drop; the peak includes these. "
+    "Documents added to lookalike are on disk when the call returns; the others write nothing to disk. lookalike "
+    f"builds and adds on all cores; datasketch uses one thread, {HASHES} hashes and insertion sessions, and does not "
     "check that ids are new."
 )
 QUERY_NOTES = (
-    "One query at a time, from the text, after all documents were added; the best of the rounds. Recall and "
-    "precision count pairs of a query and a document. lookalike returns at most 10 documents, verified and with "
+    "One query at a time, starting from the text, after all documents were added; the best of the rounds. Recall "
+    "and precision count pairs of a query and a document. lookalike returns at most 10 documents, verified and with "
     "their similarity; datasketch returns candidates that are not verified."
 )
 
@@ -521,7 +523,7 @@ def padded(row: list[str], table: Table) -> list[str]:
 
 
 def build_columns(rounds: list[Result]) -> list[str]:
-    """A tool's row of the first table, but for its name and number of documents."""
+    """Return a tool's row of the first table without its name and number of documents."""
     last = rounds[-1]
     held = min(one["memory"] for one in rounds)
     kept, later = last["kept"] or {"in memory": held}, last["kept once added"]
@@ -538,7 +540,7 @@ def build_columns(rounds: list[Result]) -> list[str]:
 
 
 def query_columns(rounds: list[Result], size: int, given: argparse.Namespace) -> list[str]:
-    """A tool's row of the second table, but for its name and number of documents."""
+    """Return a tool's row of the second table without its name and number of documents."""
     true = truth_of(size, given.singles, given.queries, given.threshold)
     found: Found = json.loads(Path(rounds[-1]["out"]).read_text())
     both = sum(len(one & set(some)) for one, some in zip(true, found, strict=True))

@@ -1,9 +1,9 @@
-"""Time and memory of the command line on large files, such as `generate.py` makes.
+"""Measure time and memory of the command line on large files, such as those of `generate.py`.
 
     python bench/large.py messages.parquet variants.parquet [--shingle char:9] [--threshold 0.8]
 
-Runs `lookalike dedup` and `lookalike clusters` on each file. Time is that of the whole process, start to end, with
-the kernels compiled before; memory is its peak as the system counts it.
+Runs `lookalike dedup` and `lookalike clusters` on each file. Time is that of the whole process,
+with the kernels compiled beforehand; memory is its peak as the system reports it.
 """
 
 import argparse
@@ -21,7 +21,7 @@ COMMANDS = ("dedup", "clusters")
 
 
 class Job(NamedTuple):
-    """A command that has run."""
+    """A finished run of a command."""
 
     command: str
     file: Path
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.parquet")
     parser.add_argument("--shingle", default="char:9")
     parser.add_argument("--threshold", default="0.8")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file too")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     given = parser.parse_args()
     options = ["--shingle", given.shingle, "--threshold", given.threshold]
     with tempfile.TemporaryDirectory() as folder:
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def run(command: str, file: Path, out: Path, options: list[str]) -> Job:
-    """Run one command; this process stays small, since a child's peak is no less than its parent's size."""
+    """Run one command. This process stays small, since a child's peak memory is at least ours."""
     line = [sys.executable, "-m", "lookalike", command, str(file), *options, "--quiet", "--out", str(out)]
     start = time.perf_counter()
     process = subprocess.Popen(line)
@@ -62,19 +62,19 @@ def run(command: str, file: Path, out: Path, options: list[str]) -> Job:
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)  # so that Popen does not wait for it again
     if process.returncode:
-        sys.exit(f"lookalike {command} {file} ended with {process.returncode}")
+        sys.exit(f"lookalike {command} {file} failed with exit code {process.returncode}")
     return Job(command, file, out, seconds, usage.ru_maxrss / 1024)
 
 
 def row(job: Job) -> list[str]:
-    """One row of the table; the files are looked at only when everything has run."""
+    """Return one row of the table; the files are read only after all commands have run."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     documents = pq.read_metadata(job.file).num_rows
     if job.command == "dedup":
         kept = pq.read_metadata(job.out).num_rows
-        result = f"{kept:,} kept, {documents - kept:,} dropped"
+        result = f"{kept:,} kept, {documents - kept:,} removed"
     else:
         sizes = pq.read_table(job.out, columns=["cluster", "size"])
         clusters = pc.count_distinct(sizes["cluster"]).as_py()

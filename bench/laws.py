@@ -1,7 +1,7 @@
-"""Do the families keep their laws? Measured collision rates against theory, and pictures of both.
+"""Compare measured collision rates of the families with theory, and draw both.
 
 python bench/laws.py                     print the tables
-python bench/laws.py --plots docs/plots  draw the pictures of the guides too
+python bench/laws.py --plots docs/plots  also draw the plots of the guides
 """
 
 import argparse
@@ -23,7 +23,7 @@ TRIALS = 40_000
 
 
 class Law(NamedTuple):
-    """A family, the distances at which it is tried, and the rates measured there with their standard errors."""
+    """A family, some distances, and the rates measured there with their standard errors."""
 
     name: str
     unit: str
@@ -33,7 +33,7 @@ class Law(NamedTuple):
 
 
 def laws() -> Iterator[Law]:
-    """Every family at five distances or more."""
+    """Yield every family, measured at several distances."""
     tenths = [0.1, 0.3, 0.5, 0.7, 0.9]
     for union in (3, 10, 1000):
         near = [1 / 3, 2 / 3] if union == 3 else tenths
@@ -62,23 +62,23 @@ def laws() -> Iterator[Law]:
 
 
 def rate(family: Family, pair: np.ndarray) -> tuple[float, float]:
-    """How many of the family's functions agree on one pair; they are independent."""
+    """Return the share of independent functions that agree on one pair, with its standard error."""
     p = family.agreement(*family.signatures(pair))
     return p, math.sqrt(max(p * (1 - p), 1 / family.hashes) / family.hashes)
 
 
 def mean(rates: np.ndarray) -> tuple[float, float]:
-    """The mean of many pairs' rates, which are independent, and its standard error."""
+    """Return the mean of the rates of independent pairs, with its standard error."""
     return float(rates.mean()), float(rates.std() / math.sqrt(len(rates)))
 
 
 def minhash_rate(union: int, distance: float) -> tuple[float, float]:
-    """The share of agreeing positions over random pairs with so many elements in either set."""
+    """Return the share of agreeing positions over random pairs whose union has this size."""
     return mean(np.concatenate([agree.mean(axis=1) for agree in sketched_pairs(union, 1 - distance, 128, TRIALS)]))
 
 
 def sketched_pairs(union: int, similarity: float, hashes: int, pairs: int) -> Iterator[np.ndarray]:
-    """Where the signatures of random pairs of sets agree, pairs x hashes, some at a time."""
+    """Yield where the signatures of random pairs of sets agree, in blocks of pairs x hashes."""
     rng = np.random.default_rng(union)
     shared = round(similarity * union)
     left = shared + (union - shared) // 2
@@ -94,7 +94,7 @@ def sketched_pairs(union: int, similarity: float, hashes: int, pairs: int) -> It
 
 
 def at_angle(degrees: float, dimensions: int = 100) -> np.ndarray:
-    """Two random vectors at this angle."""
+    """Return two random vectors at this angle."""
     u, v = gaussians(7, 2, dimensions)
     u /= np.linalg.norm(u)
     v -= u * (u @ v)
@@ -103,13 +103,13 @@ def at_angle(degrees: float, dimensions: int = 100) -> np.ndarray:
 
 
 def at_distance(distance: float, dimensions: int) -> np.ndarray:
-    """Two random points at this distance."""
+    """Return two random points at this distance."""
     point, way = gaussians(5, 2, dimensions)
     return np.array([point, point + distance * way / np.linalg.norm(way)])
 
 
 def with_bits_flipped(distance: float) -> np.ndarray:
-    """Two vectors of 64 bits that differ in so many of them."""
+    """Return two vectors of 64 bits that differ in this many bits."""
     rng = np.random.default_rng(1)
     one = rng.integers(0, 2, 64)
     other = one.copy()
@@ -118,7 +118,7 @@ def with_bits_flipped(distance: float) -> np.ndarray:
 
 
 def prints_rate(family: GridSquares, distance: float) -> tuple[float, float]:
-    """Random prints, and a second one of each that keeps a share of its minutiae."""
+    """Measure random prints and second impressions that keep a share of the minutiae."""
     rng = np.random.default_rng(2)
     one = rng.random((TRIALS, family.cells)) < family.density
     other = one & (rng.random(one.shape) < 1 - distance)
@@ -127,7 +127,7 @@ def prints_rate(family: GridSquares, distance: float) -> tuple[float, float]:
 
 
 def records_rate(family: FieldEquality, distance: float) -> tuple[float, float]:
-    """Pairs of records, one function each: a field drawn at random."""
+    """Measure pairs of records with one function each, a field drawn at random."""
     rng = np.random.default_rng(3)
     fields = family.hashes
     differs = rng.permuted(np.tile(np.arange(fields) < distance, (TRIALS, 1)), axis=1)
@@ -140,7 +140,7 @@ def records_rate(family: FieldEquality, distance: float) -> tuple[float, float]:
 
 
 def law_table(every: list[Law]) -> Table:
-    """Theory and measurement at each distance, and how many standard errors lie between."""
+    """Return theory, measurement and their difference in standard errors, at each distance."""
     table = [["family", "distance", "", "collision", "measured", "standard errors"]]
     for law in every:
         for distance, (p, error) in zip(law.distances, law.measured, strict=True):
@@ -151,7 +151,7 @@ def law_table(every: list[Law]) -> Table:
 
 
 def bands_table(pairs: int) -> Table:
-    """Whole bands of sketches, small sets and large: how often a pair becomes a candidate, against the curve."""
+    """Compare how often pairs of small and large sets become candidates with the curve."""
     table = [["hashes", "bands", "elements", "similarity", "curve", "measured", "standard errors", "variance"]]
     for hashes in (128, 256):
         for threshold in (0.5, 0.8, 0.9):
@@ -166,7 +166,7 @@ def bands_table(pairs: int) -> Table:
 
 
 def band_row(hashes: int, bands: int, rows: int, union: int, s: float, pairs: int, expected: float) -> list[str]:
-    """One line of the table; the variance is that of the estimate, over that of independent functions."""
+    """Return one row; its variance is that of the estimate over that of independent functions."""
     found, estimates = 0, []
     for agree in sketched_pairs(union, s, hashes, pairs):
         found += int(agree[:, : bands * rows].reshape(-1, bands, rows).all(axis=2).any(axis=1).sum())
@@ -179,7 +179,7 @@ def band_row(hashes: int, bands: int, rows: int, union: int, s: float, pairs: in
 
 
 def draw(every: list[Law], folder: Path) -> None:
-    """The pictures of the guides."""
+    """Draw the plots of the guides."""
     folder.mkdir(exist_ok=True)
     with picture(folder / "s-curve.svg") as axes:
         curve = And(5) >> Or(20)
@@ -221,9 +221,9 @@ def draw(every: list[Law], folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=20_000, help="pairs of sets for each line of the bands' table")
-    parser.add_argument("--plots", type=Path, help="a folder for the pictures")
-    parser.add_argument("--markdown", type=Path, help="write the tables there too")
+    parser.add_argument("--pairs", type=int, default=20_000, help="pairs of sets for each row of the table of bands")
+    parser.add_argument("--plots", type=Path, help="a folder for the plots")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
     every = list(laws())
     if options.plots:

@@ -1,8 +1,8 @@
-"""What the filters of an exact join save, and whether the planner picks the better method.
+"""Measure what each filter of an exact join saves, and whether the planner picks the faster method.
 
     python bench/methods.py --sets retail.dat bms.txt --texts articles.jsonl corpus.parquet
 
-A file of sets has one set per line; a file of texts is anything `lookalike pairs` reads.
+A file of sets has one set per line; a file of texts is any input of `lookalike pairs`.
 """
 
 import argparse
@@ -25,7 +25,7 @@ FILTERS = ("length", "prefix", "position", "suffix")
 
 
 def filters_table(collections: dict[str, la.Sets], thresholds: list[str]) -> Table:
-    """How many pairs of sets each filter leaves to be compared, identical ones left out."""
+    """Count the candidate pairs after each filter; identical sets are not candidates."""
     table = [["file", "threshold", *FILTERS, "similar pairs"]]
     for name, sets in collections.items():
         for threshold in thresholds:
@@ -37,7 +37,7 @@ def filters_table(collections: dict[str, la.Sets], thresholds: list[str]) -> Tab
 
 
 def draw_filters(table: Table, path: Path) -> None:
-    """The first table as a picture: how many pairs are compared, on a logarithmic scale."""
+    """Plot the first table, the numbers of pairs compared, on a logarithmic scale."""
     with picture(path, size=(7.2, 4.2)) as axes:
         width = 0.2
         for place, (stage, colour) in enumerate(zip(FILTERS, (GREY, GREEN, ORANGE, BLUE), strict=True)):
@@ -50,8 +50,8 @@ def draw_filters(table: Table, path: Path) -> None:
 
 
 def choices_table(jobs: dict[str, Callable[..., Pairs]], thresholds: list[str], repeat: int) -> Table:
-    """The time of both methods, and the one that is picked."""
-    table = [["items", "threshold", "exact", "bands", "auto", "picked", "auto over the better", "estimates (core-s)"]]
+    """Time both methods and report the planner's choice."""
+    table = [["items", "threshold", "exact", "bands", "auto", "picked", "auto / faster one", "estimates (core-s)"]]
     for name, find in jobs.items():
         for threshold in thresholds:
             methods: dict[str, list[float]] = {"exact": [], "lsh": [], "auto": []}
@@ -75,16 +75,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="*", type=Path, default=[], help="files with one set per line")
     parser.add_argument("--texts", nargs="*", type=Path, default=[], help="files of documents")
-    parser.add_argument("--shingle", default="word:5", help="what texts are compared by")
+    parser.add_argument("--shingle", default="word:5", help="the shingles of texts")
     parser.add_argument("--filters", default="0.9,0.8,0.7", help="thresholds of the first table")
-    parser.add_argument("--thresholds", default="0.95,0.9,0.8,0.7,0.5", help="thresholds of the second")
+    parser.add_argument("--thresholds", default="0.95,0.9,0.8,0.7,0.5", help="thresholds of the second table")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--plot", type=Path, help="draw the first table to a .svg, .png or .pdf file")
-    parser.add_argument("--markdown", type=Path, help="write the tables there too")
+    parser.add_argument("--plot", type=Path, help="plot the first table to a .svg, .png or .pdf file")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
     for path in [*options.sets, *options.texts]:
         if not path.exists():
-            raise SystemExit(f"{path}: there is no such file.")
+            raise SystemExit(f"no such file: {path}")
     collections = {path.name: SetSource(str(path)).read(Run())[1] for path in options.sets}
     jobs: dict[str, Callable[..., Pairs]] = {}
     for name, sets in collections.items():

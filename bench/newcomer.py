@@ -1,8 +1,8 @@
-"""A newcomer's first steps: clone, run every command of the README, and deduplicate files of their own.
+"""Time a newcomer's first steps: clone, every command of the README, dedup of their own files.
 
     python bench/newcomer.py
 
-The newcomer's own files are 200 texts made up here; forty of them are copies with one word changed.
+The newcomer's own files are 200 generated texts; forty of them are copies with one word changed.
 """
 
 import argparse
@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-NOT_HERE = ("make test", "source")  # which takes minutes; and what each shell does by itself here
-SERVING = 8  # seconds after which a server is stopped
+NOT_HERE = ("make test", "source")  # the first takes minutes; each shell activates .venv by itself
+SERVING = 8  # seconds until a server is stopped
 
 
 def main() -> int:
@@ -27,7 +27,7 @@ def main() -> int:
 
 
 def walk(folder: Path) -> int:
-    """Take these steps in an empty folder; return how many commands failed."""
+    """Take these steps in an empty folder; return the number of failed commands."""
     home, own, clone = folder / "home", folder / "own", folder / "lookalike"
     home.mkdir()
     write_files(own)
@@ -52,19 +52,19 @@ def walk(folder: Path) -> int:
             code, seconds = paste(f"lookalike dedup {own} --out own.jsonl --report own.html", clone)
             failed += code != 0
             since = f"{time.perf_counter() - began:.0f} s after the clone began"
-            print(f"{seconds:6.1f} s  lookalike dedup on own files: {since}")
+            print(f"{seconds:6.1f} s  lookalike dedup on your own files: {since}")
     return failed
 
 
 def commands(readme: Path) -> list[str]:
-    """What stands after the prompts of a page, without remarks."""
+    """Return the commands after the prompts of a page, without comments."""
     blocks = re.findall(r"^```console\n(.*?)^```", readme.read_text(), re.M | re.S)
     lines = [line[2:].partition("#")[0].strip() for block in blocks for line in block.splitlines() if line[:2] == "$ "]
     return [line for line in lines if not line.startswith(NOT_HERE)]
 
 
 def write_files(folder: Path) -> None:
-    """Two hundred texts, every fifth of them a copy of the one before with a word changed."""
+    """Write 200 texts; every fifth is a copy of the one before with a word changed."""
     folder.mkdir()
     draw = random.Random(1)
     words: list[str] = []

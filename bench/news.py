@@ -1,13 +1,14 @@
-"""The same article in different surroundings: how well each kind of shingle recognises it, and how fast pages parse.
+"""Measure how well each kind of shingle recognises an article on other pages, and parsing speed.
 
     python bench/news.py DATA
 
-DATA is a folder of web pages with pairs.csv: page_a, page_b, variant, same_article. The figures in results/
-are for the 70 pages of raashi2120/Near-Duplicate-Web-Page-Detection: 10 originals from two newspapers, six variants
-of each.
+DATA is a folder of web pages with pairs.csv: page_a, page_b, variant, same_article. The figures in
+results/ are for the 70 pages of raashi2120/Near-Duplicate-Web-Page-Detection: 10 originals from two
+newspapers, six variants of each.
 
-For pairs without a label: all variants of one original except full_content_swap have its article, and a page with
-swapped content has an article of its own, with one exception that reading the pages shows (see MOVED).
+Pairs without a label: all variants of one original except full_content_swap have its article. A
+page with swapped content has its own article, with one exception, found by reading the pages (see
+MOVED).
 """
 
 import argparse
@@ -25,7 +26,7 @@ import lookalike as la
 from lookalike.items.pages import article_text, decode_page, visible_text
 
 SWAPPED = "full_content_swap"
-MOVED = {"bbc_001_full_content_swap.html": "bbc_004"}  # what was swapped in is the article of another original
+MOVED = {"bbc_001_full_content_swap.html": "bbc_004"}  # its new article is that of another original
 SHINGLES = {
     "char:9": la.Shingles.parse("char:9"),
     "word:5": la.Shingles.parse("word:5"),
@@ -33,21 +34,21 @@ SHINGLES = {
     "stop:3 sparse": la.Shingles.parse("stop:3", skip_stops=True, distance=2),
     "stop:3 of a, an, the, is": la.Shingles.parse("stop:3", skip_stops=True, antecedents=["a", "an", "the", "is"]),
 }
-LENGTHS = (100, 200, 400)  # words that articles are cut to
+LENGTHS = (100, 200, 400)  # words to which articles are cut
 NOTE = (
-    "Between: the lowest similarity of a true pair minus the highest of a false one; above 0, some threshold makes "
-    "no mistake. The threshold 0.5 was chosen beforehand, since from there on two pages share more than they do "
-    "not; the best F1 is that of the best threshold for the row, which nobody knows without labels. Sparse: every "
+    "Margin: the lowest similarity of a true pair minus the highest of a false one; above 0, some threshold makes "
+    "no mistake. The threshold 0.5 was chosen beforehand, since above it two pages share more than they do "
+    "not; the best F1 is that of the best threshold for the row, which cannot be known without labels. Sparse: every "
     "second word after a stop word, skipping stop words. Articles are cut where `article_text` finds them; "
     "everything else on the page stays. Each time is the best of its runs, which alternate, with one thread; "
     "BeautifulSoup parses with lxml."
 )
-THRESHOLD = 0.5  # from there on two pages share more than they do not
+THRESHOLD = 0.5  # above it two pages share more than they do not
 Similarities = dict[frozenset[str], float]
 
 
 def by_beautifulsoup(page: bytes) -> str:
-    """All text but that of scripts and styles."""
+    """Return all text except scripts and styles."""
     from bs4 import BeautifulSoup
 
     soup = BeautifulSoup(page, "lxml")
@@ -68,7 +69,7 @@ def by_justext(page: bytes) -> str:
     return "\n".join(part.text for part in justext(page, get_stoplist("English")) if not part.is_boilerplate)
 
 
-# What may be compared of a page, the package that makes it, and how.
+# The kinds of text to compare: name, package, function.
 TEXTS: dict[str, tuple[str, Callable[[bytes], str]]] = {
     "markup": ("lookalike", decode_page),
     "visible text": ("lookalike", visible_text),
@@ -85,8 +86,8 @@ def main() -> None:
     """Measure and publish."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, metavar="DATA", help="the folder with the pages and pairs.csv")
-    parser.add_argument("--repeat", type=int, default=3, help="runs; the best time counts")
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    parser.add_argument("--repeat", type=int, default=3, help="number of runs; the best time counts")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     if not (given.data / "pairs.csv").is_file():
         parser.error(f"{given.data} has no pairs.csv")
@@ -127,13 +128,13 @@ def main() -> None:
 
 
 def article_of(name: str) -> str:
-    """Which article a page has, by its name: that of the original, or one of its own."""
+    """Return the article of a page, by its name: that of the original, or its own."""
     newspaper, number, variant = name.removesuffix(".html").split("_", 2)
     return MOVED.get(name) or (name if variant == SWAPPED else f"{newspaper}_{number}")
 
 
 def shorten(page: bytes, words: int) -> str:
-    """The visible text of a page, of the article no more than the first words."""
+    """Return the visible text of a page with its article cut to the first words."""
     lines = {}
     for line in article_text(page).split("\n"):
         lines[line] = " ".join(line.split()[:words])
@@ -142,15 +143,15 @@ def shorten(page: bytes, words: int) -> str:
 
 
 def similarities(texts: dict[str, str], shingles: la.Shingles) -> Similarities:
-    """The Jaccard similarities of all pairs that have one of 0.01 or more."""
+    """Return the Jaccard similarities of all pairs with at least 0.01."""
     pairs = la.find_pairs(list(texts.values()), threshold=0.01, recall=1.0, shingles=shingles)
     names = list(texts)
     return {frozenset((names[left], names[right])): similarity for left, right, similarity in pairs}
 
 
 def scores_table(found: dict[tuple[str, str], Similarities], truth: dict[frozenset[str], bool]) -> Table:
-    """Precision, recall and F1 at one threshold for all and at each one's best, and what lies between."""
-    head = f"compared, by|lowest true|highest false|between|precision at {THRESHOLD}|recall|F1|best F1|at"
+    """Return the margin, the scores at the common threshold, and the best F1 with its threshold."""
+    head = f"text, shingles|lowest true|highest false|margin|precision at {THRESHOLD}|recall|F1|best F1|at"
     table = [head.split("|")]
     for names, similarity in found.items():
         values = {two: similarity.get(two, 0.0) for two in truth}
@@ -166,16 +167,16 @@ def scores_table(found: dict[tuple[str, str], Similarities], truth: dict[frozens
 def score(
     values: dict[frozenset[str], float], truth: dict[frozenset[str], bool], threshold: float
 ) -> tuple[float, float, float]:
-    """Precision, recall and F1 of the pairs from a threshold on."""
+    """Return precision, recall and F1 of the pairs at or above a threshold."""
     chosen = [truth[two] for two, value in values.items() if value >= threshold]
     right = sum(chosen)
     return right / max(1, len(chosen)), right / sum(truth.values()), 2 * right / (len(chosen) + sum(truth.values()))
 
 
 def variants_table(found: dict[tuple[str, str], Similarities], variants: dict[frozenset[str], str]) -> Table:
-    """How much each kind of change costs."""
+    """Return the mean similarity for each kind of change."""
     names = list(dict.fromkeys(variants.values()))
-    table = [["compared, by", *(name.replace("_", " ") for name in names)]]
+    table = [["text, shingles", *(name.replace("_", " ") for name in names)]]
     for compared, similarity in found.items():
         groups = defaultdict(list)
         for two, variant in variants.items():
@@ -185,7 +186,7 @@ def variants_table(found: dict[tuple[str, str], Similarities], variants: dict[fr
 
 
 def speeds(pages: dict[str, bytes], repeat: int) -> tuple[Table, dict[str, dict[str, str]]]:
-    """How long each takes for all pages, and what it makes of them."""
+    """Time each kind of text on all pages; return the table and the texts."""
     there = {name: make for name, (package, make) in TEXTS.items() if importlib.util.find_spec(package)}
     best = dict.fromkeys(there, float("inf"))
     texts: dict[str, dict[str, str]] = {}

@@ -1,17 +1,19 @@
-"""Candidate pairs of near-duplicate documents as other libraries find them.
+"""Find candidate pairs of near-duplicate documents with other libraries.
 
     python peers.py PEER PARQUET UNIT:K THRESHOLD
 
-PEER is one of those below; UNIT:K is word:5 (5 consecutive runs of word characters) or char:9 (9 consecutive
-characters, each run of white space taken as one blank). A document of fewer than K units is one shingle, itself.
-Prints one line of JSON and writes the pairs of row numbers (i < j) to an .npy file beside the input.
+PEER is one of those below. UNIT:K is word:5 (5 consecutive runs of word characters) or char:9 (9
+consecutive characters, with each run of white space as one blank). A document of fewer than K units
+is a single shingle. Prints one line of JSON and writes the pairs of row numbers (i < j) to an .npy
+file next to the input.
 
-gaoya        shingles, sketches and queries in Rust, on all cores.
-rensa        as its documentation uses it: Python strings into its batch interface, in one process.
-rensa-tuned  a process a core; tokens hashed with NumPy, which is quicker than joining strings in Python.
-datasketch   as its documentation uses it: encoded strings, its own hash function, in one process.
+gaoya        shingles, sketches and queries in Rust, on all cores
+rensa        as documented: Python strings and the batch interface, in one process
+rensa-tuned  one process per core; tokens hashed with NumPy, which is faster than joining strings
+datasketch   as documented: encoded strings and its own hash function, in one process
 
-All have 128 hashes. None of them verifies a pair on the documents themselves; gaoya checks the sketches.
+All use 128 hashes. None of them verifies pairs on the documents themselves; gaoya checks the
+sketches.
 """
 
 import importlib
@@ -41,13 +43,13 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 Hashes = npt.NDArray[np.uint64]
 Found = tuple[npt.NDArray[np.int64], str]  # pairs of rows, and the bands that found them
 Document = TypeVar("Document", list[str], Hashes)
-JOB: tuple[pa.ChunkedArray, str, int]  # set before the workers are forked, which so share it
+JOB: tuple[pa.ChunkedArray, str, int]  # set before the workers are forked, so that they share it
 
 
 def gaoya(column: pa.ChunkedArray, unit: str, k: int, threshold: float) -> Found:
-    """gaoya, with the bands it picks for the threshold; documents too short for a shingle are left out."""
+    """Run gaoya with its own choice of bands; documents too short for a shingle are skipped."""
     minhash: Any = importlib.import_module("gaoya.minhash")
-    if unit == "word":  # it splits at all ASCII punctuation, so the underscore is hidden from it
+    if unit == "word":  # it splits at all ASCII punctuation, so underscores are replaced
         texts = pc.replace_substring(column, "_", "\x1f").to_pylist()
         enough = re.compile(r"[^\w\x1f]*[\w\x1f]+" + r"[^\w\x1f]+[\w\x1f]+" * (k - 1))
     else:
@@ -71,7 +73,7 @@ def gaoya(column: pa.ChunkedArray, unit: str, k: int, threshold: float) -> Found
 
 
 def rensa(column: pa.ChunkedArray, unit: str, k: int, threshold: float) -> Found:
-    """rensa from Python strings. Its matrix of digests is quicker still, but cannot be asked for pairs."""
+    """Run rensa on Python strings. Its matrix of digests is faster, but cannot return pairs."""
     package: Any = importlib.import_module("rensa")
     rows: list[int] = []
     documents = filled(string_shingles(column.to_pylist(), unit, k), rows)
@@ -79,7 +81,7 @@ def rensa(column: pa.ChunkedArray, unit: str, k: int, threshold: float) -> Found
 
 
 def rensa_tuned(column: pa.ChunkedArray, unit: str, k: int, threshold: float) -> Found:
-    """rensa from hashes as tokens, shingled and sketched in forked workers; it bands in one thread only."""
+    """Run rensa on hashed tokens, sketched in forked workers; its banding uses one thread."""
     global JOB
     JOB = column, unit, k
     cuts = np.linspace(0, len(column), 16 * CORES + 1).astype(int).tolist()
@@ -91,12 +93,12 @@ def rensa_tuned(column: pa.ChunkedArray, unit: str, k: int, threshold: float) ->
 
 
 def rensa_sketches(start: int, stop: int) -> tuple[list[int], list[Any]]:
-    """In a worker: the rows from start to stop that have shingles, and their sketches."""
+    """Return the rows from start to stop that have shingles, and their sketches, in a worker."""
     package: Any = importlib.import_module("rensa")
     column, unit, k = JOB
     rows: list[int] = []
     documents = filled(number_shingles(column.slice(start, stop - start).to_pylist(), unit, k), rows, start)
-    tokens = (hashes.view("V8").tolist() for hashes in documents)  # bytes, 8 a token
+    tokens = (hashes.view("V8").tolist() for hashes in documents)  # 8 bytes per token
     return rows, list(package.RMinHash.from_token_sets(tokens, HASHES, SEED))
 
 
@@ -109,9 +111,10 @@ def rensa_pairs(rows: list[int], sketches: list[Any], threshold: float) -> Found
 
 
 def rensa_bands(threshold: float) -> int:
-    """The fewest bands that find a pair right at the threshold with a probability of about 0.95: 16 of 8 at 0.8.
+    """Return the fewest bands that find a pair at the threshold with a probability of about 0.95.
 
-    The 8 bands of 16 that rensa's deduplicator takes at 0.8 when none are given would find a fifth of such pairs.
+    At 0.8 these are 16 bands of 8 rows. The default of rensa's deduplicator, 8 bands of 16 rows,
+    would find a fifth of such pairs.
     """
     for bands in (1 << i for i in range(HASHES.bit_length())):
         if 1 - (1 - threshold ** (HASHES // bands)) ** bands >= 0.94:
@@ -120,7 +123,7 @@ def rensa_bands(threshold: float) -> int:
 
 
 def datasketch(column: pa.ChunkedArray, unit: str, k: int, threshold: float) -> Found:
-    """datasketch, with the bands it picks for the threshold."""
+    """Run datasketch with its own choice of bands."""
     package: Any = importlib.import_module("datasketch")
     rows: list[int] = []
     documents = filled(string_shingles(column.to_pylist(), unit, k), rows)
@@ -133,7 +136,7 @@ def datasketch(column: pa.ChunkedArray, unit: str, k: int, threshold: float) -> 
 
 
 def string_shingles(texts: list[str], unit: str, k: int) -> Iterator[list[str]]:
-    """Of each text, its shingles as strings."""
+    """Yield the shingles of each text as strings."""
     word = re.compile(r"\w+")
     for text in texts:
         if unit == "word":
@@ -146,7 +149,7 @@ def string_shingles(texts: list[str], unit: str, k: int) -> Iterator[list[str]]:
 
 
 def number_shingles(texts: list[str], unit: str, k: int) -> Iterator[Hashes]:
-    """Of each text, the 64-bit hashes of its shingles."""
+    """Yield the 64-bit hashes of the shingles of each text."""
     word = re.compile(r"\w+")
     table = np.random.default_rng(SEED).integers(0, 2**64, 0x110000 if unit == "char" else 0, np.uint64)
     for text in texts:
@@ -163,7 +166,7 @@ def number_shingles(texts: list[str], unit: str, k: int) -> Iterator[Hashes]:
 
 
 def filled(documents: Iterable[Document], rows: list[int], first: int = 0) -> Iterator[Document]:
-    """The documents that have shingles; their row numbers are added to `rows`."""
+    """Yield the documents that have shingles; append their row numbers to `rows`."""
     for row, document in enumerate(documents, first):
         if len(document):
             rows.append(row)
@@ -171,7 +174,7 @@ def filled(documents: Iterable[Document], rows: list[int], first: int = 0) -> It
 
 
 def pairs_of(rows: list[int], found: list[list[int]]) -> npt.NDArray[np.int64]:
-    """The pairs i < j where row j was found for row i."""
+    """Return the pairs i < j where row j was found for row i."""
     left = np.repeat(np.array(rows, np.int64), [len(some) for some in found])
     right = np.fromiter(chain.from_iterable(found), np.int64, len(left))
     return np.column_stack((left, right))[left < right]
@@ -186,7 +189,7 @@ PEERS: dict[str, Callable[[pa.ChunkedArray, str, int, float], Found]] = {
 
 
 def package_of(peer: str) -> str:
-    """The package a peer needs."""
+    """Return the package that a peer needs."""
     return peer.partition("-")[0]
 
 
@@ -199,7 +202,7 @@ def main(peer: str, path: str, shingle: str, threshold: str) -> None:
     pairs, bands = PEERS[peer](column, unit, int(k), float(threshold))
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest one
+    worker = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest worker
     out = f"{os.path.splitext(path)[0]}.{peer}.{unit}{k}.{threshold}.npy"
     np.save(out, pairs)
     result = {
@@ -218,7 +221,7 @@ def main(peer: str, path: str, shingle: str, threshold: str) -> None:
 
 
 if __name__ == "__main__":
-    # String hashes that do not change from run to run, and Rayon's threads, are settled at the start.
+    # Fixed string hashes and Rayon's number of threads must be set before Python starts.
     wanted = {"PYTHONHASHSEED": "0", "RAYON_NUM_THREADS": str(CORES)}
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})

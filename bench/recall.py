@@ -1,9 +1,9 @@
-"""Stated against measured recall: lookalike at recall 0.99 against its own exact join, on real documents.
+"""Compare the stated recall of lookalike with the recall measured by its own exact join.
 
     python bench/recall.py CORPUS.parquet [--shingles word:5,char:9] [--thresholds 0.5,0.7,0.8,0.9] [--rows N]
 
-The stated recall is that of a pair right at the threshold; closer pairs are found more often. Precision counts a
-pair as right if the exact join has it too, with exactly the same similarity.
+The stated recall is for a pair exactly at the threshold; closer pairs are found more often. A pair
+counts as correct if the exact join finds it too, with exactly the same similarity.
 """
 
 import argparse
@@ -26,9 +26,9 @@ def main() -> None:
     parser.add_argument("corpus", type=Path, help="a Parquet file with a column `text`")
     parser.add_argument("--shingles", default="word:5,char:9")
     parser.add_argument("--thresholds", default="0.5,0.7,0.8,0.9")
-    parser.add_argument("--recall", type=float, default=0.99, help="the recall to ask for")
-    parser.add_argument("--rows", type=int, help="use the first rows only")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file too")
+    parser.add_argument("--recall", type=float, default=0.99, help="the recall to request")
+    parser.add_argument("--rows", type=int, help="use only the first rows of the file")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     given = parser.parse_args()
     table: Table = [HEAD.split("|")]
     with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def compare(corpus: Path, shingles: str, threshold: str, recall: float) -> list[str]:
-    """One row of the table."""
+    """Return one row of the table."""
     found, seconds = timed(corpus, shingles, threshold, recall)
     truth, exact_seconds = timed(corpus, shingles, threshold, 1.0)
     _, in_found, in_truth = np.intersect1d(numbers(found), numbers(truth), assume_unique=True, return_indices=True)
@@ -68,7 +68,7 @@ def compare(corpus: Path, shingles: str, threshold: str, recall: float) -> list[
 
 
 def timed(corpus: Path, shingles: str, threshold: str, recall: float) -> tuple[Any, float]:
-    """The pairs and the seconds it took to find them, kernels compiled before."""
+    """Return the pairs and the seconds to find them, with the kernels compiled beforehand."""
     find_pairs(["one two three", "one two three four"], threshold=threshold, shingles=shingles, recall=recall)
     start = time.perf_counter()
     pairs = find_pairs(corpus, threshold=threshold, shingles=shingles, recall=recall)
@@ -76,7 +76,7 @@ def timed(corpus: Path, shingles: str, threshold: str, recall: float) -> tuple[A
 
 
 def numbers(pairs: Any) -> np.ndarray:
-    """One number a pair, in the order of the pairs."""
+    """Return one number per pair, in the order of the pairs."""
     made: np.ndarray = pairs.left * len(pairs.ids) + pairs.right
     return made
 

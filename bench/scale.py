@@ -1,11 +1,12 @@
-"""Larger than memory: time, memory and disk of `lookalike dedup --memory` as collections grow.
+"""Measure time, memory and disk of `lookalike dedup --memory` as collections grow.
 
     python bench/scale.py [--millions 0.1 0.3 1 3 10] [--memory 2GB] [--limit 3GB] [--folder FOLDER] [FILE.parquet ...]
 
-Documents are made up from a fixed seed: 30 words of 50,000, about 200 bytes, one in ten a copy of another with a word
-replaced. Files that are named are run as well. Each run is a process of its own in a control group that may use no
-more than --limit, file cache included, where the system lets us make one (as root, cgroup v1 or v2); its own memory
-(RssAnon) is read five times a second all along. Disk is the most that the folder of the run took.
+Documents are generated from a fixed seed: 30 words from a vocabulary of 50,000, about 200 bytes;
+one in ten is a copy of another with a word replaced. Files given as arguments are run as well. Each
+run has its own process. Where the system allows it (as root, cgroup v1 or v2), a control group
+limits it to --limit, including the file cache. Its own memory (RssAnon) is read five times a
+second. Disk is the peak size of the folder of the run.
 """
 
 import argparse
@@ -29,23 +30,23 @@ from shared import Table, machine, publish
 from lookalike.core.workdir import parse_memory
 
 SEED = 1
-LENGTH = 30  # words of a document
-COPIES = 10  # one in so many is a copy
-GROUP = 100_000  # documents made at a time
-GROUPS = {  # where control groups are: the file that sets a limit, by the folder they are made in
+LENGTH = 30  # words per document
+COPIES = 10  # one document in this many is a copy
+GROUP = 100_000  # documents generated at a time
+GROUPS = {  # the folder of control groups (v1, v2), and the file in a group that sets the limit
     Path("/sys/fs/cgroup/memory"): "memory.limit_in_bytes",
     Path("/sys/fs/cgroup"): "memory.max",
 }
 
 
 class Ran(NamedTuple):
-    """What a run took."""
+    """The figures of one run."""
 
     name: str
     documents: int
     size: int  # bytes of text
     seconds: float
-    memory: int  # the most of its own
+    memory: int  # peak
     disk: int
     said: str
 
@@ -58,9 +59,9 @@ def main() -> None:
     parser.add_argument("--limit", default="3GB")
     parser.add_argument("--shingle", default="word:3")
     parser.add_argument("--threshold", default="0.8")
-    parser.add_argument("--kills", type=int, default=0, help="how often the last run is killed and restarted")
-    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where the files are made")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file too")
+    parser.add_argument("--kills", type=int, default=0, help="how often to kill and restart the last run")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where to create the files")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     given = parser.parse_args()
     if shutil.which("lookalike") is None:
         sys.exit("lookalike is not installed")
@@ -72,18 +73,18 @@ def main() -> None:
         for millions in given.millions:
             inputs.append(place / f"{millions:g}-million.parquet")
             generate(inputs[-1], int(millions * 1e6))
-        run(make_small(place), options, place, None)  # so that all is compiled
+        run(make_small(place), options, place, None)  # compiles the kernels
         runs = [run(file, options, place, group) for file in inputs]
         killed = kill(inputs[-1], options, place, group, runs[-1].seconds, given.kills) if given.kills else ""
-    limited = f"in a control group of {given.limit}" if group else "without a control group, as none could be made"
+    limited = f"in a control group of {given.limit}" if group else "without a control group"
     title = f"`lookalike dedup {' '.join(options)}`, {limited}"
-    heads = ["input", "documents", "text", "time", "MB/s", "own memory at most", "disk", "found"]
+    heads = ["input", "documents", "text", "time", "MB/s", "peak own memory", "disk", "found"]
     table: Table = [heads, *map(row, runs)]
     publish([machine("lookalike", "numpy", "numba", "pyarrow"), title, table, growth(runs), killed], given.markdown)
 
 
 def generate(path: Path, count: int) -> None:
-    """Write so many documents; a copy is of one of the same hundred thousand."""
+    """Write documents; the original of a copy is among the same hundred thousand."""
     words = np.array(vocabulary(), object)
     weights = np.cumsum(1 / (np.arange(WORDS) + 3))
     draw = np.random.default_rng(SEED)
@@ -105,7 +106,7 @@ def make_small(folder: Path) -> Path:
 
 
 def control_group(limit: int) -> Path | None:
-    """The file that takes a process into a group of limited memory, if such a group can be made."""
+    """Create a group with limited memory; return the file to which its processes are written."""
     for folder, file in GROUPS.items():
         group = folder / "lookalike-bench"
         try:
@@ -118,7 +119,7 @@ def control_group(limit: int) -> Path | None:
 
 
 def run(file: Path, options: list[str], folder: Path, group: Path | None) -> Ran:
-    """Deduplicate a file, and watch the process."""
+    """Deduplicate a file while watching the process."""
     out = folder / "out.parquet"
     command = [sys.executable, "-m", "lookalike", "dedup", str(file), *options, "-o", str(out)]
     enter = None if group is None else lambda: group.write_text(str(os.getpid()))
@@ -131,7 +132,7 @@ def run(file: Path, options: list[str], folder: Path, group: Path | None) -> Ran
         seconds = time.perf_counter() - start
         said = process.stderr.read() if process.stderr else ""
     if process.returncode:
-        sys.exit(f"{file.name}: ended with {process.returncode}: {said}")
+        sys.exit(f"{file.name}: failed with exit code {process.returncode}: {said}")
     print(f"{file.name}: {seconds:.1f} s, {memory / 1e6:,.0f} MB", file=sys.stderr)
     documents, size = facts_of(file)
     out.unlink()
@@ -140,7 +141,7 @@ def run(file: Path, options: list[str], folder: Path, group: Path | None) -> Ran
 
 
 def kill(file: Path, options: list[str], folder: Path, group: Path | None, usual: float, times: int) -> str:
-    """Kill a run at random moments and begin it again each time; what came of it, against a run left alone."""
+    """Kill and restart a run at random moments; compare its result with that of an unkilled run."""
     outs = [folder / "alone.parquet", folder / "killed.parquet"]
     enter = None if group is None else lambda: group.write_text(str(os.getpid()))
     draw, moments = Random(SEED), []
@@ -152,7 +153,7 @@ def kill(file: Path, options: list[str], folder: Path, group: Path | None, usual
                 time.sleep(moments[-1])
                 process.kill()
                 if process.wait() == 0:
-                    moments.pop()  # it was done before
+                    moments.pop()  # it had already finished
         start = time.perf_counter()
         subprocess.run(command, preexec_fn=enter, check=True)
     last = time.perf_counter() - start
@@ -165,7 +166,7 @@ def kill(file: Path, options: list[str], folder: Path, group: Path | None, usual
 
 
 def own_memory(process: int) -> int:
-    """Bytes that a process has for itself; none when it is gone."""
+    """Return the bytes of a process's own memory; 0 if the process has ended."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:
@@ -174,7 +175,7 @@ def own_memory(process: int) -> int:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes on disk of the files in a folder, which come and go."""
+    """Return the bytes on disk of the files in a folder, some of which may vanish meanwhile."""
     total = 0
     for file in folder.rglob("*") if folder.is_dir() else ():
         try:
@@ -185,7 +186,7 @@ def size_of(folder: Path) -> int:
 
 
 def facts_of(file: Path) -> tuple[int, int]:
-    """How many documents a file has, and how many bytes of text."""
+    """Return the number of documents in a file and the bytes of their text."""
     parquet = pq.ParquetFile(file)
     return parquet.metadata.num_rows, sum(batch.nbytes for batch in parquet.iter_batches(columns=["text"]))
 
@@ -204,7 +205,7 @@ def row(ran: Ran) -> list[str]:
 
 
 def growth(runs: list[Ran]) -> str:
-    """How time grows between the sizes that were made up."""
+    """Describe how time grows from one generated size to the next."""
     made = [ran for ran in runs if ran.name.endswith("-million.parquet")]
     steps = [
         f"{other.documents / one.documents:.1f} times the documents, {other.seconds / one.seconds:.1f} times the time"

@@ -1,10 +1,11 @@
-"""A server under load, with many clients at a time: answers per second, errors, waiting times and memory.
+"""Measure answers per second, errors, latency and memory of a server with many clients.
 
     python bench/server.py [--documents N] [--clients 100] [--seconds 30] [--changes 0.05] [--markdown FILE]
 
-The index has made-up documents of 20 words (those of index.py). Each client has a connection of its own and sends a
-request when the one before is answered: mostly a query for one document, and a share of `--changes` that add a
-document or remove one. Clients run in this process and share the cores with the server.
+The index holds the generated documents of index.py, 20 words each. Each client has its own
+connection and sends a request when the previous one is answered: mostly a query for one document; a
+share `--changes` add or remove one. Clients run in this process and share the cores with the
+server.
 """
 
 import argparse
@@ -31,9 +32,9 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--clients", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--changes", type=float, default=0.05, help="the share of requests that add or remove")
+    parser.add_argument("--changes", type=float, default=0.05, help="the share of requests that add or remove an item")
     parser.add_argument("--threshold", type=float, default=0.7)
-    parser.add_argument("--markdown", type=Path, help="write the table to this file too")
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     given = parser.parse_args()
     rows = documents(given.documents)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,13 +68,13 @@ def main() -> None:
         ],
     ]
     errors = dict(load.errors) or "none"
-    told = f"The server exited with {left}; its index of {intact:,} items is intact. Errors: {errors}."
+    outcome = f"The server exited with {left}; its index of {intact:,} items is intact. Errors: {errors}."
     what = f"{given.documents:,} documents; {given.changes:.0%} of the requests add or remove one."
-    publish([machine("lookalike", "fastapi", "uvicorn"), what, table, told], given.markdown)
+    publish([machine("lookalike", "fastapi", "uvicorn"), what, table, outcome], given.markdown)
 
 
 class Load:
-    """Clients that ask a server on a port of this machine."""
+    """Clients of a server on a local port."""
 
     def __init__(self, port: int, asked: list[str], given: argparse.Namespace) -> None:
         self.port, self.asked, self.given = port, asked, given
@@ -81,7 +82,7 @@ class Load:
         self.errors: Counter[str] = Counter()
 
     async def run(self, process: int) -> list[int]:
-        """Ask until the time is over; the memory of the server at each half second."""
+        """Send requests until the time is over; return the server's memory every half second."""
         self.end = time.perf_counter() + self.given.seconds
         clients = [asyncio.create_task(self.client(number)) for number in range(self.given.clients)]
         memory = []
@@ -92,10 +93,10 @@ class Load:
         return memory
 
     async def client(self, number: int) -> None:
-        """One connection, one request after another."""
+        """Send one request after another on one connection."""
         draw = Random(number)
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
-        own: list[str] = []  # ids that this client has added
+        own: list[str] = []  # ids added by this client
         while time.perf_counter() < self.end:
             method, path, body = self.request(number, draw, own)
             start = time.perf_counter()
@@ -110,7 +111,7 @@ class Load:
         writer.close()
 
     def request(self, number: int, draw: Random, own: list[str]) -> tuple[str, str, object]:
-        """What is asked next: a query, or a change."""
+        """Return the next request, a query or a change."""
         if draw.random() >= self.given.changes:
             return "POST", "/query", {"items": [draw.choice(self.asked)]}
         if own and draw.random() < 0.5:
@@ -122,7 +123,7 @@ class Load:
 async def exchange(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, method: str, path: str, body: object
 ) -> int:
-    """Send a request and read its answer: the status."""
+    """Send a request, read the answer and return its status."""
     content = b"" if body is None else json.dumps(body).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
@@ -133,7 +134,7 @@ async def exchange(
 
 
 def resident(process: int) -> int:
-    """Bytes that a process has for itself, without the pages of its index."""
+    """Return the bytes of a process's own memory, without the pages of its index."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("RssAnon:"))
 

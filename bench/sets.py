@@ -1,15 +1,15 @@
-"""Exact joins of sets by Jaccard similarity: lookalike and other tools on the same files.
+"""Compare lookalike with other tools on exact joins of sets by Jaccard similarity.
 
     python bench/sets.py FILE... [--thresholds 0.9,0.8,0.7,0.5] [--repeat 3] [--patience 600]
 
-A file has one set per line, its elements separated by white space; blank lines are left out. Each tool runs in a
-process of its own, one after another, in several rounds, and its best time counts; one that takes over half a minute
-runs once. What is read, imported or compiled before the work begins is not in the time. A peer whose process, with
-all that, takes longer than the patience is killed.
+A file has one set per line, its elements separated by white space; blank lines are skipped. Each
+tool runs in its own process, one after another, in several rounds, and its best time counts; a tool
+that takes over half a minute runs once. Reading, imports and compilation are not timed. A peer
+whose whole process takes longer than the patience is killed.
 
     pip install SetSimilaritySearch
 
-py_stringsimjoin needs an older NumPy than lookalike does, so it is run by the Python of another environment:
+py_stringsimjoin needs an older NumPy than lookalike, so it runs in another environment:
 
     python -m venv OTHER
     OTHER/bin/pip install 'numpy<2' 'pandas<2' 'setuptools<74' wheel py_stringmatching==0.4.7
@@ -32,11 +32,11 @@ from shared import Table, machine, publish, version_of
 
 HERE = Path(__file__).resolve()
 EXACT, LSH = "lookalike, exact", "lookalike, recall 0.99"
-PEERS = {  # the packages whose versions matter
+PEERS = {  # with the packages whose versions are reported
     "setsimilaritysearch": ("SetSimilaritySearch",),
     "py_stringsimjoin": ("py_stringsimjoin", "py_stringmatching", "pandas", "numpy"),
 }
-SLOW = 30.0  # seconds; what takes longer is not run again
+SLOW = 30.0  # seconds; a tool that takes longer runs once
 HEAD = (
     "threshold|tool|join|times as slow|from Python sets|times as slow|slowest join|runs|"
     "pairs|same pairs as lookalike, exact|recall"
@@ -55,7 +55,7 @@ def main() -> None:
     notes = (
         "Each time is the best of its runs. The join of lookalike starts from Sets; the time from Python sets "
         "includes making them with Sets.of. SetSimilaritySearch starts from Python sets and py_stringsimjoin from a "
-        f"table of lines that it splits itself, so each has one time only. lookalike runs on {threads}, the other "
+        f"table of lines that it splits itself, so each has only one time. lookalike runs on {threads}, the other "
         "tools on one thread."
     )
     words = machine("lookalike", "numpy", "numba", "pyarrow")
@@ -64,23 +64,23 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="one set per line")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a file with one set per line")
     parser.add_argument("--thresholds", default="0.9,0.8,0.7,0.5")
-    parser.add_argument("--repeat", type=int, default=3, help="rounds")
-    parser.add_argument("--peers", default=",".join(PEERS), help=f"of {', '.join(PEERS)}")
+    parser.add_argument("--repeat", type=int, default=3, help="number of rounds")
+    parser.add_argument("--peers", default=",".join(PEERS), help=f"which peers to run, of {', '.join(PEERS)}")
     parser.add_argument("--patience", type=float, default=600, help="seconds after which a peer is killed")
-    parser.add_argument("--threads", type=int, default=0, help="for lookalike; all cores if not given")
+    parser.add_argument("--threads", type=int, default=0, help="threads for lookalike; default: all cores")
     parser.add_argument(
-        "--python", action="append", default=[], metavar="PEER=PYTHON", help="the Python that has a peer, if not this"
+        "--python", action="append", default=[], metavar="PEER=PYTHON", help="the Python to run a peer with"
     )
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     given.peers = [name for name in given.peers.split(",") if name]
     given.thresholds = [one for one in given.thresholds.split(",") if one]
     given.python = dict(one.partition("=")[::2] for one in given.python)
     unknown = {*given.peers, *given.python} - {*PEERS}
     if unknown:
-        parser.error(f"the peers are {', '.join(PEERS)}; got {', '.join(sorted(unknown))}")
+        parser.error(f"peers must be of {', '.join(PEERS)}; got {', '.join(sorted(unknown))}")
     if not given.thresholds or not all(is_threshold(one) for one in given.thresholds):
         parser.error(f"--thresholds must be above 0 and at most 1, like 0.9,0.8; got {','.join(given.thresholds)}")
     for path in [*given.files, *map(Path, given.python.values())]:
@@ -97,13 +97,13 @@ def is_threshold(text: str) -> bool:
 
 
 def read_lines(path: Path) -> list[list[str]]:
-    """The elements of each line that has any."""
+    """Return the elements of each line that is not blank."""
     with path.open(encoding="utf-8") as file:
         return [elements for line in file if (elements := line.split())]
 
 
 def read_sets(path: str) -> list[set[int]]:
-    """A set of numbers a line; the elements are numbered as they come."""
+    """Return one set of numbers per line; elements are numbered in order of appearance."""
     numbers: dict[str, int] = {}
     return [{numbers.setdefault(one, len(numbers)) for one in line} for line in read_lines(Path(path))]
 
@@ -123,7 +123,7 @@ def describe(path: Path) -> str:
 
 
 def file_table(path: Path, given: argparse.Namespace, versions: dict[str, str]) -> Table:
-    """The rows of all thresholds and tools; the versions of the peers that ran are added to `versions`."""
+    """Return the rows of all thresholds and tools; add the versions of the peers to `versions`."""
     table: Table = [HEAD.split("|")]
     for threshold in given.thresholds:
         with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +146,7 @@ def file_table(path: Path, given: argparse.Namespace, versions: dict[str, str]) 
 
 
 def compete(what: str, contestants: dict[str, list[str]], rounds: int, patience: float) -> dict[str, list[Result]]:
-    """The results of every run of every contestant; every second round goes backwards."""
+    """Return the results of all runs of each contestant; every second round is in reverse order."""
     runs: dict[str, list[Result]] = {name: [] for name in contestants}
     for turn in range(max(1, rounds)):
         for name in list(contestants)[:: -1 if turn % 2 else 1]:
@@ -160,14 +160,14 @@ def compete(what: str, contestants: dict[str, list[str]], rounds: int, patience:
 
 
 def run(command: list[str], patience: float | None) -> Result:
-    """What a contestant prints, or why it failed."""
+    """Return what a contestant prints, or why it failed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience)
     except subprocess.TimeoutExpired:
         return {"error": f"killed after {patience:g} s"}
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"error": f"failed with {done.returncode}: {last}"}
+        return {"error": f"failed with exit code {done.returncode}: {last}"}
     result: Result = json.loads(done.stdout.splitlines()[-1])
     return result
 
@@ -225,7 +225,7 @@ def child_py_stringsimjoin(folder: str, path: str, threshold: str) -> Result:
 
 
 def save(out: str, left: np.ndarray, right: np.ndarray, rows: int) -> Result:
-    """Write one number a pair: each pair once, whichever way round it was found, and no row with itself."""
+    """Write each pair of different rows once, in either order found, as one number."""
     apart = left != right
     low, high = np.minimum(left, right)[apart], np.maximum(left, right)[apart]
     numbers = np.unique(low.astype(np.int64) * rows + high)
@@ -241,10 +241,10 @@ CHILDREN: dict[str, Callable[..., Result]] = {
 
 
 def answer(name: str, *given: str) -> Result:
-    """What a child finds, with the versions of what it used; a package that is not there is no failure."""
+    """Return a child's result with the versions of its packages, or which package is missing."""
     packages = PEERS.get(name, ())
     if packages and version_of(packages[0]) is None:
-        return {"error": f"not installed: see {HERE.name} --help"}
+        return {"error": f"not installed; see {HERE.name} --help"}
     used = ", ".join(f"{package} {version_of(package)}" for package in packages)
     return {**CHILDREN[name](*given), **({"versions": used} if used else {})}
 
@@ -253,7 +253,7 @@ def answer(name: str, *given: str) -> Result:
 
 
 def columns(name: str, runs: list[Result], exact: list[Result], truth: np.ndarray) -> list[str]:
-    """A tool's row of the table, but for threshold and name."""
+    """Return a tool's row of the table without threshold and name."""
     if "error" in runs[-1]:
         return [runs[-1]["error"], *["-"] * (HEAD.count("|") - 2)]
     seconds, total = best(runs)
@@ -261,7 +261,7 @@ def columns(name: str, runs: list[Result], exact: list[Result], truth: np.ndarra
     found = np.load(runs[-1]["out"])
     both = len(np.intersect1d(found, truth, assume_unique=True))
     missing, more = len(truth) - both, len(found) - both
-    same = "yes" if not missing and not more else f"no: {missing:,} missing, {more:,} more"
+    same = "yes" if not missing and not more else f"no: {missing:,} missing, {more:,} extra"
     return [
         f"{seconds:.2f} s",
         f"{seconds / our_seconds:.1f}",
@@ -276,7 +276,7 @@ def columns(name: str, runs: list[Result], exact: list[Result], truth: np.ndarra
 
 
 def best(runs: list[Result]) -> tuple[float, float]:
-    """The least time of the join alone, and of the join from what the tool is given."""
+    """Return the best time of the join alone, and of the join from the tool's input."""
     return min(one["seconds"] for one in runs), min(one.get("total", one["seconds"]) for one in runs)
 
 

@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: the machine in words, tables, and the first rows of a file."""
+"""Describe the machine, print tables, and copy the first rows of a file, for all benchmarks."""
 
 import os
 import platform
@@ -7,12 +7,12 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-Table = list[list[str]]  # the first row is the head
-LOAD = os.getloadavg()[0]  # before we add to it
+Table = list[list[str]]  # the first row is the header
+LOAD = os.getloadavg()[0]  # before the benchmark adds to it
 
 
 def machine(*packages: str) -> str:
-    """Processor, cores, system and versions, in one line."""
+    """Describe the processor, cores, memory, load and versions in one line."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next(
         (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor"
@@ -27,7 +27,7 @@ def machine(*packages: str) -> str:
 
 
 def version_of(package: str) -> str | None:
-    """The installed version, if it is installed."""
+    """Return the installed version, or None."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -35,7 +35,7 @@ def version_of(package: str) -> str | None:
 
 
 def publish(blocks: list[str | Table], markdown: Path | None) -> None:
-    """Print paragraphs and tables; write them as Markdown too, under the command line that made them."""
+    """Print paragraphs and tables; also write them as Markdown, below the command line."""
     print("\n\n".join(block if isinstance(block, str) else _table(block, "  ", "-") for block in blocks))
     if markdown is not None:
         command = f"    {shlex.join(['python', *sys.argv])}"
@@ -44,7 +44,7 @@ def publish(blocks: list[str | Table], markdown: Path | None) -> None:
 
 
 def _table(rows: Table, between: str, line: str, edge: str = "") -> str:
-    """Columns of even width, the first one to the left, the others to the right."""
+    """Lay out columns of even width, the first aligned left, the others right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     rule = [line * width if i == 0 or not edge else line * (width - 1) + ":" for i, width in enumerate(widths)]
     texts = []
@@ -58,7 +58,7 @@ def _table(rows: Table, between: str, line: str, edge: str = "") -> str:
 
 
 def take_head(corpus: Path, rows: int, out: Path) -> None:
-    """Write the first rows of a Parquet file to another."""
+    """Write the first rows of a Parquet file to another file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,15 +1,17 @@
-"""Spark: lookalike against MLlib's MinHashLSH in one session, and lookalike on Spark against lookalike on one machine.
+"""Compare lookalike on Spark with MLlib's MinHashLSH and with lookalike on one machine.
 
     python bench/spark.py [--documents 100000 300000] [--rounds 3] [--tables 3] [--same] [FILE.parquet ...]
 
-Documents are those of bench/scale.py: 30 words of 50,000, one in ten a copy of another with a word replaced. Files that
-are named are compared as well: the first --rows of them, as words with blanks between, since MLlib and lookalike differ
-in what they call a word. What is similar is Jaccard >= 0.8 of shingles of three words. MLlib gets its shingles
-from its own Tokenizer, NGram and HashingTF, and as few hash tables as find a pair at the threshold about as surely as
-lookalike's plan does. Both are timed from reading the file to counting the pairs, in turns, best of several; the true
-pairs are those of an exact join. With --same the pairs and clusters of both engines are compared, pair by pair. With
---cost the files that are named are deduplicated as a cluster would, without sending candidates to all, and what each
-step takes is read from Spark's own log: seconds of cores, and bytes shuffled.
+Documents are those of bench/scale.py: 30 words from a vocabulary of 50,000; one in ten is a copy of
+another with a word replaced. The first --rows of each file given are compared as well, as words
+separated by blanks, since MLlib and lookalike define words differently. Similar means Jaccard >=
+0.8 of shingles of three words. MLlib makes its shingles with its own Tokenizer, NGram and
+HashingTF, and gets the fewest hash tables that match the recall of lookalike's plan at the
+threshold. Both engines take turns and are timed from reading the file to counting the pairs; the
+best time counts. The true pairs are those of an exact join. --same compares the pairs and clusters
+of Spark and of one machine, pair by pair. --cost deduplicates the files given as a cluster would,
+without sending candidates to all executors, and reads the core-seconds and shuffled bytes of each
+step from Spark's own log.
 """
 
 import argparse
@@ -54,11 +56,11 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.parquet")
     parser.add_argument("--documents", nargs="*", type=int, default=[100_000, 300_000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tables", type=int, default=3, help="hash tables of MLlib")
-    parser.add_argument("--rows", type=int, default=20_000, help="of each file")
+    parser.add_argument("--tables", type=int, default=3, help="hash tables for MLlib")
+    parser.add_argument("--rows", type=int, default=20_000, help="rows of each file")
     parser.add_argument("--same", action="store_true", help="compare with one machine, pair by pair")
-    parser.add_argument("--cost", nargs="*", type=Path, default=[], metavar="FILE.parquet", help="deduplicate these")
-    parser.add_argument("--markdown", type=Path, help="write the tables to this file too")
+    parser.add_argument("--cost", nargs="*", type=Path, default=[], metavar="FILE.parquet", help="measure each step")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").appName("lookalike")
@@ -75,7 +77,7 @@ def main() -> None:
             files.append(Path(folder) / f"made-up-{count}.parquet")
             generate(files[-1], count)
         compared: Table = [["input", "documents", "engine", "time", "pairs", "recall", "times as fast"]]
-        same: Table = [["input", "documents", "pairs", "clusters", "of documents", "the same"]]
+        same: Table = [["input", "documents", "pairs", "clusters", "documents in them", "same result"]]
         for file in files:
             if given.rounds:
                 compared += compare(session, file, given.rounds, given.tables)
@@ -90,7 +92,7 @@ def main() -> None:
 
 
 def compare(session: SparkSession, file: Path, rounds: int, tables: int) -> Table:
-    """Both engines in turns."""
+    """Time both engines in turns; return a row for each."""
     documents = pq.read_metadata(file).num_rows
     true = pairs_of(la.find_pairs(pq.read_table(file), method="exact", **OPTIONS).to_arrow())
     ways: dict[str, Callable[[DataFrame], DataFrame]] = {
@@ -99,7 +101,7 @@ def compare(session: SparkSession, file: Path, rounds: int, tables: int) -> Tabl
     }
     found: dict[str, Pairs] = {}
     best = dict.fromkeys(ways, float("inf"))
-    for number in range(rounds + 1):  # the first is for warming up, and for the pairs
+    for number in range(rounds + 1):  # the first warms up and collects the pairs
         for name, way in ways.items():
             start = time.perf_counter()
             pairs = way(session.read.parquet(str(file)).select("id", "text"))
@@ -120,7 +122,7 @@ def compare(session: SparkSession, file: Path, rounds: int, tables: int) -> Tabl
 
 
 def by_mllib(frame: DataFrame, tables: int) -> DataFrame:
-    """Texts to pairs by MLlib's own stages."""
+    """Find pairs of texts with MLlib's own stages."""
     stages = [
         RegexTokenizer(inputCol="text", outputCol="words", pattern=r"\s+"),
         NGram(n=WORDS, inputCol="words", outputCol="shingles"),
@@ -135,29 +137,29 @@ def by_mllib(frame: DataFrame, tables: int) -> DataFrame:
 
 
 def pairs_of(table: pa.Table) -> Pairs:
-    """The pairs of ids."""
+    """Return the pairs of ids."""
     return set(zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True))
 
 
 def is_same(session: SparkSession, file: Path) -> list[str]:
-    """Whether Spark and one machine give the same pairs, similarities and clusters."""
+    """Return a row that says whether Spark and one machine give the same pairs and clusters."""
     table, frame = pq.read_table(file).select(["id", "text"]), session.read.parquet(str(file)).select("id", "text")
     here = la.find_pairs(table, method="lsh", **OPTIONS).to_arrow()
     there = la.spark.find_pairs(frame, **OPTIONS).orderBy("left", "right").toArrow().cast(here.schema)
     groups = la.find_clusters(table, method="lsh", **OPTIONS).to_arrow()
-    others = la.spark.clusters(frame, **OPTIONS).orderBy("cluster", "id").toArrow().cast(groups.schema)
+    others = la.spark.find_clusters(frame, **OPTIONS).orderBy("cluster", "id").toArrow().cast(groups.schema)
     same = "yes" if here.equals(there) and groups.equals(others) else "NO"
     counts = [len(table), len(here), len(groups["cluster"].unique()), len(groups)]
     return [file.stem, *(f"{count:,}" for count in counts), same]
 
 
 def cost(session: SparkSession, file: Path, logs: Path) -> list[str | Table]:
-    """What each step of a deduplication takes, for a document and for a megabyte."""
+    """Return the cost of each step of a deduplication, in total and per document."""
     frames.BROADCAST = 0
     documents = pq.read_metadata(file).num_rows
     size = sum(batch.nbytes for batch in pq.ParquetFile(file).iter_batches(columns=["text"]))
     frame = session.read.parquet(str(file)).select("id", "text")
-    la.spark.dedup(frame.limit(20_000), **OPTIONS).dropped.count()  # so that all is compiled
+    la.spark.dedup(frame.limit(20_000), **OPTIONS).dropped.count()  # compiles the kernels
     before = sum(path.stat().st_size for path in logs.iterdir())
     start = time.perf_counter()
     found = la.spark.dedup(frame, **OPTIONS)
@@ -168,12 +170,12 @@ def cost(session: SparkSession, file: Path, logs: Path) -> list[str | Table]:
     for name, (core, shuffled) in [*steps.items(), ("all", tuple(map(sum, zip(*steps.values(), strict=True))))]:
         a_document = [f"{core / documents * 1e6:.1f}", f"{shuffled / documents:.0f}"]
         rows.append([name, f"{core:.1f}", f"{shuffled / 1e6:,.1f}", *a_document])
-    title = f"{file.name}: {documents:,} documents, {size / 1e6:,.0f} MB of text, {dropped:,} dropped, {kept:,} kept"
+    title = f"{file.name}: {documents:,} documents, {size / 1e6:,.0f} MB of text, {dropped:,} removed, {kept:,} kept"
     return [f"{title}, in {seconds:.1f} s", rows]
 
 
 def taken(logs: Path, start: int) -> dict[str, tuple[float, float]]:
-    """Seconds of cores and bytes shuffled of each step, from the log of events from a place on."""
+    """Return core-seconds and bytes shuffled per step, from the event log after `start`."""
     (log,) = logs.iterdir()
     names: dict[int, str] = {}
     steps: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -192,7 +194,7 @@ def taken(logs: Path, start: int) -> dict[str, tuple[float, float]]:
 
 
 def as_words(file: Path, rows: int, folder: Path) -> Path:
-    """The first documents of a file, in lower case, their words with blanks between, numbered from 0."""
+    """Write the first documents as lower-case words separated by blanks, numbered from 0."""
     take_head(file, rows, folder / "head.parquet")
     texts = pq.read_table(folder / "head.parquet", columns=["text"])["text"].to_pylist()
     words = [" ".join(split_words(text.lower())) for text in texts]

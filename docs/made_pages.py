@@ -39,6 +39,7 @@ NAVIGATION = {
         "choosing-parameters",
         "measures-and-families",
         "exact-joins",
+        "textbook",
         "formats-and-guarantees",
         "faq",
     ],
@@ -53,13 +54,14 @@ BENCH = DOCS.parent / "bench"
 
 # Names as users write them after `la.`; a name that `la` does not have is a path within the package.
 FUNCTIONS = {
-    "What goes in": ["Source", "Shingles", "Sets", "Bits"],
+    "What goes in": ["Source", "Shingles", "Sets", "Vectors", "Bits"],
     "Finding": ["find_pairs", "find_matches", "find_clusters", "dedup"],
     "What comes out": [
-        "results.Pairs",
-        "results.Clusters",
-        "results.Dedup",
-        "results.Explanation",
+        "Pairs",
+        "Clusters",
+        "Dedup",
+        "Resolution",
+        "Explanation",
         "search.audit.Audit",
     ],
     "An index": ["Index", "index.sifting.Sifted"],

@@ -1,4 +1,4 @@
-"""A few ratings, and how they are written to files and looked at."""
+"""Hold a few ratings, write them to files, and make their bags."""
 
 import gzip
 import json
@@ -31,14 +31,14 @@ TABLE = pa.table(dict(zip(("user", "item", "rating", "time"), zip(*FILMS, strict
 
 
 def rows_of(ratings: Ratings) -> list[tuple[Any, ...]]:
-    """(user, item[, rating[, time]]) in the order of the ratings."""
+    """Return rows (user, item[, rating[, time]]) in the order of the ratings."""
     columns = [ratings.user_ids.take(pa.array(ratings.users)), ratings.item_ids.take(pa.array(ratings.items))]
     more = [column for column in (ratings.values, ratings.times) if column is not None]
     return list(zip(*(column.to_pylist() for column in columns), *(column.tolist() for column in more), strict=True))
 
 
 def write(table: pa.Table, path: Path) -> Path:
-    """A file of the format that its name tells, compressed if it tells that."""
+    """Write a table in the format and compression that the file name says; return the path."""
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     sink = pa.BufferOutputStream()
     if name.endswith(".parquet"):
@@ -60,7 +60,7 @@ def write(table: pa.Table, path: Path) -> Path:
 
 
 def bags(rows: list[tuple[Any, ...]], by: str, way: str, liked: float) -> dict[Any, Counter[Any]]:
-    """What is in the basket of each user, or item, as the textbook says; of the same rated twice the last."""
+    """Return the basket of each user or item, by the textbook; the last of two ratings counts."""
     found: dict[Any, Counter[Any]] = {}
     last = {(row[0], row[1]): row for row in rows}
     unit = Fraction(1, 2)

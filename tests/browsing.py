@@ -1,4 +1,4 @@
-"""How the tests look at pages: in a real browser, which may use nothing from elsewhere."""
+"""Open pages in a real browser, and check that they load nothing from elsewhere."""
 
 import shutil
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 QUIET = ("quic", "background-networking", "component-update", "sync", "gpu")
-LIMIT = 60_000  # milliseconds after which what is waited for will never come, however busy the machine is
+LIMIT = 60_000  # milliseconds to wait; ample even on a busy machine
 ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
 
-# What would run, if anything of it were taken for markup; each sets a mark that the tests look for.
+# These would run if any of them were treated as markup; each sets a mark that the tests look for.
 EVIL = [
     "<script>window.harmed = 1</script>",
     "<img src=x onerror='window.harmed = 2'>",
@@ -24,7 +24,7 @@ EVIL = [
 
 @contextmanager
 def opened(browser, address: str, **options: object) -> Iterator:
-    """The page at an address, which must use nothing from elsewhere and make no error that nobody expects."""
+    """Open the page at an address; it must load nothing from elsewhere and cause no errors."""
     with browser.new_context(**options) as context:
         page = context.new_page()
         page.set_default_timeout(LIMIT)
@@ -35,10 +35,10 @@ def opened(browser, address: str, **options: object) -> Iterator:
         page.goto(address)
         yield page
         assert all(url.startswith(address) for url in asked)
-        assert [line for line in wrong if "Failed to load resource" not in line] == []  # 4xx are told to the user
+        assert [line for line in wrong if "Failed to load resource" not in line] == []  # 4xx are shown to the user
 
 
-# The least contrast, as WCAG measures it, of a text on the page and what is behind it.
+# The lowest contrast, as defined by WCAG, between a text on the page and its background.
 LEAST_CONTRAST = """() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);
   const linear = (c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;

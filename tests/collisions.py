@@ -1,4 +1,4 @@
-"""Draw pairs of items at a distance, and let families collide on them in many independent trials."""
+"""Draw pairs of items at a distance, and count collisions of families in independent trials."""
 
 import math
 from functools import cache
@@ -13,12 +13,12 @@ TRIALS = 20_000
 
 
 def agree(a, b):
-    """On which functions two signatures agree."""
+    """Return on which functions two signatures agree."""
     return (a == b) & (as_keys(a) != EMPTY)
 
 
 def off(measured, p, trials):
-    """How many standard errors a rate is off."""
+    """Return by how many standard errors a rate is off."""
     error = math.sqrt(max(0.0, p * (1 - p)) / trials)
     return abs(measured - p) / error if error else (0.0 if measured == p else math.inf)
 
@@ -27,26 +27,26 @@ def off(measured, p, trials):
 
 
 def at_angle(angle, dimensions):
-    """Two vectors at an angle, of unequal lengths."""
+    """Return two vectors at an angle, with different lengths."""
     u, v = np.linalg.qr(np.random.default_rng(dimensions).normal(size=(dimensions, 2)))[0].T
     return np.array([3 * u, math.cos(math.radians(angle)) * u + math.sin(math.radians(angle)) * v])
 
 
 def at_distance(distance, dimensions):
-    """Two points at a distance."""
+    """Return two points at a distance."""
     start, way = np.random.default_rng(dimensions).normal(size=(2, dimensions))
     return np.array([start, start + distance * way / np.linalg.norm(way)])
 
 
 def random_prints(distance, cells, density):
-    """A minutia in each cell with probability `density`; the second print has a share 1 - distance of the first's."""
+    """Draw prints with minutiae of this density; the second keeps a share 1 - distance of them."""
     rng = np.random.default_rng(7)
     first = rng.random((TRIALS, cells)) < density
     return first, rng.random((TRIALS, cells)) < np.where(first, 1 - distance, density)
 
 
 def random_sets(union, shared):
-    """Sets of random elements, `shared` of `union` in both, the rest about half to each side."""
+    """Draw sets with `shared` of `union` elements in both, the rest about half in each."""
     elements = np.random.default_rng(union).integers(0, 2**61 - 1, (TRIALS, union))
     half = shared + (union - shared + 1) // 2
     return elements[:, :half], np.hstack((elements[:, :shared], elements[:, half:]))
@@ -54,8 +54,8 @@ def random_sets(union, shared):
 
 # --- trials ---
 #
-# Each function below gives a family and, for a pair at the distance, whether it collides in each of 20,000
-# independent trials.
+# Each function below returns a family, and whether a pair at the distance collides in each of
+# 20,000 independent trials.
 
 
 def by_hyperplanes(angle, dimensions=3, vectors="gaussian"):
@@ -70,7 +70,7 @@ def by_lines(distance, dimensions, lines):
 
 @cache
 def bits_of_many_seeds(dimensions, hashes):
-    """Row d has d ones, then zeros: one component of each row for each seed."""
+    """Return one component per row and seed, where row d has d ones, then zeros."""
     rows = np.tri(dimensions + 1, dimensions, -1, dtype=np.int64)
     families = (BitSampling(dimensions, hashes, seed) for seed in range(TRIALS))
     return np.array([family.signatures(rows)[:, family.seed % hashes] for family in families])
@@ -104,7 +104,7 @@ def by_fields(distance):
 
 
 def by_minhash(distance, union):
-    """One position of the sketch of each of many pairs: those of one sketch depend on each other."""
+    """Use one sketch position of each of many pairs, as positions of one sketch are dependent."""
     family = MinHash(64, seed=9)
     sides = random_sets(union, round((1 - distance) * union))
     left, right = (family.sketch(np.arange(TRIALS + 1) * side.shape[1], side.ravel().view(np.uint64)) for side in sides)
@@ -113,7 +113,7 @@ def by_minhash(distance, union):
 
 
 def by_minhash_of_many_seeds(distance):
-    """The same for one pair of sets of 10 elements in all, and many seeds."""
+    """The same for one pair of sets with 10 elements in all, and many seeds."""
     left, right = (np.unique(side[0]).view(np.uint64) for side in random_sets(10, round((1 - distance) * 10)))
     both, indptr = np.concatenate((left, right)), np.array([0, len(left), len(left) + len(right)])
     found = [agree(*MinHash(16, seed).sketch(indptr, both))[seed % 16] for seed in range(TRIALS)]

@@ -1,4 +1,4 @@
-"""How the tests run the command line: within this process, which is fast, or as one of its own."""
+"""Run the command line in tests: within this process, which is fast, or as a new process."""
 
 import io
 import os
@@ -15,7 +15,7 @@ from lookalike.cli import main
 
 
 class Outcome(NamedTuple):
-    """What a command left: its exit code and what it printed."""
+    """The result of a command: its exit code and what it printed."""
 
     code: int
     out: str
@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
 
 
 class Commands:
-    """Runs commands and gives back what came of them."""
+    """A callable that runs commands and returns their outcomes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
         self.monkeypatch, self.capsys = monkeypatch, capsys
@@ -43,13 +43,13 @@ class Commands:
 
 
 def environment() -> dict[str, str]:
-    """The environment with a common terminal, and without what would change colours and widths."""
+    """Return the environment with a common terminal, without settings for colours and widths."""
     odd = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
     return {name: value for name, value in os.environ.items() if name not in odd} | {"TERM": "xterm-256color"}
 
 
 def spawn(*args: object, script: str | None = None, **options: Any) -> "subprocess.Popen[bytes]":
-    """Start a command as a process, by a script if one is given."""
+    """Start a command as a process, through a script if one is given."""
     start = ["-m", "lookalike"] if script is None else ["-c", script]
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     options.setdefault("preexec_fn", heed_interrupts)
@@ -57,12 +57,12 @@ def spawn(*args: object, script: str | None = None, **options: Any) -> "subproce
 
 
 def heed_interrupts() -> None:
-    """What runs in the background of a shell ignores SIGINT, and so would all that it starts."""
+    """Restore SIGINT, which background processes of a shell ignore, and so their children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def complaint(outcome: Outcome) -> str:
-    """The one line of the error; there must be just one besides the plan, and no traceback."""
+    """Return the error, which must be the only line besides the plan, without a traceback."""
     lines = [line for line in outcome.err.splitlines() if not line.startswith(("plan: ", "      ", "first run: "))]
     assert "Traceback" not in outcome.err
     assert len(lines) == 1, outcome.err
@@ -71,13 +71,13 @@ def complaint(outcome: Outcome) -> str:
 
 
 def left_in(folder: Path) -> set[str]:
-    """The names of all files in a folder, hidden ones too."""
+    """Return the names of all files in a folder, including hidden ones."""
     return {path.name for path in folder.iterdir()}
 
 
-GUARD = 300  # seconds after which what is waited for will never come, however busy the machine is
+GUARD = 300  # seconds to wait; ample even on a busy machine
 
-# Makes work slow: tiny batches, each of which says that it has begun and takes a while.
+# Makes work slow: tiny batches, each of which reports that it has begun and takes a while.
 SLOW = """
 import functools, os, time
 import lookalike.cli.progress, lookalike.search.collection, lookalike.find, lookalike.io.documents

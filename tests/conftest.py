@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis draws the same examples on every run, and commands have folders to work in."""
+"""Set up all tests: Hypothesis draws the same examples on every run; fixtures give folders."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Asserts in modules that several files share are to say as much as those in tests; they are rewritten on import.
+# Asserts in shared modules should report as much as those in tests; they are rewritten on import.
 SHARED = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if not path.name.startswith(("test_", "_")))
 pytest.register_assert_rewrite(*(f"tests.{name}" for name in SHARED if name != "conftest"))
 
@@ -23,20 +23,20 @@ settings.register_profile(
     deadline=None,
     database=None,
     max_examples=100,
-    suppress_health_check=[HealthCheck.too_slow],  # which a busy machine may be
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine can be slow
 )
 settings.load_profile("fixed")
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
-    """Runs a command within this process."""
+    """Run commands within this process."""
     return Commands(monkeypatch, capsys)
 
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> Path:
-    """An empty folder for inputs."""
+    """Make an empty folder for inputs."""
     folder = tmp_path / "in"
     folder.mkdir()
     return folder
@@ -44,7 +44,7 @@ def inputs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """An empty folder for outputs."""
+    """Make an empty folder for outputs."""
     folder = tmp_path / "out"
     folder.mkdir()
     return folder
@@ -52,7 +52,7 @@ def out(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session on this machine, of the machine's Java."""
+    """Start a Spark session on this machine, with its Java."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         assert os.environ.get("CI") != "true", "Java is missing"
         pytest.skip("Spark needs Java, which is missing: apt install default-jre-headless")
@@ -63,16 +63,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     builder = SparkSession.builder.master("local[2]").appName("lookalike")
     settings = {
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.codegen.wholeStage": "false",  # for many small jobs that is faster
+        "spark.sql.codegen.wholeStage": "false",  # faster for many small jobs
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.python.authenticate.socketTimeout": "5m",  # for a machine that is busy with other things
+        "spark.python.authenticate.socketTimeout": "5m",  # for a busy machine
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "700",  # so that what belongs together is often cut
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "700",  # often splits rows that belong together
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -84,7 +84,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, without a window."""
+    """Start Chromium without a window."""
     if CHROMIUM is None:
         missing = "Chromium is not installed (Debian: apt-get install chromium)"
         assert os.environ.get("CI") != "true", missing

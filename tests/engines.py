@@ -1,4 +1,4 @@
-"""Ask the same of one machine and of Spark, and cut tables into batches as Spark does."""
+"""Ask one machine and Spark the same, and cut tables into batches as Spark does."""
 
 import random
 from itertools import pairwise
@@ -16,7 +16,7 @@ PLAN = Plan("lsh", "jaccard", make_plan(threshold=0.6).threshold, 1, "sets", ban
 
 
 def in_batches(table, cuts):
-    """The batches of a table, cut at some rows."""
+    """Return the batches of a table, cut at some rows."""
     rows = sorted({0, len(table), *(cut % (len(table) + 1) for cut in cuts)})
     for start, stop in pairwise(rows):
         yield table.slice(start, stop - start).combine_chunks().to_batches()[0]
@@ -34,12 +34,12 @@ CUTS = st.lists(st.integers(0, 1000), max_size=6)
 
 
 def sorted_parcels(batches, cuts=()):
-    """What a shuffle makes of parcels."""
+    """Return parcels as a shuffle delivers them."""
     return in_batches(pa.Table.from_batches(batches, SENT).sort_by("place"), cuts)
 
 
 def spread_out(number):
-    """A key with a number of its own in its high bits, as hashes have them."""
+    """Return a key with a distinct number in its high bits, as hashes have."""
     return int(np.array(number * 0x9E3779B97F4A7C15 % 2**64, np.uint64).view(np.int64)) >> 11 << 11 | number % 3
 
 
@@ -47,7 +47,7 @@ def spread_out(number):
 
 
 class Here:
-    """One machine."""
+    """The functions on one machine."""
 
     def pairs(self, table, **options):
         found = la.find_pairs(as_items(table), method="lsh", **options).to_arrow()
@@ -62,7 +62,7 @@ class Here:
 
 
 class There:
-    """Spark."""
+    """The functions on Spark."""
 
     def __init__(self, session):
         self.session = session
@@ -75,7 +75,7 @@ class There:
         return {(a, b): s for a, b, s in zip(*found.values(), strict=True)}
 
     def clusters(self, table, **options):
-        return la.spark.clusters(self.frame(table), **options).orderBy("cluster", "id").toArrow().to_pylist()
+        return la.spark.find_clusters(self.frame(table), **options).orderBy("cluster", "id").toArrow().to_pylist()
 
     def dropped(self, table, keep="first", **options):
         found = la.spark.dedup(self.frame(table), keep=keep, **options)
@@ -88,7 +88,7 @@ class There:
 
 
 def as_items(table):
-    """A table of texts as it is, and one of lists as sets."""
+    """Return a table of texts as it is, and one of lists as sets."""
     if pa.types.is_string(table["text"].type):
         return table
     sets = la.Sets.of([set(one) for one in table["text"].to_pylist()])
@@ -99,14 +99,14 @@ def as_items(table):
 
 
 def documents():
-    """Texts with copies, near copies, and two that have none."""
+    """Make texts with copies, near-copies, and two that are empty."""
     texts = [*texts_of(1200), "", "  \n "]
     ranks = random.Random(3).choices([1, 2, 3, None], k=len(texts))
     return pa.table({"id": range(len(texts)), "text": texts, "rank": pa.array(ranks, pa.int64())})
 
 
 def named():
-    """Short lines in several scripts, with ids that are strings."""
+    """Make short lines in several scripts, with ids that are strings."""
     draw = random.Random(5)
     words = ["東京", "naïve", "Привет", "שלום", "of", "the", "and", "crème", "🙂", "data", "set"]
     lines = [" ".join(draw.choices(words, k=draw.randrange(3, 9))) for _ in range(400)]
@@ -114,7 +114,7 @@ def named():
 
 
 def baskets():
-    """Lists of integers."""
+    """Make lists of integers."""
     draw = random.Random(7)
     lists = [sorted(draw.sample(range(60), draw.randrange(1, 12))) for _ in range(300)]
     lists += [[*one[1:], draw.randrange(60)] for one in lists[:150]]

@@ -8,7 +8,7 @@ WORDS = [f"w{number}" for number in range(300)]
 
 
 def texts_of(count, seed=1):
-    """Texts of twenty words, of which every third is like the one before it."""
+    """Make texts of twenty words; every third is similar to the one before it."""
     draw = random.Random(seed)
     texts = []
     for number in range(count):
@@ -19,12 +19,12 @@ def texts_of(count, seed=1):
 
 
 def clear(number):
-    """Texts that have no shingle of char:9 or word:1 in common."""
+    """Make a text that shares no shingle of char:9 or word:1 with another number's."""
     return " ".join(f"{number}x{at}" for at in range(100, 110))
 
 
 def changed_texts_of(count, changes, seed=1):
-    """Texts of twenty words; every other one is a text before it with so many words changed."""
+    """Make texts of twenty words; every other one is an earlier one with `changes` changed."""
     draw = random.Random(seed)
     texts = []
     for number in range(count):
@@ -36,7 +36,7 @@ def changed_texts_of(count, changes, seed=1):
 
 
 def state(index):
-    """All that an index holds, to the last byte."""
+    """Return everything that an index holds, to the last byte."""
     with index.store.reading() as reader:
         tables = {name: list(reader.pairs(name)) for name in ("items", "texts", "ids", "contents", "buckets")}
         return tables, reader.settings(), len(reader), reader.next_id()

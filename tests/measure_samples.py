@@ -11,7 +11,7 @@ from lookalike.measures import MEASURES
 from lookalike.measures.rows import MOVES
 
 INFINITE, NAN = math.inf, math.nan
-LARGEST, LEAST = 1.7976931348623157e308, 5e-324  # the ends of the positive double-precision numbers
+LARGEST, LEAST = 1.7976931348623157e308, 5e-324  # the largest and the least positive double
 MAGNITUDES = (0.0, -0.0, 1.0, 1.5, -1.5, 1e300, -1e300, 3e307, -LARGEST, 1e-300, -1e-300, 3e-310, LEAST, -LEAST, 1 / 3)
 OPTIONS = {
     "bag_jaccard": [{}, {"union": "max"}, {"union": "sum"}],
@@ -33,7 +33,7 @@ strings = st.text(LETTERS, max_size=9)
 
 @st.composite
 def long_strings(draw):
-    """Strings with about 64 or 128 symbols, made of one another, so that they end on both sides of a machine word."""
+    """Draw variants of a string of about 64 or 128 symbols, on both sides of a machine word."""
     rng = draw(st.integers(0, 2**32).map(random.Random))
     start = "".join(rng.choices(LETTERS, k=rng.choice((60, 62, 126))))
     out = [start]
@@ -47,4 +47,4 @@ def long_strings(draw):
 
 
 def domain_of(name):
-    return "directions" if name in ("cosine", "cosine_similarity") else MEASURES[name].domain
+    return "directions" if name in ("angle", "cosine_similarity") else MEASURES[name].domain

@@ -1,4 +1,4 @@
-"""Make web pages, and put them into files."""
+"""Make web pages, and write them to files."""
 
 from pathlib import Path
 

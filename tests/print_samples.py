@@ -21,24 +21,24 @@ def one_place(rng, n):
 
 
 def in_line(rng, n):
-    """On one line, with the same direction."""
+    """Draw minutiae on one line, with the same direction."""
     dx, dy = rng.choice([(15, 0), (0, 15), (10, 20), (-15, 15)])
     return [(i * dx, i * dy, 0.25) for i in rng.sample(range(2 * n), n)]
 
 
 def lattice(rng, n):
-    """At the nodes of a square lattice, so that many distances are the same, with few directions."""
+    """Draw minutiae on a square lattice, with many equal distances and few directions."""
     return [(16 * rng.randrange(5), 16 * rng.randrange(5), rng.randrange(4) / 4) for _ in range(n)]
 
 
 def far_away(rng, n):
-    """With great coordinates, which are rounded to 1.5e-8 pixels."""
+    """Draw minutiae with large coordinates, which are rounded to 1.5e-8 pixels."""
     away = rng.choice([-1e6, 1e8])
     return [(x + away, away - y, direction) for x, y, direction in spread(rng, n)]
 
 
 def many_turns(rng, n):
-    """With directions beyond a turn, and negative ones."""
+    """Draw minutiae with directions beyond a turn, and negative ones."""
     return [(x, y, direction + rng.randint(-5, 5)) for x, y, direction in spread(rng, n)]
 
 
@@ -50,12 +50,12 @@ KINDS = (spread, one_place, in_line, lattice, far_away, many_turns, with_copies)
 
 
 def drawn(rng, sizes=SIZES, kinds=KINDS):
-    """The minutiae of a print of any kind."""
+    """Draw the minutiae of a print of any kind."""
     return rng.choice(kinds)(rng, rng.choice(sizes))
 
 
 def impression(rng, minutiae):
-    """The minutiae shifted, turned and a little off, some of them missing and some new."""
+    """Return the minutiae shifted, turned and a little off, some missing and some new."""
     kept = [one for one in minutiae if rng.random() < 0.9] + spread(rng, rng.randrange(3))
     lies = (rng.uniform(-1, 1), complex(rng.uniform(-50, 50), rng.uniform(-50, 50)))
     off = [(x + rng.gauss(0, 2), y + rng.gauss(0, 2), turn + rng.gauss(0, 0.01)) for x, y, turn in kept]
@@ -63,7 +63,7 @@ def impression(rng, minutiae):
 
 
 def in_degrees(prints, ids=None):
-    """Prints of lists of minutiae with directions in turns."""
+    """Return prints of lists of minutiae with directions in turns."""
     return Prints.of([[(x, y, 360 * turn) for x, y, turn in one] for one in prints], ids)
 
 
@@ -72,13 +72,13 @@ def swapped(features):
 
 
 def moved(minutiae, turn, shift):
-    """Minutiae turned about the origin by so many degrees, and shifted."""
+    """Return minutiae turned about the origin by `turn` degrees, and shifted."""
     turned = np.array([[math.cos(a), math.sin(a)] for a in np.radians((turn, turn + 90))])
     return np.column_stack([minutiae[:, :2] @ turned + shift, minutiae[:, 2] + turn])
 
 
 def finger(draw, size=None, apart=10.0):
-    """Minutiae at random places that are so far apart; their directions follow lines that bend around a core."""
+    """Draw minutiae at least `apart` from each other, whose directions bend around a core."""
     size = int(draw.integers(30, 60)) if size is None else size
     places = np.zeros((0, 2))
     while len(places) < size:
@@ -91,7 +91,7 @@ def finger(draw, size=None, apart=10.0):
 
 
 def iso_record(views, resolution=(197, 197), extended=b"", version=b" 20\0", magic=b"FMR\0", length=None):
-    """An ISO 19794-2 record of 2005; a view is a list of minutiae (x, y, angle in 256ths of a turn)."""
+    """Return an ISO 19794-2:2005 record; a view is a list of (x, y, angle in 256ths of a turn)."""
     body = b""
     for number, view in enumerate(views):
         body += bytes([1, number << 4, 80, len(view)])

@@ -6,7 +6,7 @@ from lookalike.entities.fields import normalise
 
 
 def read(value, kind, **options):
-    """What one value is read as, alone in its column."""
+    """Return how one value is read, alone in its column."""
     return normalise(pa.array([value], pa.string()), kind, **options).values.to_pylist()[0]
 
 

@@ -1,6 +1,6 @@
-"""The plain-Python twin of every kernel: definitions on Python integers, strings, sets and Fractions.
+"""Plain-Python twins of all kernels: definitions on Python integers, strings, sets and Fractions.
 
-Nothing here is fast and nothing wraps by itself, so each function can be checked by reading it.
+Nothing here is fast and no integer overflows, so each function can be checked by reading it.
 """
 
 import cmath
@@ -23,7 +23,7 @@ EMPTY = ALL
 
 
 def mix(x):
-    """The finaliser of splitmix64."""
+    """Apply the finaliser of splitmix64."""
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & ALL
     x = (x ^ x >> 27) * 0x94D049BB133111EB & ALL
     return x ^ x >> 31
@@ -33,12 +33,12 @@ def mix(x):
 
 
 def traits(char):
-    """What the frozen table says of a character."""
+    """Return what the frozen table says about a character."""
     return int(PAGES[INDEX[ord(char) // PAGE], ord(char) % PAGE])
 
 
 def characters(text, space):
-    """The characters of a text, its white space collapsed, kept or removed."""
+    """Return the characters of a text, with white space collapsed, kept or removed."""
     if space == "keep":
         return text
     chunks = "".join(" " if traits(c) & KIND == SPACE else c for c in text).split(" ")
@@ -46,7 +46,7 @@ def characters(text, space):
 
 
 def words(text):
-    """Letters with the letters and marks after them, or a lone letter with the marks after it."""
+    """Return the words: runs of letters and marks, or a lone letter with its marks."""
     kinds = "".join("SWLAM"[traits(c) & KIND] for c in text)
     return [text[found.start() : found.end()] for found in re.finditer("L[LM]*|AM*", kinds)]
 
@@ -63,20 +63,20 @@ def hash_word(word):
 
 
 def hash_window(units):
-    """The sum of units[i] * BASE**(k - 1 - i), scrambled."""
+    """Return the sum of units[i] * BASE**(k - 1 - i), scrambled."""
     k = len(units)
     return mix(sum(unit * BASE ** (k - 1 - i) for i, unit in enumerate(units)) & ALL)
 
 
 def windows(units, k):
-    """Every k consecutive units; fewer than k units are one window, none are none."""
+    """Return all runs of k units; fewer than k units are one window, no units make none."""
     if len(units) <= k:
         return [units] if units else []
     return [units[i : i + k] for i in range(len(units) - k + 1)]
 
 
 def hash_text(text, unit, k, space="collapse", keep=ALL):
-    """The shingle hashes of a text in order, repeats included."""
+    """Return the shingle hashes of a text in order, including repeats."""
     if unit == "char":
         units = [hash_character(c) for c in characters(text, space)]
     else:
@@ -85,7 +85,7 @@ def hash_text(text, unit, k, space="collapse", keep=ALL):
 
 
 def spots(words, antecedents, skipped, k, distance):
-    """Each antecedent with the k - 1 words at every distance-th place after it, those skipped not counted."""
+    """Return each antecedent with k - 1 later words, every distance-th of those not skipped."""
     found = []
     for at, word in enumerate(words):
         chain = [other for other in words[at + 1 :] if other not in skipped][distance - 1 :: distance][: k - 1]
@@ -95,7 +95,7 @@ def spots(words, antecedents, skipped, k, distance):
 
 
 def hash_spots(text, antecedents, skipped, k, distance, keep=ALL):
-    """The hashes of these."""
+    """Return the hashes of `spots`."""
     found = spots(words(text), antecedents, skipped, k, distance)
     return [hash_window([hash_word(word) for word in spot]) & keep for spot in found]
 
@@ -105,7 +105,7 @@ def needs_normal_form(text):
 
 
 def hash_content(data):
-    """Two hashes of bytes: eight at a time as little-endian numbers, the rest as one big-endian number."""
+    """Return two hashes of bytes: eight at a time, little-endian, then the rest, big-endian."""
     one, two = len(data), ~len(data) & ALL
     whole = len(data) // 8 * 8
     for at in range(0, whole, 8):
@@ -122,14 +122,14 @@ def hash_content(data):
 
 
 def sort_row(row, bag):
-    """A row as a sorted set; in a bag the c-th further copy of x becomes an element of its own."""
+    """Return a row as a sorted set; in a bag, each further copy of x becomes another element."""
     if not bag:
         return sorted(set(row))
     return sorted(mix(x + c * GOLDEN & ALL) if c else x for x, n in Counter(row).items() for c in range(n))
 
 
 def hash_row(row):
-    """Two hashes of a row of elements, in their order."""
+    """Return two hashes of a row of elements, in their order."""
     one, two = len(row), ~len(row) & ALL
     for x in row:
         one, two = mix(one ^ x), mix((two + x) & ALL)
@@ -137,25 +137,25 @@ def hash_row(row):
 
 
 def jaccard(a, b):
-    """The exact Jaccard similarity of two collections taken as sets; 0 where both are empty."""
+    """Return the exact Jaccard similarity of two collections as sets; 0 if both are empty."""
     a, b = set(a), set(b)
     return Fraction(len(a & b), len(a | b)) if a or b else Fraction(0)
 
 
 def similar_overlap(a, b, threshold):
-    """How many elements two sets share if they are similar, else -1; empty sets are similar to nothing."""
+    """Return how many elements two similar sets share, else -1; empty sets are never similar."""
     return len(set(a) & set(b)) if jaccard(a, b) >= threshold and set(a) & set(b) else -1
 
 
 def similar_pairs(sets, threshold, split=None):
-    """{(i, j): shared} of all similar pairs i < j; with a split those across it."""
+    """Return {(i, j): shared} of all similar pairs i < j; with a split, those across it."""
     pairs = [(i, j) for i, j in combinations(range(len(sets)), 2) if split is None or i < split <= j]
     found = {(i, j): similar_overlap(sets[i], sets[j], threshold) for i, j in pairs}
     return {pair: shared for pair, shared in found.items() if shared >= 0}
 
 
 def is_similar(kind, a, b, shared, p, q):
-    """Whether sets of a and b elements that share some are similar, by the definition of each kind."""
+    """Return whether sets of a and b elements are similar, by the definition of each kind."""
     if kind == "JACCARD":
         return shared > 0 and Fraction(shared, a + b - shared) >= Fraction(p, q)
     if kind == "CONTAINMENT":
@@ -168,7 +168,7 @@ def is_similar(kind, a, b, shared, p, q):
 
 
 def joined(sets, kind, p, q, split=None):
-    """{(i, j): shared} of all similar pairs i < j, of any kind; with a split those across it."""
+    """Return {(i, j): shared} of similar pairs i < j of any kind; with a split, across it."""
     pairs = [(i, j) for i, j in combinations(range(len(sets)), 2) if split is None or i < split <= j]
     shared = {(i, j): len(set(sets[i]) & set(sets[j])) for i, j in pairs}
     return {(i, j): n for (i, j), n in shared.items() if is_similar(kind, len(sets[i]), len(sets[j]), n, p, q)}
@@ -178,15 +178,15 @@ def joined(sets, kind, p, q, split=None):
 
 
 def sketch(elements, seed, bins):
-    """Fast Similarity Sketching: in each round every element draws a bin and a fraction v.
+    """Return a Fast Similarity Sketch: in each round every element draws a bin and a fraction v.
 
-    A bin keeps the least i + v, i the round. There are 2 * bins rounds; in the second half all elements draw
-    bin i - bins.
+    A bin keeps the least i + v, where i is the round. There are 2 * bins rounds; in the second half
+    all elements draw bin i - bins.
     """
     out = [EMPTY] * bins
     for i in range(2 * bins):
         if EMPTY not in out:
-            break  # what later rounds draw is greater
+            break  # later rounds draw greater values
         for x in elements:
             draw = mix(x ^ (seed + (i + 1) * GOLDEN & ALL))
             place = (draw >> 32) * bins >> 32 if i < bins else i - bins
@@ -195,7 +195,7 @@ def sketch(elements, seed, bins):
 
 
 def band_keys(signature, bands, rows):
-    """A hash of each band's values; EMPTY if one of them is."""
+    """Return a hash of each band's values; EMPTY if one of them is EMPTY."""
     keys = []
     for band in range(bands):
         key = 0
@@ -207,7 +207,7 @@ def band_keys(signature, bands, rows):
 
 
 def count_agreements(signatures):
-    """How many pairs of signatures agree in 0, 1, ... K positions."""
+    """Return how many pairs of signatures agree in 0, 1, ... K positions."""
     same = Counter(sum(x == y != EMPTY for x, y in zip(a, b, strict=True)) for a, b in combinations(signatures, 2))
     return [same[n] for n in range(len(signatures[0]) + 1)]
 
@@ -216,7 +216,7 @@ def count_agreements(signatures):
 
 
 def members(keys, mask):
-    """The items that share a key with another but for the mask's bits, by key; those whose key is EMPTY do not."""
+    """Return buckets of items with equal keys but for the mask's bits; EMPTY keys are skipped."""
     buckets = {}
     for item, key in enumerate(keys):
         if key | mask != EMPTY:
@@ -225,18 +225,18 @@ def members(keys, mask):
 
 
 def bucket_pairs(buckets, split=None):
-    """The pairs that share a bucket; with a split those across it."""
+    """Return the pairs that share a bucket; with a split, those across it."""
     pairs = {pair for bucket in buckets for pair in combinations(bucket, 2)}
     return {(i, j) for i, j in pairs if split is None or i < split <= j}
 
 
 def buckets_of(buckets, n):
-    """The buckets of each item."""
+    """Return the buckets of each item."""
     return [[b for b, bucket in enumerate(buckets) if item in bucket] for item in range(n)]
 
 
 def first_similar(item, shelves, patience, sets, threshold):
-    """(the first similar item or None, the items met); after `patience` items no further shelf is tried."""
+    """Return the first similar item or None, and the items met before `patience` ran out."""
     met = []
     for shelf in shelves:
         for other in shelf:
@@ -250,10 +250,10 @@ def first_similar(item, shelves, patience, sets, threshold):
 
 
 def stars(order, buckets, room, patience, sets, threshold):
-    """Keep each item that is similar to none kept before in its buckets: (centre, shared, crowded).
+    """Keep each item unless it is similar to one kept before in its buckets.
 
-    A bucket remembers the first `room` items kept; `crowded` counts the kept items for which a bucket had no
-    room left or patience ended the search.
+    Return (centre, shared, crowded). A bucket remembers the first `room` kept items; `crowded`
+    counts kept items for which a bucket was full or `patience` ended the search.
     """
     kept = [[] for _ in buckets]
     centre, shared, crowded = {}, {}, 0
@@ -270,7 +270,7 @@ def stars(order, buckets, room, patience, sets, threshold):
 
 
 def components(n, pairs):
-    """The least item of each item's connected component."""
+    """Return the least item of each item's connected component."""
     label = list(range(n))
     for a, b in pairs:
         low, high = sorted((label[a], label[b]))
@@ -279,9 +279,10 @@ def components(n, pairs):
 
 
 def join_buckets(buckets, reach, patience, sets, threshold):
-    """Components by comparing each item with the `reach` before it in its buckets, least distant first.
+    """Return components, comparing each item with the `reach` items before it in its buckets.
 
-    Items already joined are not compared; after `patience` unlike items an item looks no further.
+    The closest come first. Items already joined are not compared; after `patience` dissimilar items
+    the search for an item ends.
     """
     joined, unlike = [], Counter()
     for bucket in buckets:
@@ -300,7 +301,7 @@ def join_buckets(buckets, reach, patience, sets, threshold):
 
 
 def bag_jaccard(a, b, union="max"):
-    """The lesser counts over the greater ones, or over both; 0 where both bags are empty."""
+    """Return the smaller counts over the larger ones, or over both; 0 if both bags are empty."""
     a, b = Counter(a), Counter(b)
     every = {*a, *b}
     whole = sum(max(a[x], b[x]) if union == "max" else a[x] + b[x] for x in every)
@@ -308,22 +309,22 @@ def bag_jaccard(a, b, union="max"):
 
 
 def containment(a, b):
-    """The share of a's elements that b has; 0 where a is empty."""
+    """Return the share of a's elements that b has; 0 if a is empty."""
     return Fraction(sum(x in set(b) for x in set(a)), len(set(a))) if a else Fraction(0)
 
 
 def set_cosine(a, b):
-    """The shared elements over the geometric mean of the sizes; 0 where one is empty."""
+    """Return the shared elements over the geometric mean of the sizes; 0 if one is empty."""
     return len(set(a) & set(b)) / math.sqrt(len(set(a)) * len(set(b))) if a and b else 0.0
 
 
 def overlap(a, b):
-    """How many elements two sets share."""
+    """Return how many elements two sets share."""
     return sum(x in set(b) for x in set(a))
 
 
 def minkowski(x, y, r=2):
-    """(sum |x_i - y_i|**r) ** (1/r) to 50 digits; with r infinite the greatest difference."""
+    """Return (sum |x_i - y_i|**r) ** (1/r) to 50 digits; for r infinite, the largest difference."""
     with localcontext(prec=50):
         apart = [abs(Decimal(a) - Decimal(b)) for a, b in zip(x, y, strict=True)]
         if r == math.inf:
@@ -343,21 +344,21 @@ def chebyshev(x, y):
     return minkowski(x, y, math.inf)
 
 
-def square_of_cosine(x, y):
-    """(x.y)**2 / (x.x y.y), exactly, and the sign of x.y."""
+def square_of_angle(x, y):
+    """Return (x.y)**2 / (x.x y.y), exactly, and the sign of x.y."""
     x, y = [Fraction(value) for value in x], [Fraction(value) for value in y]
     xx, xy, yy = (sum(map(mul, *sides)) for sides in ((x, x), (x, y), (y, y)))
     return xy * xy / (xx * yy), 1 if xy >= 0 else -1
 
 
 def cosine_similarity(x, y):
-    square, sign = square_of_cosine(x, y)
+    square, sign = square_of_angle(x, y)
     return sign * math.sqrt(square)
 
 
-def cosine(x, y):
-    """The angle in degrees whose sine and cosine have these squares."""
-    square, sign = square_of_cosine(x, y)
+def angle(x, y):
+    """Return the angle in degrees, from the squares of its sine and cosine."""
+    square, sign = square_of_angle(x, y)
     return math.degrees(math.atan2(math.sqrt(1 - square), sign * math.sqrt(square)))
 
 
@@ -366,10 +367,10 @@ def hamming(x, y):
 
 
 def edit(x, y, moves="indel"):
-    """The fewest edits by the dynamic programme; that of Lowrance and Wagner where neighbours may be swapped.
+    """Return the fewest edits, by dynamic programming; with transpositions, by Lowrance and Wagner.
 
-    cost[i, j] is that of turning the first i symbols of x into the first j of y. Symbols with others between them
-    are swapped by deleting those of x first and inserting those of y afterwards.
+    cost[i, j] is the cost of turning the first i symbols of x into the first j of y. Symbols with
+    others between them are swapped by first deleting those of x and then inserting those of y.
     """
     cost = {}
     row_of = {}  # the last row before this one with each symbol of x
@@ -398,12 +399,12 @@ def edit(x, y, moves="indel"):
 
 
 def levenshtein(x, y):
-    """The fewest insertions, deletions and replacements."""
+    """Return the fewest insertions, deletions and replacements."""
     return edit(x, y, "levenshtein")
 
 
 def edited(x, letters, moves):
-    """Every string that is one edit away."""
+    """Yield every string that is one edit away."""
     n = len(x)
     yield from (x[:i] + x[i + 1 :] for i in range(n))
     yield from (x[:i] + letter + x[i:] for i in range(n + 1) for letter in letters)
@@ -414,7 +415,7 @@ def edited(x, letters, moves):
 
 
 def edits_from(x, letters, longest, moves):
-    """{string: fewest edits} of all strings of these letters up to some length, by trying all edits."""
+    """Return {string: fewest edits} of all strings up to a length, by trying all edits."""
     found, last = {x: 0}, [x]
     while last:
         new = {other for string in last for other in edited(string, letters, moves) if len(other) <= longest}
@@ -425,7 +426,7 @@ def edits_from(x, letters, longest, moves):
 
 
 def lcs_length(x, y):
-    """How many symbols a longest common subsequence has, by the dynamic programme over prefixes."""
+    """Return the length of a longest common subsequence, by dynamic programming over prefixes."""
     length = Counter()
     for i, a in enumerate(x, 1):
         for j, b in enumerate(y, 1):
@@ -437,18 +438,18 @@ def lcs_length(x, y):
 
 
 def draw_words(seed, rows, columns, stream=0):
-    """Random words row by row: the i-th of a stream is a hash of the stream's own start and i, from 1 on."""
+    """Return rows of random words: number i of a stream is a hash of its start and i, from 1 on."""
     start = mix(seed + stream * GOLDEN & ALL)
     return [[mix(start + (row * columns + i) * GOLDEN & ALL) for i in range(1, columns + 1)] for row in range(rows)]
 
 
 def draw_uniforms(seed, rows, columns, stream=0):
-    """The high 53 bits of each word, as a number in (0, 1]."""
+    """Return the high 53 bits of each word, as a number in (0, 1]."""
     return [[((word >> 11) + 1) / 2**53 for word in row] for row in draw_words(seed, rows, columns, stream)]
 
 
 def draw_gaussians(seed, rows, columns):
-    """Box and Muller: the length from the first stream, the angle from the second."""
+    """Return Box-Muller numbers: the length from the first stream, the angle from the second."""
     sides = draw_uniforms(seed, rows, columns, 0), draw_uniforms(seed, rows, columns, 1)
     return [
         [math.sqrt(-2 * math.log(u)) * math.cos(2 * math.pi * v) for u, v in zip(*row, strict=True)]
@@ -457,22 +458,22 @@ def draw_gaussians(seed, rows, columns):
 
 
 def draw_units(seed, rows, columns):
-    """Gaussians divided by their length."""
+    """Return Gaussian vectors divided by their lengths."""
     return [[x / math.hypot(*row) for x in row] for row in draw_gaussians(seed, rows, columns)]
 
 
 def draw_signs(seed, rows, columns):
-    """The highest bit of each word: 1 is +1, 0 is -1."""
+    """Return the highest bit of each word: 1 is +1, 0 is -1."""
     return [[1.0 if word >> 63 else -1.0 for word in row] for row in draw_words(seed, rows, columns)]
 
 
 def draw_samples(seed, rows, size, of):
-    """The places of the least words of each row, the least first."""
+    """Return the positions of the least words of each row, the least first."""
     return [sorted(range(of), key=row.__getitem__)[:size] for row in draw_words(seed, rows, of)]
 
 
 def dot(x, y):
-    """Products added up in order."""
+    """Return the dot product, added up in order."""
     total = 0.0
     for a, b in zip(x, y, strict=True):
         total += a * b
@@ -480,43 +481,43 @@ def dot(x, y):
 
 
 def project(rows, directions):
-    """The dot product of each row with each direction."""
+    """Return the dot product of each row with each direction."""
     return [[dot(row, direction) for direction in directions] for row in rows]
 
 
 def hyperplane_signature(row, normals):
-    """On which side of each hyperplane a vector lies; 1 on the hyperplane itself."""
+    """Return on which side of each hyperplane a vector lies; 1 on the hyperplane itself."""
     return [int(dot(row, normal) >= 0) for normal in normals]
 
 
 def line_signature(row, lines, offsets, width):
-    """The segment of each line that a point falls into."""
+    """Return the segment of each line that a point falls into."""
     return [math.floor((dot(row, line) + offset) / width) for line, offset in zip(lines, offsets, strict=True)]
 
 
 def bit_signature(row, positions):
-    """The symbols at some positions, characters as their code points."""
+    """Return the symbols at some positions, characters as their code points."""
     return [ord(row[at]) if isinstance(row[at], str) else row[at] for at in positions]
 
 
 def square_signature(cells, functions):
-    """0 for a function all squares of which are among the cells."""
+    """Return 0 for each function whose squares are all among the cells, else EMPTY."""
     return [0 if set(function) <= set(cells) else EMPTY for function in functions]
 
 
 def field_signature(values):
-    """A hash of each value as a text; EMPTY for None, nan and the empty text."""
+    """Return a hash of each value as a text; EMPTY for None, nan and the empty text."""
     missing = [value is None or value != value or value == "" for value in values]
     return [EMPTY if gone else hash_content(str(x).encode())[0] for x, gone in zip(values, missing, strict=True)]
 
 
 def agreement(a, b):
-    """On which functions two signatures agree."""
+    """Return on which functions two signatures agree."""
     return [x == y != EMPTY for x, y in zip(a, b, strict=True)]
 
 
 def cascade_agrees(steps, agreed):
-    """Whether a cascade of ("And" or "Or", count) agrees, given which functions do: the last step on equal parts."""
+    """Return whether a cascade of ("And" or "Or", count) agrees; the last is on equal parts."""
     if not steps:
         (single,) = agreed
         return single
@@ -530,7 +531,7 @@ def cascade_agrees(steps, agreed):
 
 
 def normal_part(part):
-    """The mean of one of 256 equal parts of the normal distribution, in thousandths."""
+    """Return the mean of one of 256 equal parts of the normal distribution, in thousandths."""
     normal = NormalDist()
     ends = [normal.inv_cdf(edge / 256) if 0 < edge < 256 else math.inf for edge in (part, part + 1)]
     below, above = (math.exp(-end * end / 2) / math.sqrt(2 * math.pi) for end in ends)
@@ -541,15 +542,15 @@ NORMAL_PARTS = [normal_part(part) for part in range(256)]
 
 
 def normal_number(x, seed, function):
-    """The number that a function has for an element: that of byte function % 8 of hash function // 8."""
+    """Return a function's number for an element, by byte function % 8 of hash function // 8."""
     draw = mix(x ^ (seed + (function // 8 + 1) * GOLDEN & ALL))
     return NORMAL_PARTS[draw >> 8 * (function % 8) & 255]
 
 
 def simhash(elements, seed, hashes, weights=None):
-    """Whether each function's numbers of the elements, times their weights, add up to zero or more.
+    """Return whether each function's numbers of the elements, weighted, add up to zero or more.
 
-    All signs are 0 for no elements, or if no element has a weight.
+    All signs are 0 if there are no elements or no weights.
     """
     pairs = [(x, w) for x, w in zip(elements, weights or [1] * len(elements), strict=True) if w]
     sums = [sum(w * normal_number(x, seed, function) for x, w in pairs) for function in range(hashes)]
@@ -557,15 +558,16 @@ def simhash(elements, seed, hashes, weights=None):
 
 
 def pack_signs(signs):
-    """Signs as whole numbers of 64 bits, the first the lowest bit."""
+    """Return signs as 64-bit integers, the first sign in the lowest bit."""
     words = [signs[start : start + 64] for start in range(0, len(signs), 64)]
     return [sum(sign << i for i, sign in enumerate(word)) for word in words]
 
 
 def sign_agreement(shared, left, right, numbers):
-    """The probability that sums of equally likely whole numbers have one sign for two sets, zero being positive.
+    """Return the probability that sums of random numbers have the same sign for two sets.
 
-    `shared`, `left` and `right` are how many elements both sets have and just one of them has.
+    `shared` elements are in both sets, `left` and `right` in one; `numbers` are equally likely, and
+    zero counts as positive.
     """
     both, one, two = (sum_distribution(count, numbers) for count in (shared, left, right))
     high = at_least(one, [-total for total in both]), at_least(two, [-total for total in both])
@@ -573,7 +575,7 @@ def sign_agreement(shared, left, right, numbers):
 
 
 def sum_distribution(count, numbers):
-    """{sum: probability} of so many of the numbers, drawn with replacement; the least sum first."""
+    """Return {sum: probability} of `count` numbers drawn with replacement; the least sum first."""
     found, copies = {0: 1.0}, Counter(numbers)
     for _ in range(count):
         longer = Counter()
@@ -585,7 +587,7 @@ def sum_distribution(count, numbers):
 
 
 def at_least(distribution, bounds):
-    """The probability of a number of at least each of the bounds."""
+    """Return the probability of a number of at least each of the bounds."""
     totals, below = list(distribution), [0.0, *accumulate(distribution.values())]
     return [1 - below[bisect_left(totals, bound)] for bound in bounds]
 
@@ -594,13 +596,13 @@ def at_least(distribution, bounds):
 
 
 def pairs_in(order, rectangles):
-    """The pairs of items in some blocks, the item of the rows first; all of a block with itself just once."""
+    """Yield the pairs in blocks, the item of the rows first; a block with itself counts once."""
     for a0, a1, b0, b1 in rectangles:
         yield from ((order[i], order[j]) for i in range(a0, a1) for j in range(i + 1 if a0 == b0 else b0, b1))
 
 
 def near_products(rows, halves, order, rectangles, bounds):
-    """The numbers of the pairs with x.y - halves[x] - halves[y] >= bounds[x], in order."""
+    """Return the sorted numbers of pairs with x.y - halves[x] - halves[y] >= bounds[x]."""
     near = [
         (min(x, y), max(x, y))
         for x, y in pairs_in(order, rectangles)
@@ -610,7 +612,7 @@ def near_products(rows, halves, order, rectangles, bounds):
 
 
 def near_codes(codes, order, rectangles, bounds):
-    """The numbers of the pairs of integers that differ in no more than bounds[x] bits, in order."""
+    """Return the sorted numbers of pairs of integers that differ in at most bounds[x] bits."""
     near = [
         (min(x, y), max(x, y)) for x, y in pairs_in(order, rectangles) if (codes[x] ^ codes[y]).bit_count() <= bounds[x]
     ]
@@ -618,16 +620,16 @@ def near_codes(codes, order, rectangles, bounds):
 
 
 def first_k(values, k, farthest):
-    """[(place, value)] of the k least values that are at most `farthest`; of equal ones those that come first."""
+    """Return [(position, value)] of the k least values up to `farthest`, ties in their order."""
     return sorted(((at, v) for at, v in enumerate(values) if v <= farthest), key=lambda one: (one[1], one[0]))[:k]
 
 
 # --- fingerprints ---
-# Minutiae are (x, y, direction), directions in turns; how a print lies is (turn, place of its centre as x + iy).
+# Minutiae are (x, y, direction in turns); a placement is (turn, place of the centre as x + iy).
 
 
 def wrapped(turn):
-    """The same turn from -1/2 to 1/2."""
+    """Return the same turn between -1/2 and 1/2."""
     return turn - math.floor(turn + 0.5)
 
 
@@ -644,14 +646,14 @@ def centre_of(minutiae):
 
 
 def seen_from(minutia, other):
-    """The distance, the bearing and the direction of another minutia as seen from one."""
+    """Return distance, bearing and direction of another minutia as seen from one."""
     way = place_of(other) - place_of(minutia)
     bearing = math.atan2(way.imag, way.real) / math.tau - minutia[2]
     return math.hypot(way.real, way.imag), wrapped(bearing), wrapped(other[2] - minutia[2])
 
 
 def corners(minutiae, neighbours, nearest, farthest):
-    """[(number of a minutia, two of its nearest as seen from it)], that with the lesser bearing first."""
+    """Return [(number of a minutia, two of its nearest as seen from it)], lesser bearing first."""
     found = []
     for number, minutia in enumerate(minutiae):
         seen = [seen_from(minutia, other) for other in minutiae]
@@ -664,9 +666,9 @@ def corners(minutiae, neighbours, nearest, farthest):
 
 
 def corner_code(features, offsets, width, parts):
-    """One number of six: distances in pieces of `width` and angles in `parts` of a turn, each from an offset on.
+    """Return a code of six numbers: distances in pieces of `width`, angles in `parts` of a turn.
 
-    An odd factor spreads it over 32 bits.
+    Each starts from an offset. An odd factor spreads the code over 32 bits.
     """
     code = 0
     for at, (value, offset) in enumerate(zip(features, offsets, strict=True)):
@@ -678,9 +680,10 @@ def corner_code(features, offsets, width, parts):
 
 
 def meetings(held, asked, owners, prints):
-    """Of each print [(its minutia, the one that asks)] of corners with one code, table by table and code by code.
+    """Return for each print [(its minutia, the query's)] of corners with the same code.
 
-    `held` and `asked` are [(minutia, codes)] with a code a table, `owners` the prints of the minutiae.
+    They are in order of table and code. `held` and `asked` are [(minutia, one code per table)],
+    `owners` the prints of the minutiae.
     """
     found = [[] for _ in range(prints)]
     for table in range(len(asked[0][1]) if asked else 0):
@@ -692,7 +695,7 @@ def meetings(held, asked, owners, prints):
 
 
 def laid_by(there, here, centre):
-    """How a print lies if its minutia `here` is the minutia `there` of another."""
+    """Return how a print lies if its minutia `here` is the minutia `there` of another."""
     turn = wrapped(there[2] - here[2])
     return turn, place_of(there) + rotation(turn) * (centre - place_of(here))
 
@@ -702,7 +705,7 @@ def agree(one, other, slack, reach):
 
 
 def agreed(said, slack, reach, asked=64):
-    """(the most that agree with one of those asked, the mean turn and place of these); about `asked` are asked."""
+    """Return how many agree with the best of about `asked`, and their mean turn and place."""
     best = []
     for one in said[:: max(1, len(said) // asked)]:
         some = [other for other in said if agree(one, other, slack, reach)]
@@ -713,7 +716,7 @@ def agreed(said, slack, reach, asked=64):
 
 
 def laid(asking, lies):
-    """The minutiae that ask as they then lie."""
+    """Return the minutiae of the query as they lie after it is placed."""
     turn, place = lies
     centre = centre_of(asking) if asking else 0
     places = [place + rotation(turn) * (place_of(minutia) - centre) for minutia in asking]
@@ -721,13 +724,16 @@ def laid(asking, lies):
 
 
 def apart(one, other):
-    """The square of the distance of two minutiae."""
+    """Return the squared distance of two minutiae."""
     dx, dy = other[0] - one[0], other[1] - one[1]
     return dx * dx + dy * dy
 
 
 def partners(points, moved, reach, slack):
-    """The number of the point that each moved minutia meets, or -1: each the other's nearest, the first of several."""
+    """Return the number of the point that each moved minutia meets, or -1.
+
+    The two are each other's nearest, the first one of several.
+    """
 
     def nearest(one, others):
         close = [
@@ -742,7 +748,7 @@ def partners(points, moved, reach, slack):
 
 
 def refit(points, asking, met):
-    """How a print lies so that the sum of the squared distances of partners is least: (turn, place)."""
+    """Return the (turn, place) with the least sum of squared distances of partners."""
     pairs = [(place_of(points[point]), place_of(one)) for point, one in zip(met, asking, strict=True) if point >= 0]
     there, here = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
     turn = cmath.phase(sum((b - here).conjugate() * (a - there) for a, b in pairs)) / math.tau
@@ -750,12 +756,12 @@ def refit(points, asking, met):
 
 
 def near_any(points, others, reach):
-    """How many points have one of the others within reach."""
+    """Return how many points have one of the others within reach."""
     return sum(any(apart(one, other) < reach * reach for other in others) for one in points)
 
 
 def lay_upon(points, asking, lies, reach, slack, rounds):
-    """(the partners, how many of each print lie where both do, how the print lies)."""
+    """Return the partners, how many minutiae of each are in the overlap, and the placement."""
     met = partners(points, laid(asking, lies), reach, slack)
     for _ in range(rounds):
         if sum(point >= 0 for point in met) < 3:
@@ -767,7 +773,7 @@ def lay_upon(points, asking, lies, reach, slack, rounds):
 
 
 def covered(place, shape, margin, around=False):
-    """The cells of a grid that a place lies in or within the margin of; with `around` the last axis is a circle."""
+    """Return the grid cells within the margin of a place; `around`: the last axis is circular."""
     sides = []
     for axis, (at, size) in enumerate(zip(place, shape, strict=True)):
         turns = (-size, 0, size) if around and axis == len(shape) - 1 else (0,)
@@ -776,7 +782,7 @@ def covered(place, shape, margin, around=False):
 
 
 def grid_cells(minutiae, square, margin, columns, rows):
-    """The cells of a grid over a whole print, centred and upright, that hold a minutia; angles in degrees."""
+    """Return the cells of a grid over a centred, upright print that hold a minutia, in degrees."""
     if not minutiae:
         return set()
     centre = centre_of(minutiae)
@@ -788,7 +794,7 @@ def grid_cells(minutiae, square, margin, columns, rows):
 
 
 def local_cells(minutiae, number, square, margin, radius, directions):
-    """The cells of a grid around a minutia, turned to its direction, that hold another; angles in degrees."""
+    """Return the cells of a grid around a minutia, turned to its direction, that hold another."""
     half = math.ceil(radius / square)
     x, y, angle = minutiae[number]
     found = set()
@@ -802,7 +808,7 @@ def local_cells(minutiae, number, square, margin, radius, directions):
 
 
 def look_up(grids, groups, asking):
-    """The prints that share a bucket with the one that asks in every group; a function's bucket is of a few squares."""
+    """Return the prints that share a bucket with the query in every group of functions."""
     shared = []
     for functions in groups:
         mine = [function for function in functions if set(function) <= asking]

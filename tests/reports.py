@@ -12,7 +12,7 @@ WORDS = "the cat sat on the mat while a dog ate all of the rat near that old bro
 
 
 class Reader(HTMLParser):
-    """What a page holds: its text without styles and scripts, its tags, and the values of its pairs."""
+    """The contents of a page: its text without styles and scripts, its tags, its pairs' values."""
 
     def __init__(self, page):
         super().__init__()
@@ -43,7 +43,7 @@ def read(path):
 
 
 def documents(n, seed=1):
-    """Texts of which each even one has a near twin after it."""
+    """Make texts, each even one followed by a near-copy."""
     rng = np.random.default_rng(seed)
     texts = []
     for at in range(n // 2):

@@ -1,4 +1,4 @@
-"""Documents for the tests of files and commands, and files of every kind made of them."""
+"""Make documents for the tests of files and commands, and write files of every kind."""
 
 import csv
 import gzip
@@ -16,13 +16,13 @@ WORDS = [f"w{number}" for number in range(2000)]
 
 
 def sentence(seed: int, words: int = 40) -> str:
-    """Words drawn at random, the same for the same seed."""
+    """Return random words, the same for the same seed."""
     draw = random.Random(seed)
     return " ".join("".join(draw.choices("abcdefghijklmnop", k=draw.randint(2, 9))) for _ in range(words))
 
 
 def families(count: int, copies: int = 3) -> list[Row]:
-    """`count` unlike texts, each with near-copies after it; the last copy of each is the longest."""
+    """Make `count` different texts, each followed by near-copies, of which the last is longest."""
     rows = []
     for family in range(count):
         words = sentence(family, 60).split()
@@ -62,7 +62,7 @@ def zstd(content: bytes) -> bytes:
 
 
 def write(path: Path, rows: list[Row]) -> Path:
-    """The rows as a file of the kind that its name tells."""
+    """Write the rows to a file in the format that its name says; return the path."""
     table = pa.Table.from_pylist(rows)
     encoders = {
         ".parquet": lambda: encode_parquet(table),
@@ -78,14 +78,14 @@ def write(path: Path, rows: list[Row]) -> Path:
 
 
 def small_sets(rng: random.Random, n: int) -> list[set[int]]:
-    """Small sets, many of them similar, some equal or empty."""
+    """Draw small sets, many of them similar, some equal or empty."""
     pool = range(rng.choice([4, 9, 20]))
     sets = [set(rng.sample(pool, rng.randint(0, len(pool)))) for _ in range(n // 2)]
     return sets + [rng.choice(sets) ^ set(rng.sample(pool, rng.choice([0, 1, 2]))) for _ in range(n - n // 2)]
 
 
 def texts_of(count: int, seed: int = 1) -> list[str]:
-    """Texts of thirty words; every third is like the one before it, every tenth the same as an earlier one."""
+    """Make texts of thirty words; every third is similar to the last, every tenth is a copy."""
     draw = random.Random(seed)
     texts: list[str] = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Ask servers within this process, and check what must hold of every answer."""
+"""Send requests to servers within this process, and check every answer."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ def client_of(app, **options):
 
 
 def ask(app, *calls):
-    """The answers to calls, one after another: (method, path, options of httpx)."""
+    """Return the answers to calls (method, path, options of httpx), made one after another."""
 
     async def all_of_them():
         async with client_of(app) as client:
@@ -33,7 +33,7 @@ def ask(app, *calls):
 
 
 def one(app, *call):
-    """The status of one answer, and what it says."""
+    """Return the status of one answer, and its content."""
     (answer,) = ask(app, call)
     return answer.status_code, answer.json() if answer.content else None
 
@@ -51,12 +51,12 @@ def get(path, **headers):
 
 
 def at(name):
-    """The path of an item."""
+    """Return the path of an item."""
     return f"/items/{quote(str(name), safe='')}"
 
 
 def checked(answer):
-    """What must hold of every answer: its headers, the form of errors, and that it shows nothing of the machine."""
+    """Check the headers of an answer, the form of errors, and that it reveals no internals."""
     assert SECURITY.items() <= dict(answer.headers).items()
     assert answer.headers["content-security-policy"].startswith("default-src 'none'; ")
     assert "server" not in answer.headers
@@ -79,14 +79,14 @@ SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-z]+="[^"\\\n]*",?)+)
 
 
 def parsed(text):
-    """{name: {labels: value}} of the text format of Prometheus, by its rules."""
+    """Return {name: {labels: value}} of the Prometheus text format, checking its rules."""
     assert text.endswith("\n")
     families, seen, samples = {}, set(), {}
     family = None
     for line in text.splitlines():
         if line.startswith("# HELP "):
             family = line.split(" ", 3)[2]
-            assert family not in families  # the lines of each stand together
+            assert family not in families  # the lines of a family are contiguous
             assert line.split(" ", 3)[3]
         elif line.startswith("# TYPE "):
             assert line.split(" ")[2] == family

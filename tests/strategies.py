@@ -1,4 +1,4 @@
-"""Hold what Hypothesis draws in several files."""
+"""Hold Hypothesis strategies that several files use."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,6 +13,6 @@ rows_of_elements = st.lists(st.lists(elements, max_size=6), max_size=4)
 
 
 def flat(rows):
-    """Rows as two arrays."""
+    """Return rows as two arrays."""
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
     return indptr, np.array([x for row in rows for x in row], np.uint64)

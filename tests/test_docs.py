@@ -1,4 +1,4 @@
-"""The code in the README and the guides runs, and prints what stands below it."""
+"""Check that the code in the README and the guides runs and prints what the page shows."""
 
 import contextlib
 import importlib
@@ -26,7 +26,7 @@ def test_code_prints_what_the_page_says(
 ) -> None:
     monkeypatch.chdir(ROOT)
     if page.name == "spark.md":
-        request.getfixturevalue("spark")  # a session that the page will find
+        request.getfixturevalue("spark")  # the page uses this session
     blocks = BLOCK.findall(page.read_text())
     assert blocks or page.name in ("README.md", "index.md"), "a guide without code"
     names: dict[str, object] = {}
@@ -39,7 +39,7 @@ def test_code_prints_what_the_page_says(
 
 
 def shown_commands(page: Path) -> list[tuple[str, str]]:
-    """The commands of a page whose output stands below them, with that output, and those on the examples."""
+    """Return the commands of a page that show output or use the examples, with the output."""
     consoles = re.findall(r"^```console\n(.*?)^```\n", page.read_text(), re.M | re.S)
     commands = [part for console in consoles for part in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", console, re.M)]
     return [(command, output) for command, output in commands if output or " examples/" in command]
@@ -93,7 +93,7 @@ def test_customers_and_songs_are_as_their_pages_say(run: Commands, monkeypatch: 
     fields = ("-f", "name:full_name", "-f", "street:address", "-f", "phone:telephone")
     found = run("resolve", "examples/customers/shop.csv", "examples/customers/newsletter.csv", *fields, "-q").out
     assert len(found.splitlines()) == 12
-    assert "N12" not in found  # who lives with a customer
+    assert "N12" not in found  # lives with a customer
     found = run("vectors", "examples/songs/songs.jsonl", "--threshold", "25", "-q").out
     pairs = [json.loads(line) for line in found.splitlines()]
     assert {pair["left"].partition(" (")[0] == pair["right"].partition(" (")[0] for pair in pairs} == {True}
@@ -113,7 +113,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def headings(page: Path) -> list[str]:
-    """The headings of a page, as links name them."""
+    """Return the headings of a page as links refer to them."""
     return [
         re.sub(r"[^a-z0-9 -]", "", one.lower()).replace(" ", "-")
         for one in re.findall(r"^#+ (.*)$", page.read_text(), re.M)

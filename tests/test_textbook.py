@@ -1,6 +1,7 @@
-"""Chapter 3 of "Mining of Massive Datasets": its worked examples, and its exercises that have numbers for answers.
+"""Check chapter 3 of "Mining of Massive Datasets": worked examples and exercises with numbers.
 
-Answers are worked out here without the package, by hand or by brute force, and then compared with what it says.
+Answers are worked out without the package, by hand or by brute force, and compared with its
+answers.
 """
 
 import math
@@ -21,13 +22,13 @@ from lookalike.theory import mapreduce
 FIGURE_3_2 = [{"a", "d"}, {"c"}, {"b", "d", "e"}, {"a", "c", "d"}]
 FIGURE_3_4 = [{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}]
 FIGURE_3_5 = [{2, 5}, {0, 1}, {3, 4}, {0, 2, 4}]
-SIX = list(combinations(range(4), 2))  # the pairs of four things
+SIX = list(combinations(range(4), 2))  # the pairs of four items
 
 SUDZO = (
     "A spokesperson for the Sudzo Corporation revealed today that studies have shown it is good for people "
     "to buy Sudzo products."
 )
-# Two articles and what two newspapers put around them, all about as long.
+# Two articles and the text that two newspapers put around them, all of about the same length.
 HARBOUR = (
     "The mayor told reporters on Monday that the old harbour will be closed for the winter, because the walls are "
     "in need of repair and the city has the money to do it. She said that it was not an easy choice, but that the "
@@ -49,19 +50,19 @@ LOCAL = (
     "Nurses Drivers Wanted. Follow Us Share"
 )
 
-SAME, OTHER = 1 - 0.8, 1 - 0.2  # how far apart prints of one finger are, and of two
-MATCH, MISMATCH = Fraction(8**3 * 2**3, 10**6), Fraction(2**6, 10**6)  # how often three squares have all minutiae
+SAME, OTHER = 1 - 0.8, 1 - 0.2  # distances of prints of one finger, and of two
+MATCH, MISMATCH = Fraction(8**3 * 2**3, 10**6), Fraction(2**6, 10**6)  # how often both have minutiae in three squares
 
 
 def similarity(shingles, a, b):
-    """The Jaccard similarity of two texts by their shingles, which must be that by the shingles' hashes."""
+    """Return the Jaccard similarity of two texts; check that the shingles' hashes give the same."""
     found = la.measures.jaccard(shingles.of(a), shingles.of(b))
     assert MEASURES["jaccard"].rows(shingles.sets([a, b]), [0], [1]).tolist() == [found]
     return found
 
 
 def fractions(values, most=10**6):
-    """Floating-point numbers as the simple fractions that they stand for."""
+    """Return floating-point numbers as the simple fractions that they stand for."""
     return [Fraction(value).limit_denominator(most) for value in values]
 
 
@@ -74,13 +75,13 @@ def printed(values, digits):
 
 
 def pairs_of(found):
-    """The positions of candidate pairs as a set."""
+    """Return the positions of candidate pairs as a set."""
     left, right = found
     return set(zip(left.tolist(), right.tolist(), strict=True))
 
 
 def expected_jaccard(n, m):
-    """Of two random m-subsets of n elements: k elements in common have a hypergeometric distribution."""
+    """Return the mean for two random m-subsets of n; the overlap k is hypergeometric."""
     return sum(
         Fraction(math.comb(m, k) * math.comb(n - m, m - k), math.comb(n, m)) * Fraction(k, 2 * m - k)
         for k in range(m + 1)
@@ -136,7 +137,7 @@ def test_3_4c_a_change_of_one_word():
     """It replaces the shingles that touch the word, and no others."""
     which, that = (la.Shingles(k=3).of(f"The dog {word} chased the cat") for word in ("which", "that"))
     assert which - that == {"g w", " wh", "whi", "hic", "ich", "ch ", "h c"}
-    assert that - which == {"g t", "tha", "hat", "at ", "t c"}  # " th" is in " the" too
+    assert that - which == {"g t", "tha", "hat", "at ", "t c"}  # " th" is also in " the"
 
 
 def test_3_5_stop_word_shingles():
@@ -168,7 +169,7 @@ def test_3_7_minhash_of_a_permutation():
 
 
 def test_3_8_signatures_row_by_row():
-    """After a row the matrix holds the signatures of the rows so far; infinity is that of no element."""
+    """Each matrix holds the signatures of the rows so far; a set without elements has infinity."""
     family = MinHash.from_functions([lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5])
     none = int(EMPTY)
     after = [
@@ -200,7 +201,7 @@ def test_3_8b_three_permutations_of_seven_rows():
 
 
 def test_3_8c_all_permutations():
-    """Over all permutations minhashes agree as often as the sets are similar."""
+    """Over all permutations, minhashes agree in a share equal to the similarity."""
     family = MinHash.from_permutations(list(permutations([1, 2, 3])))
     a, b = family.signatures([{1, 2}, {2, 3}])
     assert (a == b).tolist().count(True) == 2
@@ -220,7 +221,7 @@ def test_3_9_a_million_documents():
 
 
 def test_3_10_bands_of_a_signature_matrix():
-    """Columns with equal values in the first band are candidates; others may still meet in another band."""
+    """Columns that are equal in the first band are candidates; others can meet in another band."""
     first = [[1, 3, 0], [0, 2, 1], [0, 1, 3], [0, 2, 1], [2, 2, 1]]
     columns = [[*top, *range(100 * place, 100 * place + 9)] for place, top in enumerate(first)]
     bands = la.And(3) >> la.Or(4)
@@ -257,7 +258,7 @@ def test_3_12_norms():
 def test_3_13_cosine():
     x, y = [1, 2, -1], [2, 1, 1]
     assert la.measures.cosine_similarity(x, y) == pytest.approx(1 / 2, abs=1e-15)
-    assert la.measures.cosine(x, y) == pytest.approx(60, abs=1e-12)
+    assert la.measures.angle(x, y) == pytest.approx(60, abs=1e-12)
 
 
 def test_3_14_3_15_edit_distance():
@@ -329,7 +330,7 @@ def test_3_7_1_hamming_family(d):
 
 
 def test_3_7_2_hyperplanes():
-    """Of evenly spread directions in the plane just those within the angle tell two vectors apart."""
+    """Of evenly spread directions in the plane, exactly those within the angle separate vectors."""
     family = Hyperplanes()
     assert family.sensitivity(40, 120) == pytest.approx((40, 120, 140 / 180, 60 / 180))
     assert [family.collision(d) for d in (0, 90, 180)] == [1, 1 / 2, 0]
@@ -348,14 +349,14 @@ def test_3_21_sketches():
     assert (a.tolist(), b.tolist()) == ([1, 1, 0], [1, 0, 1])
     assert family.estimate(a, b) == pytest.approx(120)
     assert sum(i * j for i, j in zip(x, y, strict=True)) == 40
-    assert la.measures.cosine(x, y) == pytest.approx(38, abs=0.1)
+    assert la.measures.angle(x, y) == pytest.approx(38, abs=0.1)
     every = Hyperplanes.from_vectors(list(product((1, -1), repeat=4)))
     assert every.estimate(*every.signatures([x, y])) == 45
 
 
 @pytest.mark.parametrize("width", [1.0, 2.5])
 def test_3_7_4_random_lines(width):
-    """The bounds, and that the exact probabilities lie within them."""
+    """The exact probabilities lie within the bounds."""
     family = RandomLines(width, lines="unit", dimensions=2)
     d1, d2, p1, p2 = family.plane_bounds()
     assert (d1, d2, p1, p2) == (width / 2, 2 * width, 1 / 2, 1 / 3)
@@ -404,7 +405,7 @@ def test_3_22_fingerprints():
     both = any_of >> la.And(2)
     assert both.functions == 2048
     assert printed([both(same)], 3) == [".970"]
-    assert both(other) == pytest.approx(0.063**2, rel=0.02)  # 0.00397, which the rounding made of 0.00402
+    assert both(other) == pytest.approx(0.063**2, rel=0.02)  # 0.00397 is 0.00402 after rounding 0.063
     assert printed([0.063**2, both(other)], 5) == [".00397", ".00402"]
 
 
@@ -418,7 +419,7 @@ def test_3_23_an_ad_and_a_sentence():
 
 
 def test_3_8_6_news_pages():
-    """Stop words are in the article, not in what is around it; to other shingles both halves are alike."""
+    """Stop words occur in the article only; other shingles treat both halves the same."""
     page, elsewhere, another = f"{SPORTS} {HARBOUR}", f"{LOCAL} {HARBOUR}", f"{SPORTS} {ORCHARD}"
     char = la.Shingles.parse("char:10")
     for stop in (la.Shingles(unit="stop", k=3), la.Shingles(unit="stop", k=3, distance=2, skip_stops=True)):
@@ -488,7 +489,7 @@ def test_exercise_3_1_3(n, m):
 
 
 def test_exercise_3_1_3_simulated():
-    """Two of four elements, twice: 1/6 of the pairs share none, 4/6 share one of three, 1/6 are the same."""
+    """Two of four elements, twice: 1/6 of pairs share none, 4/6 one of three, 1/6 are the same."""
     assert expected_jaccard(4, 2) == Fraction(4, 6) / 3 + Fraction(1, 6) == Fraction(7, 18)
     rng = np.random.default_rng(1)
     n, m, draws = 40, 10, 2000
@@ -501,14 +502,14 @@ def test_exercise_3_1_3_simulated():
 
 
 def test_exercise_3_2_1():
-    """All that counts are the first twelve characters."""
+    """Only the first twelve characters count."""
     found = la.Shingles(k=3).in_order("The most effective way")[:10]
     assert found == ["The", "he ", "e m", " mo", "mos", "ost", "st ", "t e", " ef", "eff"]
     assert la.Shingles(k=3).of("The most eff") == set(found)
 
 
 def test_exercise_3_2_2():
-    """Words of three letters or fewer, in a sentence that ends with one: it has no two words after it."""
+    """Stop words have up to three letters; the last two words of the sentence start no shingle."""
     sentence = "She put the old boat on the river, and with a new sail went as far north as one can go."
     words = sentence.replace(",", "").replace(".", "").split()
     short = frozenset(word.lower() for word in words if len(word) <= 3)
@@ -523,7 +524,7 @@ def test_exercise_3_2_2():
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(1, 6) for k in range(1, n + 1)])
 def test_exercise_3_2_3(n, k):
-    """n - k + 1, and there are documents that have so many."""
+    """At most n - k + 1, and some documents have that many."""
     documents = ["".join(letters) for letters in product("abcde"[:n], repeat=n)]
     assert la.Shingles(k=k).sets(documents).sizes.max() == n - k + 1
 
@@ -564,7 +565,7 @@ def test_exercise_3_3_3():
 
 @pytest.mark.parametrize(("n", "m"), [(3, 2), (4, 2), (5, 2), (5, 3), (5, 4)])
 def test_exercise_3_3_4(n, m):
-    """The chance that two random subsets have the same minhash: by symmetry, that they have the same least element."""
+    """Two random subsets have the same minhash as often as the same least element, by symmetry."""
     expected = sum(Fraction(math.comb(n - x, m - 1), math.comb(n, m)) ** 2 for x in range(1, n + 1))
     assert expected == expected_jaccard(n, m)
     subsets = list(combinations(range(n), m))
@@ -576,7 +577,7 @@ def test_exercise_3_3_4(n, m):
 
 
 def test_exercise_3_3_6():
-    """Rows 11, 01, 00: starting at the second row the columns differ, and 2 of 3 orders is not 1/2."""
+    """Rows 11, 01, 00: from the second row on the columns differ; 2 of 3 orders is not 1/2."""
     a, b = {0}, {0, 1}
     cyclic = MinHash.from_permutations([(0, 1, 2), (1, 2, 0), (2, 0, 1)])
     assert cyclic.estimate(*cyclic.signatures([a, b])) == 2 / 3
@@ -586,7 +587,7 @@ def test_exercise_3_3_6():
 
 @pytest.mark.parametrize("chunks", [1, 2, 3, 5])
 def test_exercise_3_3_7(chunks):
-    """Each map task has some rows, and sends one signature a column, of those rows alone."""
+    """Each map task has some rows, and sends one signature per column, of these rows only."""
     functions = [lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5, lambda x: (2 * x + 4) % 5]
     matrix = [(row, [column for column, one in enumerate(FIGURE_3_4) if row in one]) for row in range(5)]
     direct = MinHash.from_functions(functions).signatures(FIGURE_3_4).tolist()
@@ -631,7 +632,7 @@ def test_exercise_3_4_2():
 
 @pytest.mark.parametrize(("r", "b"), [*BANDS, (10, 1000)])
 def test_exercise_3_4_3(r, b):
-    """1 - exp(-b s**r), and b s**r if that is small too: with x = s**r < 1/2, exp(-x - x**2) <= 1 - x <= exp(-x)."""
+    """1 - exp(-b s**r), or b s**r if small: exp(-x - x**2) <= 1 - x <= exp(-x), x = s**r < 1/2."""
     curve = la.And(r) >> la.Or(b)
     for x in np.geomspace(1e-12, 0.1, 23):
         found = curve(x ** (1 / r))
@@ -641,7 +642,7 @@ def test_exercise_3_4_3(r, b):
 
 
 def test_exercise_3_4_4():
-    """Columns 0 and 3 agree in both bands, 0 and 2 in the last number alone, 1 and 4 in the second band."""
+    """Columns 0 and 3 agree in both bands, 0 and 2 in the last number only, 1 and 4 in band 2."""
     signatures = [(0, 5, 1, 2), (3, 3, 7, 8), (4, 4, 9, 2), (0, 5, 1, 2), (6, 6, 7, 8)]
     pairs = list(enumerate(signatures))
     buckets = mapreduce.run(mapreduce.map_bands(2), mapreduce.reduce_buckets, pairs)
@@ -656,7 +657,7 @@ def test_exercise_3_4_4():
 
 
 def test_exercise_3_5_1():
-    """The larger number and the sum are not 0 for a number and itself; the difference is a distance."""
+    """The maximum and the sum are not 0 for a number and itself; the difference is a distance."""
     points = range(12)
     assert la.measures.counterexample(max, points) == ("d(x, x) = 0", (1,))
     assert la.measures.counterexample(lambda x, y: x + y, points) == ("d(x, x) = 0", (1,))
@@ -686,14 +687,14 @@ def test_exercise_3_5_4():
 )
 def test_exercise_3_5_5(x, y, cosine, degrees):
     assert la.measures.cosine_similarity(x, y) == pytest.approx(float(cosine), abs=1e-15)
-    assert la.measures.cosine(x, y) == pytest.approx(degrees, abs=1e-4)
+    assert la.measures.angle(x, y) == pytest.approx(degrees, abs=1e-4)
 
 
 STRINGS = [("abcdef", "bdaefc"), ("abccdabc", "acbdcab"), ("abcdef", "baedfc")]
 
 
 def edits(string, alphabet, more):
-    """All strings that one insertion or deletion makes of a string, and one replacement or swap if there are more."""
+    """Yield all strings one insertion or deletion away, and if `more`, one replacement or swap."""
     for at in range(len(string) + 1):
         before, after = string[:at], string[at:]
         yield from (before + letter + after for letter in alphabet)
@@ -704,7 +705,7 @@ def edits(string, alphabet, more):
 
 
 def fewest_edits(x, y, more):
-    """By search from both ends at once."""
+    """Return the fewest edits, by search from both ends."""
     reached, count = [{x}, {y}], 0
     while not reached[0] & reached[1]:
         side = count % 2
@@ -757,8 +758,10 @@ def test_exercise_3_6_1():
 
 
 def test_exercise_3_6_2():
-    """Without the fixed points 0 and 1 that all have, these are roots of (1 - p)**2 (1 + p)**3 = 1,
-    p (3 - 3 p + p**2)**2 = 1, p**3 (2 - p**2)**2 = 1 and p**2 - 3 p + 1 = 0.
+    """Besides 0 and 1, the fixed points are the roots of four equations.
+
+    These are (1 - p)**2 (1 + p)**3 = 1, p (3 - 3 p + p**2)**2 = 1, p**3 (2 - p**2)**2 = 1 and p**2
+    - 3 p + 1 = 0.
     """
     roots = [
         lambda p: 1 - (1 - p) ** 2 * (1 + p) ** 3,
@@ -774,7 +777,7 @@ def test_exercise_3_6_2():
 
 
 def test_exercise_3_6_3():
-    """Where p**4 = 1/5 the slope is 16 p**3 (1 - p**4)**3; the other curve is this one turned about."""
+    """At p**4 = 1/5 the slope is 16 p**3 (1 - p**4)**3; the other curve is its mirror image."""
     where, slope = (la.And(4) >> la.Or(4)).steepest()
     assert where == pytest.approx(0.2**0.25, abs=1e-6)
     assert slope == pytest.approx(16 * 0.2**0.75 * 0.8**3)
@@ -786,10 +789,10 @@ def test_exercise_3_6_3():
 
 @pytest.mark.parametrize(("r", "b"), [(r, b) for r in range(1, 8) for b in range(1, 8) if r * b > 1])
 def test_exercise_3_6_4(r, b):
-    """Where the second derivative is 0, and no numeric slope is greater.
+    """The slope is greatest where the second derivative is 0, and no numeric slope is greater.
 
-    AND, then OR: the slope b r p**(r-1) (1 - p**r)**(b-1) is greatest for p**r = (r - 1) / (b r - 1).
-    OR, then AND: the same of 1 - p, with r and b changed over.
+    AND, then OR: the slope b r p**(r-1) (1 - p**r)**(b-1) is greatest at p**r = (r - 1) / (b r -
+    1). OR, then AND: the same for 1 - p, with r and b exchanged.
     """
 
     def closed(r, b):
@@ -836,12 +839,12 @@ def test_exercise_3_7_2():
     assert signatures.tolist() == [[1, 1, 1, 1], [0, 1, 0, 1], [1, 0, 1, 0]]
     pairs = list(combinations(range(3), 2))
     assert [family.estimate(signatures[i], signatures[j]) for i, j in pairs] == [90, 90, 180]
-    assert [la.measures.cosine(VECTORS[i], VECTORS[j]) for i, j in pairs] == pytest.approx(ANGLES)
+    assert [la.measures.angle(VECTORS[i], VECTORS[j]) for i, j in pairs] == pytest.approx(ANGLES)
     assert printed(ANGLES, 1) == ["75.0", "105.0", "180.0"]
 
 
 def test_exercise_3_7_3():
-    """Two of the sixteen dot products are 0 for each vector, since 2 + 5 = 3 + 4, and count as positive.
+    """Two of 16 dot products are 0 for each vector, as 2 + 5 = 3 + 4, and count as positive.
 
     So the opposite vectors agree there, and their estimate is 157.5.
     """
@@ -872,9 +875,10 @@ def test_exercise_3_7_5():
 
 @pytest.mark.parametrize("eighths", [1, 2, 6, 8, 10, 11, 12, 13, 14, 16, 17, 20, 24, 25, 28, 32, 33, 40, 800])
 def test_exercise_3_7_5d(eighths):
-    """p1 and p2 have equal second coordinates and always meet. Each meets p3 just when 2 and 3 share a bucket.
+    """p1 and p2 have equal second coordinates and always meet; p3 if 2 and 3 share a bucket.
 
-    That is for 3/2 < a <= 2 and for a > 3; 1 and 4, 0 and 4, or 2 and 4 share one for a > 4 alone.
+    That is so for 3/2 < a <= 2 and for a > 3; 1 and 4, 0 and 4, or 2 and 4 share one only for a >
+    4.
     """
     a = Fraction(eighths, 8)
     buckets = [[x // a for x in point] for point in POINTS]
@@ -890,7 +894,7 @@ def test_exercise_3_7_5d(eighths):
 
 
 def test_exercise_3_8_1():
-    """Two random years of ten are 3.3 years apart on average."""
+    """Two random years out of ten are 3.3 years apart on average."""
     random = Fraction(sum(abs(i - j) for i in range(10) for j in range(10)), 100)
     assert random == Fraction(33, 10)
     expected = (random - 2) / (random - Fraction(1, 10))
@@ -899,13 +903,13 @@ def test_exercise_3_8_1():
 
 
 def rates(cascade, squares=3):
-    """The false positives and the false negatives of a cascade of grid squares."""
+    """Return the rates of false positives and false negatives of a cascade of grid squares."""
     *_, same, other = GridSquares(squares=squares, density=0.2).sensitivity(SAME, OTHER)
     return cascade(other), 1 - cascade(same)
 
 
 def test_exercise_3_8_2():
-    """The OR of 2048 misses almost no pair, but compares 12%; the AND of two ORs misses 3% and compares 0.4%."""
+    """The OR of 2048 misses almost nothing and compares 12%; the AND of two ORs: 3% and 0.4%."""
     any_of = rates(la.Or(2048))
     assert any_of == pytest.approx((float(1 - (1 - MISMATCH) ** 2048), float((1 - MATCH) ** 2048)))
     assert printed(any_of, 4) == [".1228", ".0002"]
@@ -925,7 +929,7 @@ def test_exercise_3_8_3(n):
 
 @pytest.mark.slow
 def test_exercise_3_8_4():
-    """As in the many-one problem: 6.3% of the pairs are compared in vain, 1.5% missed. So it is with random prints."""
+    """As in the many-one problem, 6.3% are compared in vain and 1.5% missed; simulated, too."""
     expected = float(1 - (1 - MISMATCH) ** 1024), float((1 - MATCH) ** 1024)
     assert rates(la.Or(1024)) == pytest.approx(expected)
     assert printed(expected, 4) == [".0634", ".0150"]
@@ -933,7 +937,7 @@ def test_exercise_3_8_4():
     fingers, cells = 150, 4000
     first = rng.random((fingers, cells)) < 0.2
     kept = rng.random((fingers, cells)) < 0.8
-    new = rng.random((fingers, cells)) < 0.2 * 0.2 / 0.8  # so that the second print has as many
+    new = rng.random((fingers, cells)) < 0.2 * 0.2 / 0.8  # keeps the density of the second print
     prints = np.concatenate((first, np.where(first, kept, new)))
     pairs = pairs_of(la.Or(1024).candidates(GridSquares(cells=cells, hashes=1024), prints))
     found = sum((finger, finger + fingers) in pairs for finger in range(fingers))
@@ -943,7 +947,7 @@ def test_exercise_3_8_4():
 
 
 def test_exercise_3_8_5():
-    """The sum falls from n to n + 1 while q (1 - q)**n < p (1 - p)**n, with p of one finger and q of two: to 1030."""
+    """The sum falls while q (1 - q)**n < p (1 - p)**n (p: one finger, q: two), up to n = 1030."""
     p, q = MATCH, MISMATCH
     assert q * (1 - q) ** 1029 < p * (1 - p) ** 1029
     assert q * (1 - q) ** 1030 > p * (1 - p) ** 1030
@@ -969,14 +973,14 @@ def test_exercise_3_9_2():
 
 
 def test_exercise_3_9_3():
-    """Four symbols for 3 <= 15 (1 - J) < 4, which is 11/15 < J <= 4/5."""
+    """Four symbols if 3 <= 15 (1 - J) < 4, that is 11/15 < J <= 4/5."""
     assert (la.exact.prefix(15, 0.85), la.exact.prefix(15, 0.95)) == (3, 1)
     for J in [Fraction(n, 1000) for n in range(600, 1001)] + [Fraction(11, 15), Fraction(12, 15)]:
         assert (la.exact.prefix(15, J) == 4) == (Fraction(11, 15) < J <= Fraction(4, 5))
 
 
 def test_exercise_3_9_4():
-    """12 - i + 1 shared of 12 + j - 1: for J = 3/4 up to j = 5, 3, 2 and 1."""
+    """12 - i + 1 are shared, of 12 + j - 1: for J = 3/4 up to j = 5, 3, 2 and 1."""
     assert la.exact.probes(12, 0.75) == [
         *((1, j) for j in (1, 2, 3, 4, 5)),
         *((2, j) for j in (1, 2, 3)),
@@ -987,26 +991,27 @@ def test_exercise_3_9_4():
 
 
 def compared(s, t, J):
-    """Whether s as a probe finds t in an index of symbols and positions."""
+    """Return whether s as a probe finds t in an index of symbols and positions."""
     index = {(symbol, place) for place, symbol in enumerate(t[: la.exact.prefix(len(t), J)], 1)}
     return any((s[i - 1], j) in index for i, j in la.exact.probes(len(s), J))
 
 
 def chance_of_first(n, length):
-    """The chance that two random strings of n symbols begin with the same one."""
+    """Return the probability that two random strings of n symbols begin with the same one."""
     return sum(Fraction(math.comb(n - x, length - 1), math.comb(n, length)) ** 2 for x in range(1, n + 1))
 
 
 def chance_of_first_or_second(n, length):
-    """Or that one's first symbol is the other's second: these three cases exclude each other."""
+    """Add the probability that one's first symbol is the other's second; the cases are disjoint."""
     crossed = (math.comb(n - x, length - 1) * (x - 1) * math.comb(n - x, length - 2) for x in range(1, n + 1))
     return chance_of_first(n, length) + 2 * Fraction(sum(crossed), math.comb(n, length) ** 2)
 
 
 def test_exercise_3_9_5():
-    """Strings of length 9 are compared if they begin with the same symbol, as often as they are similar on average.
+    """Strings of length 9 are compared if their first symbols agree: as often as the similarity.
 
-    Strings of length 10 have two symbols in the index; the second of both would leave 9 of 11, which is not looked up.
+    Strings of length 10 have two symbols in the index. If both second ones agreed, 9 of 11 would be
+    left, which is not looked up.
     """
     assert chance_of_first(100, 9) == expected_jaccard(100, 9) == Fraction(741896347369, 14946107066000)
     assert chance_of_first_or_second(100, 10) == Fraction(219484767077067, 2044874382310760)
@@ -1043,7 +1048,7 @@ def test_exercise_3_9_5_simulated():
     ],
 )
 def test_exercise_3_9_6(J, last):
-    """For each i and suffix length q the last position j; and the triples that the two inequalities allow."""
+    """The last position j per i and suffix length q, and the triples that the bounds allow."""
     found = la.exact.probes(20, J, by="length")
     listed = [(i, j, q) for i, ends in last.items() for q, end in ends.items() for j in range(1, end + 1)]
     assert found == listed

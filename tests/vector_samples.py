@@ -9,12 +9,12 @@ from lookalike.core.run import Run
 from lookalike.measures import MEASURES
 
 SINGLE = Run(1)
-THRESHOLDS = {"cosine": 25.0, "cosine_similarity": 0.9, "euclidean": 1.2, "hamming": 3}
+THRESHOLDS = {"angle": 25.0, "cosine_similarity": 0.9, "euclidean": 1.2, "hamming": 3}
 EXACT = [{"method": "exact"}, {"method": "brute"}, {"recall": 1.0}, {"method": "auto", "recall": 1.0}]
 
 
 def drawn(seed, items, dimensions=6):
-    """Rows of which some are alike, near, parallel or opposite, and many hold zeros; none is zero."""
+    """Draw rows, some equal, near, parallel or opposite, many with zeros; none is zero."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(max(2, items // 5), dimensions))
     centres[:, 1:][rng.random((len(centres), dimensions - 1)) < 0.3] = 0
@@ -36,7 +36,7 @@ def sample_of(measure, seed, items):
 
 
 def oracle(measure, rows, threshold, split=None):
-    """{(i, j): value} of all near pairs i < j; with a split those across it, the second collection counted anew."""
+    """Return {(i, j): value} of near pairs; with a split, those across it, j counted from it."""
     n = len(rows)
     left, right = np.triu_indices(n, 1)
     values = MEASURES[measure].rows(rows, left, right)
@@ -48,7 +48,7 @@ def oracle(measure, rows, threshold, split=None):
 
 
 def found(pairs):
-    """{(i, j): value}, by position; each pair is there once, in order."""
+    """Return {(i, j): value} by position, and check that each pair is there once."""
     keys = list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
     assert len(set(keys)) == len(keys)
     return dict(zip(keys, pairs.values.tolist(), strict=True))
@@ -59,13 +59,13 @@ def in_order(pairs):
 
 
 def standard_error(rates, trials):
-    """Of the mean of rates that were each measured with a seed of its own: as they vary, no less than chance has it."""
+    """Return the standard error of the mean of rates, each of its own seed; at least binomial."""
     rate = min(max(float(np.mean(rates)), 1 / trials), 1 - 1 / trials)
     return max(np.std(rates, ddof=1) / math.sqrt(len(rates)), math.sqrt(rate * (1 - rate) / trials))
 
 
 def planted(measure, threshold, pairs, dimensions, seed):
-    """Rows i and pairs + i are right at the threshold, or closer by no more than rounding."""
+    """Return rows such that i and pairs + i are at the threshold, or closer only by rounding."""
     rng = np.random.default_rng(seed)
     if measure == "hamming":
         one = rng.integers(0, 2, (pairs, dimensions))
@@ -84,7 +84,7 @@ def planted(measure, threshold, pairs, dimensions, seed):
 
 
 def rates_of(measure, threshold, recall, dimensions, match=False, **options):
-    """The share of pairs right at the threshold that are found with each of several seeds, and the plan."""
+    """Return the share of pairs at the threshold that each seed finds, its error, and the plan."""
     rates, pairs, seeds = [], 200, 25
     for seed in range(seeds):
         rows = planted(measure, threshold, pairs, dimensions, seed)

@@ -1,4 +1,4 @@
-"""A writer of an index, to be killed: a process that is forked where all is loaded, so that it is at work at once."""
+"""Run a writer of an index, to be killed: forked from a loaded process, so it starts at once."""
 
 import multiprocessing
 import os
@@ -11,7 +11,7 @@ from lookalike.index import Index
 
 
 def write(place: str, first: int, texts: list[str], said: Connection) -> None:
-    """Add seven items at a time, for ever, and tell after each time how many there are."""
+    """Add seven items at a time, forever, and report after each time how many there are."""
     index = Index.open(place)
     for start in range(first, 10**9, 7):
         names = list(range(start, start + 7))
@@ -20,18 +20,18 @@ def write(place: str, first: int, texts: list[str], said: Connection) -> None:
 
 
 def start_writer(place: Path, first: int, texts: list[str]) -> tuple[multiprocessing.process.BaseProcess, Connection]:
-    """A writer, and what it will say."""
+    """Start a writer; return it and the connection on which it reports."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
     heard, said = context.Pipe(duplex=False)
     writer = context.Process(target=write, args=(str(place), first, texts, said), daemon=True)
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(paths)):  # whence the server, once started, has this module
+    with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(paths)):  # so that the fork server finds this module
         writer.start()
     said.close()
     return writer, heard
 
 
-if __name__ != "__main__":  # what a first item needs is loaded when this module is
+if __name__ != "__main__":  # loads what a first item needs
     with TemporaryDirectory() as folder:
         Index.build(Path(folder) / "warm.index", ["some text to begin with"] * 2, threshold=0.8).close()

@@ -63,12 +63,12 @@ def runs(kinds: Iterable[str]) -> str:
     return "\n".join(textwrap.wrap(text, 110))
 
 
-HEADER = '''"""What each Unicode character is to a tokeniser: separator, white space, letter, lone letter or mark.
+HEADER = '''"""Classify characters for the tokeniser: separator, white space, letter, lone letter or mark.
 
-A frozen table (Unicode {version}, written by tools/make_characters.py), so that a shingle hashes to the
-same number on every machine and under every Python. Letters are letters, digits and connectors such
-as `_`; marks and joiners belong to the word before them; a lone letter (an ideograph, a kana, a Thai
-letter) is a word by itself, since its script puts no spaces between words.
+The table is frozen (Unicode {version}, written by tools/make_characters.py), so that a shingle hashes
+to the same number on every machine and under every Python. Letters include digits and connectors
+such as `_`; marks and joiners belong to the word before them; a lone letter (an ideograph, a
+hiragana, a Thai letter) is a word by itself, since its script puts no spaces between words.
 """
 
 import re
@@ -77,10 +77,10 @@ import numpy as np
 
 SEPARATOR, SPACE, LETTER, ALONE, MARK = range(5)
 KIND = 7  # the bits that hold one of these
-UNSTABLE = 8  # a flag beside them: normal form C may change, move or join this character
-PAGE = 256  # characters a page of the two-level table
+UNSTABLE = 8  # a flag: normal form C can change, move or join this character
+PAGE = 256  # characters per page of the two-level table
 
-# Runs from U+0000 on: the kind (S, W, L, A, M in the order above) and, in base 36, how many.
+# Runs from U+0000 on: the kind (S, W, L, A, M in the order above) and, in base 36, the length.
 KINDS = """
 {kinds}
 """
@@ -91,14 +91,14 @@ STABILITY = """
 
 
 def _spread(runs: str, letters: str) -> np.ndarray:
-    """One number a character: the place of its run's letter in `letters`."""
+    """Return one number per character: the place of its run's letter in `letters`."""
     pairs = re.findall("([A-Z])([0-9a-z]+)", runs.replace("\\n", ""))
     values = np.array([letters.index(letter) for letter, _ in pairs], dtype=np.uint8)
     return np.repeat(values, [int(length, 36) for _, length in pairs])
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """(index, pages): what is known of character c is pages[index[c // PAGE], c % PAGE]."""
+    """Return (index, pages): the entry of character c is pages[index[c // PAGE], c % PAGE]."""
     flat = _spread(KINDS, "SWLAM") + UNSTABLE * _spread(STABILITY, "SU")
     pages: dict[bytes, int] = {}  # distinct pages in order of appearance
     index = [pages.setdefault(page.tobytes(), len(pages)) for page in flat.reshape(-1, PAGE)]

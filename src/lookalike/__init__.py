@@ -14,6 +14,7 @@ _HOMES = {
     "Source": "lookalike.io.documents",
     "Shingles": "lookalike.items.shingles",
     "Sets": "lookalike.items.sets",
+    "Vectors": "lookalike.items.vectors",
     "Bits": "lookalike.items.bits",
     "measures": "lookalike",
     "families": "lookalike",
@@ -25,8 +26,13 @@ _HOMES = {
     "find_matches": "lookalike.find",
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
+    "Pairs": "lookalike.results",
+    "Clusters": "lookalike.results",
+    "Dedup": "lookalike.results",
+    "Explanation": "lookalike.results",
     "Index": "lookalike.index",
     "entities": "lookalike",
+    "Resolution": "lookalike.entities",
     "baskets": "lookalike",
     "news": "lookalike",
     "fingerprints": "lookalike",
@@ -39,12 +45,15 @@ _MORE = ("spark",)  # modules that need an extra
 if TYPE_CHECKING:
     from lookalike import baskets, entities, families, fingerprints, measures, news, spark
     from lookalike.core.errors import LookalikeError
+    from lookalike.entities import Resolution
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs
     from lookalike.index import Index
     from lookalike.io.documents import Source
     from lookalike.items.bits import Bits
     from lookalike.items.sets import Sets
     from lookalike.items.shingles import Shingles
+    from lookalike.items.vectors import Vectors
+    from lookalike.results import Clusters, Dedup, Explanation, Pairs
     from lookalike.theory import exact
     from lookalike.theory.amplify import And, Or, choose_bands
 

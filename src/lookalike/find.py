@@ -1,16 +1,20 @@
-"""The pipeline, stage by stage: read, plan and sketch; collapse identical items; candidates, verified; order; audit.
+"""The pipeline, stage by stage: read, plan and sketch; group identical items; verify candidates; order; audit.
 
-`find_pairs` lists similar pairs, `find_matches` those between two collections; `find_clusters` and `dedup` group
-items without listing pairs.
+`find_pairs` lists similar pairs, `find_matches` those between two collections. `find_clusters` and `dedup` group items
+without listing their pairs.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Unpack
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from lookalike.core.run import Run
 from lookalike.items.bits import Bits
+from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.search import sets, vectors
@@ -18,96 +22,394 @@ from lookalike.search.audit import Audit
 from lookalike.search.base import Search
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import take_sides
-from lookalike.search.nearest import first_k
-from lookalike.search.settings import MAX_PAIRS, Options, Settings
+from lookalike.search.nearest import both_directions, first_k
+from lookalike.search.settings import MAX_PAIRS, Settings
 from lookalike.search.storage import starting, storage_for
 
 
-def find_pairs(items: Any, *, max_pairs: int = MAX_PAIRS, **options: Unpack[Options]) -> Pairs:
-    """All pairs of similar items, each one verified, up to the stated recall.
+def find_pairs(
+    items: Any,
+    *,
+    threshold: float | str | Fraction | None = None,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    method: str = "auto",
+    shingles: Shingles | str = "char:9",
+    k: int | None = None,
+    max_pairs: int = MAX_PAIRS,
+    sketch: str = "minhash",
+    filter: str | None = None,
+    order: Sequence[Any] | None = None,
+    probes: int | None = None,
+    audit: int = 0,
+    memory: str | int | None = None,
+    workdir: str | Path | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    run: Run | None = None,
+) -> Pairs:
+    """Find all pairs of similar items, each one verified, with the stated recall.
 
-    `items`: texts, sets, `Sets`, an Arrow table or anything that gives one (pandas, polars), a path, a `Source`; a
-    NumPy or SciPy matrix with a vector a row, `Vectors`, or `Bits`.
+    Args:
+        items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
+            polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
+            numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
+            without ids are numbered from 0.
+        threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
+            texts: 0.8 by default. Edit distances, overlap, vectors and bits need one, unless `k` is
+            given.
+        measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
+            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
+            or "euclidean"; for bits "hamming".
+        recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
+            method.
+        method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
+        shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        k: list only the k most similar neighbours of each item, best first, as (item, neighbour) in
+            either order. Vectors and bits then need no threshold.
+        max_pairs: the number of pairs above which the search stops with an error.
+        sketch: what is banded: "minhash" or "simhash".
+        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
+            default).
+        order: the order of elements in an exact join of sets; by default the rarest first.
+        probes: for vectors, how many further buckets of each table to look into; by default as many
+            as pay off.
+        audit: how many items to compare with all others to measure the recall; 0 for none.
+        memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
+            files.
+        workdir: the folder of those files; the same call, repeated after an interruption, resumes
+            there.
+        seed: the seed of all random choices; the same seed gives the same result.
+        threads: how many threads to use; by default one per core.
+        run: how to run and to show progress, in place of `threads`.
+
+    Returns:
+        `Pairs`: iterate over (left id, right id, similarity or distance), or convert with
+            `.to_pandas()`.
 
     >>> texts = ["the cat sat on the mat", "the cat sat on the hat", "something else"]
     >>> [(left, right) for left, right, _ in find_pairs(texts, threshold=0.5, shingles="char:4")]
     [(0, 1)]
     """
-    return _pairs([items], Settings.of("pairs", options, max_pairs=max_pairs))
+    settings = Settings.of(
+        "pairs",
+        threshold=threshold,
+        measure=measure,
+        recall=recall,
+        method=method,
+        shingles=shingles,
+        k=k,
+        max_pairs=max_pairs,
+        sketch=sketch,
+        filter=filter,
+        order=order,
+        probes=probes,
+        audit=audit,
+        memory=memory,
+        workdir=workdir,
+        seed=seed,
+        threads=threads,
+        run=run,
+    )
+    return _pairs([items], settings)
 
 
 def find_matches(
-    left: Any, right: Any, *, k: int | None = None, max_pairs: int = MAX_PAIRS, **options: Unpack[Options]
+    left: Any,
+    right: Any,
+    *,
+    threshold: float | str | Fraction | None = None,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    method: str = "auto",
+    shingles: Shingles | str = "char:9",
+    k: int | None = None,
+    max_pairs: int = MAX_PAIRS,
+    sketch: str = "minhash",
+    filter: str | None = None,
+    order: Sequence[Any] | None = None,
+    probes: int | None = None,
+    audit: int = 0,
+    memory: str | int | None = None,
+    workdir: str | Path | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    run: Run | None = None,
 ) -> Pairs:
-    """All similar pairs of an item of `left` and an item of `right`, as `find_pairs` does for one collection.
+    """Find all similar pairs of one item of `left` and one item of `right`, each one verified.
 
-    With `k` the k most similar ones of each item of `left`, most similar first. Vectors and bits then need no
-    threshold: how far to look is told from a sample, and an audit counts how many of the true k nearest were found.
+    Args:
+        left, right: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas
+            or polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
+            numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
+            without ids are numbered from 0.
+        threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
+            texts: 0.8 by default. Edit distances, overlap, vectors and bits need one, unless `k` is
+            given.
+        measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
+            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
+            or "euclidean"; for bits "hamming".
+        recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
+            method.
+        method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
+        shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        k: list only the k most similar items of `right` for each item of `left`, best first.
+            Vectors and bits then need no threshold: how far to look is learned from a sample.
+        max_pairs: the number of pairs above which the search stops with an error.
+        sketch: what is banded: "minhash" or "simhash".
+        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
+            default).
+        order: the order of elements in an exact join of sets; by default the rarest first.
+        probes: for vectors, how many further buckets of each table to look into; by default as many
+            as pay off.
+        audit: how many items to compare with all others to measure the recall; 0 for none.
+        memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
+            files.
+        workdir: the folder of those files; the same call, repeated after an interruption, resumes
+            there.
+        seed: the seed of all random choices; the same seed gives the same result.
+        threads: how many threads to use; by default one per core.
+        run: how to run and to show progress, in place of `threads`.
+
+    Returns:
+        `Pairs`: iterate over (left id, right id, similarity or distance), or convert with
+            `.to_pandas()`.
+
+    >>> list(find_matches([{1, 2, 3}], [{1, 2, 3, 4}, {5, 6}], threshold=0.7))
+    [(0, 0, 0.75)]
     """
-    return _pairs([left, right], Settings.of("pairs", options, max_pairs=max_pairs, k=k))
+    settings = Settings.of(
+        "pairs",
+        threshold=threshold,
+        measure=measure,
+        recall=recall,
+        method=method,
+        shingles=shingles,
+        k=k,
+        max_pairs=max_pairs,
+        sketch=sketch,
+        filter=filter,
+        order=order,
+        probes=probes,
+        audit=audit,
+        memory=memory,
+        workdir=workdir,
+        seed=seed,
+        threads=threads,
+        run=run,
+    )
+    return _pairs([left, right], settings)
 
 
-def find_clusters(items: Any, **options: Unpack[Options]) -> Clusters:
-    """Groups of items connected by similar pairs; the pairs are not listed, so a group may be of any size.
+def find_clusters(
+    items: Any,
+    *,
+    threshold: float | str | Fraction | None = None,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    method: str = "auto",
+    shingles: Shingles | str = "char:9",
+    sketch: str = "minhash",
+    filter: str | None = None,
+    order: Sequence[Any] | None = None,
+    probes: int | None = None,
+    audit: int = 0,
+    memory: str | int | None = None,
+    workdir: str | Path | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    run: Run | None = None,
+) -> Clusters:
+    """Group items that are connected by similar pairs.
 
-    By edit distance they are, and more than a hundred million are an error.
+    Pairs are not listed, so a cluster can have any size. Edit distances do list them internally,
+    and more than 100 million are an error.
+
+    Args:
+        items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
+            polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
+            numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
+            without ids are numbered from 0.
+        threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
+            texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
+        measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
+            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
+            or "euclidean"; for bits "hamming".
+        recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
+            method.
+        method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
+        shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        sketch: what is banded: "minhash" or "simhash".
+        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
+            default).
+        order: the order of elements in an exact join of sets; by default the rarest first.
+        probes: for vectors, how many further buckets of each table to look into; by default as many
+            as pay off.
+        audit: how many items to compare with all others to measure the recall; 0 for none.
+        memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
+            files.
+        workdir: the folder of those files; the same call, repeated after an interruption, resumes
+            there.
+        seed: the seed of all random choices; the same seed gives the same result.
+        threads: how many threads to use; by default one per core.
+        run: how to run and to show progress, in place of `threads`.
+
+    Returns:
+        `Clusters`: iterate over lists of ids, or convert to a table with one row per member.
+
+    >>> list(find_clusters([{1, 2, 3}, {7, 8}, {1, 2, 3, 4}], threshold=0.7))
+    [[0, 2]]
     """
-    settings = Settings.of("clusters", options)
+    settings = Settings.of(
+        "clusters",
+        threshold=threshold,
+        measure=measure,
+        recall=recall,
+        method=method,
+        shingles=shingles,
+        sketch=sketch,
+        filter=filter,
+        order=order,
+        probes=probes,
+        audit=audit,
+        memory=memory,
+        workdir=workdir,
+        seed=seed,
+        threads=threads,
+        run=run,
+    )
     with _started([items], settings) as search:
         groups = search.identical()
         label, candidates, crowded = search.labels(groups)
         label[search.live] = label[groups.first[search.live]]
-        audit = _audit(search, settings, lambda a, b: label[a] == label[b])
+        measured = _audit(search, settings, lambda a, b: label[a] == label[b])
         stats = _stats(search, groups, candidates, crowded)
-        return Clusters(label, search.ids[0], plan=search.plan, audit=audit, stats=stats, holder=search)
+        return Clusters(label, search.ids[0], search.plan, measured, stats, search)
 
 
-def dedup(items: Any, *, keep: Any = "first", **options: Unpack[Options]) -> Dedup:
-    """What to keep: one of similar items. Each dropped item is verified similar to one that is kept.
+def dedup(
+    items: Any,
+    *,
+    threshold: float | str | Fraction | None = None,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    method: str = "auto",
+    shingles: Shingles | str = "char:9",
+    keep: Any = "first",
+    sketch: str = "minhash",
+    filter: str | None = None,
+    order: Sequence[Any] | None = None,
+    probes: int | None = None,
+    audit: int = 0,
+    memory: str | int | None = None,
+    workdir: str | Path | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    run: Run | None = None,
+) -> Dedup:
+    """Decide which items to keep, so that each removed item is verified similar to a kept one.
 
-    No two kept items are similar, but for pairs missed within the stated recall. By containment an item is dropped for
-    a kept one that contains it, so that larger ones should come first: keep="longest".
-    `keep` says which of similar items is kept: the "first", the "longest", or the one with the greatest of the
-    values given, one for each item.
+    No two kept items are similar, except for pairs missed within the stated recall. With
+    containment, an item is removed for a kept one that contains it, so larger items should come
+    first: keep="longest".
+
+    Args:
+        items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
+            polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
+            numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
+            without ids are numbered from 0.
+        threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
+            texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
+        measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
+            texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
+            or "euclidean"; for bits "hamming".
+        recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
+            method.
+        method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
+        shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        keep: which of similar items to keep: the "first", the "longest", or the one with the
+            greatest of the values given, one per item.
+        sketch: what is banded: "minhash" or "simhash".
+        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
+            default).
+        order: the order of elements in an exact join of sets; by default the rarest first.
+        probes: for vectors, how many further buckets of each table to look into; by default as many
+            as pay off.
+        audit: how many items to compare with all others to measure the recall; 0 for none.
+        memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
+            files.
+        workdir: the folder of those files; the same call, repeated after an interruption, resumes
+            there.
+        seed: the seed of all random choices; the same seed gives the same result.
+        threads: how many threads to use; by default one per core.
+        run: how to run and to show progress, in place of `threads`.
+
+    Returns:
+        `Dedup`: `.kept` has the ids of the kept items; iterate over (removed id, kept id,
+            similarity or distance).
+
+    >>> dedup([{1, 2, 3}, {7, 8}, {1, 2, 3, 4}], threshold=0.7).kept.to_pylist()
+    [0, 1]
     """
-    settings = Settings.of("dedup", options, keep=keep)
+    settings = Settings.of(
+        "dedup",
+        threshold=threshold,
+        measure=measure,
+        recall=recall,
+        method=method,
+        shingles=shingles,
+        keep=keep,
+        sketch=sketch,
+        filter=filter,
+        order=order,
+        probes=probes,
+        audit=audit,
+        memory=memory,
+        workdir=workdir,
+        seed=seed,
+        threads=threads,
+        run=run,
+    )
     with _started([items], settings) as search:
-        order = search.order(settings)
-        groups = search.identical(order)
-        centre, values, candidates, crowded = search.stars(groups, order)
+        visit = search.order(settings)
+        groups = search.identical(visit)
+        centre, values, candidates, crowded = search.stars(groups, visit)
         heads = groups.first[search.live]
         centre[search.live], values[search.live] = centre[heads], values[heads]
         kept = centre == np.arange(len(centre))
-        audit = _audit(search, settings, lambda a, b: ~(kept[a] & kept[b]))
+        measured = _audit(search, settings, lambda a, b: ~(kept[a] & kept[b]))
         counts = {"kept": int(kept.sum()), "dropped": int((~kept).sum())}
         stats = _stats(search, groups, candidates, crowded, **counts)
-        plan = search.plan
-        return Dedup(centre, values, search.ids[0], kind=plan.kind, plan=plan, audit=audit, stats=stats, holder=search)
+        return Dedup(centre, values, search.ids[0], search.plan.kind, search.plan, measured, stats, search)
 
 
 def _pairs(collections: list[Any], settings: Settings) -> Pairs:
-    """The similar pairs of one collection, or between two."""
+    """Find the similar pairs within one collection, or between two."""
     with _started(collections, settings) as search:
         groups = search.identical()
         found = search.pairs(groups, settings.max_pairs)
-        plan, run = search.plan, settings.run
+        plan, run, sides = search.plan, settings.run, search.sides
         with run.stage("order"):
-            spread = groups.spread(*found[:4], search.sides, settings.max_pairs, plan.directed)
+            spread = groups.spread(*found[:4], sides, settings.max_pairs, plan.directed)
         left, right, values = spread
         audit = search.audit_pairs(settings.audit, left, right, values) if settings.audit else None
         wanted: dict[str, Any] = {}
         if settings.k is not None:
             with run.stage("order"):
+                if not sides.two and not plan.directed:
+                    left, right, values = both_directions(left, right, values)
+                others = left + sides.offset != right if sides.same else slice(None)
+                left, right, values = left[others], right[others], values[others]
                 best = first_k(left, right, values, settings.k, plan.row.is_similarity)
                 left, right, values = left[best], right[best], values[best]
             wanted = {"nearest": settings.k, "bounded": not settings.nearest}
         stats = _stats(search, groups, found.candidates, pairs=len(left)) | wanted
         return Pairs(
             left,
-            right - search.sides.offset,
+            right - sides.offset,
             values,
             search.ids[0],
-            right_ids=search.ids[1] if search.sides.two else None,
+            right_ids=search.ids[1] if sides.two and not sides.same else None,
             kind=plan.kind,
             plan=plan,
             audit=audit,
@@ -118,7 +420,7 @@ def _pairs(collections: list[Any], settings: Settings) -> Pairs:
 
 @contextmanager
 def _started(collections: list[Any], settings: Settings) -> Iterator[Search]:
-    """Read the collections, plan for them, and sketch their items; large arrays are in memory or in files."""
+    """Read the collections, plan the search, and sketch the items; large arrays are in memory or in files."""
     items = take_sides(collections, settings.measure, settings.run)
     if isinstance(items[0], Vectors | Bits):
         yield vectors.start(items, settings)
@@ -129,15 +431,15 @@ def _started(collections: list[Any], settings: Settings) -> Iterator[Search]:
             yield search
 
 
-def _audit(search: Search, settings: Settings, found: Any) -> Audit | None:
+def _audit(search: Search, settings: Settings, found: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Audit | None:
     return search.audit(settings.audit, found) if settings.audit else None
 
 
 def _stats(search: Search, groups: Groups, candidates: int, crowded: int = 0, **more: int) -> dict[str, Any]:
-    """What was read, compared and found, and what it took."""
+    """Count what was read, compared and found, with the seconds of each stage."""
     return {
         **search.counts(),
-        "identical": groups.identical,
+        "identical": groups.identical // (1 + search.sides.same),
         "candidates": candidates,
         "crowded": crowded,
         **more,

@@ -36,7 +36,7 @@ def test_pairs_of_users(run: Commands, ratings_csv):
     lines = done.err.splitlines()
     assert lines[0] == "ratings: 11 by 4 users of 5 items"
     assert any(line.startswith("plan: jaccard >= 0.5 of sets") for line in lines)
-    assert any(line.startswith("found: 3 pairs, all verified") for line in lines)
+    assert any(line.startswith("found: 3 similar pairs, all verified") for line in lines)
     assert run("baskets", ratings_csv, "-t", 0.5, "--quiet").err == ""
 
 
@@ -47,8 +47,8 @@ def test_pairs_of_items_with_names(run: Commands, ratings_csv, titles, out, suff
         "baskets", ratings_csv, "--by", "item", "--ratings", "high", "--names", titles, "-o", path, "--recall", 1
     )
     assert (done.code, done.out) == (0, "")
-    assert "liked: what is rated 3.4 or more; ratings go from 1 to 5" in done.err
-    assert "names: 2 items without one, shown by id" in done.err
+    assert "liked: items rated 3.4 or more; ratings range from 1 to 5" in done.err
+    assert "names: 2 items without a name, shown by id" in done.err
     if suffix == ".parquet":
         table = pq.read_table(path)
         assert table.schema.names == ["left", "right", "similarity", "left_name", "right_name"]
@@ -65,7 +65,7 @@ def test_pairs_of_items_with_names(run: Commands, ratings_csv, titles, out, suff
 
 def test_stars_by_sums(run: Commands, ratings_csv):
     done = run("baskets", ratings_csv, "--ratings", "stars", "--union", "sum", "-t", "1/3", "--audit", 4)
-    assert "union: 1/3 by sums is 1/2 by maxima, as in the plan" in done.err
+    assert "union: a threshold of 1/3 by sum equals 1/2 by max, shown in the plan" in done.err
     assert "plan: bag_jaccard >= 0.5 of sets" in done.err
     assert "audit: 2 of 2 true pairs of 4 sampled items found: recall 1.0000" in done.err
     assert {row["similarity"] for row in json_rows(done.out)} == {8 / 24, 8 / 20}
@@ -77,7 +77,7 @@ def test_groups_of_the_command(run: Commands, inputs, ratings_csv, titles, out):
         "-t", 0.5, "-o", out / "pairs.csv",
     )  # fmt: skip
     assert done.code == 0
-    assert "groups: 2 groups of 4 items, each at least 0.6 similar to its centre; 1 item alone" in done.err
+    assert "groups: 2 groups of 4 items, each with similarity 0.6 or more to its centre; 1 item in no group" in done.err
     assert (out / "groups.csv").read_text().splitlines()[:3] == [
         '"group","id","name","similarity","size"',
         '"Vertigo","Vertigo","Vertigo (1958)",1,2',
@@ -114,7 +114,7 @@ def test_recommendations_of_the_command(run: Commands, ratings_csv, titles, out)
         "recommended to ann",
         "Heat [1995]",
         "bob (0.50): 5",
-        "found: 2 items that some of 3 similar users liked",
+        "found: 2 items liked by any of 3 similar users",
     ):
         assert words in done.err
     done = run("baskets", ratings_csv, "--recommend", "ann", "--top", 1, "-o", out / "a.csv", "--half-life", 0, "-q")
@@ -133,7 +133,7 @@ def test_nothing_to_recommend(run: Commands, inputs, out):
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         done = run("baskets", path, "--recommend", "a", "-o", out / name)
         assert done.code == 0
-        assert "found: 0 items that some of 0 similar users liked" in done.err
+        assert "found: 0 items liked by any of 0 similar users" in done.err
     assert run("baskets", path, "--recommend-all").out == ""
 
 
@@ -171,9 +171,7 @@ def test_bad_rows_of_the_command(run: Commands, inputs):
         f"{path}, row 3: rating must be a number; got '?'; on_error='skip'"
     )
     done = run("baskets", path, "--on-error", "skip")
-    assert (
-        done.err.splitlines()[0] == "ratings: 1 by 1 user of 1 item (1 repeated, of which the last counts; 2 skipped)"
-    )
+    assert done.err.splitlines()[0] == "ratings: 1 by 1 user of 1 item (1 repeated, only the last counts; 2 skipped)"
 
 
 @pytest.mark.parametrize(
@@ -184,13 +182,16 @@ def test_bad_rows_of_the_command(run: Commands, inputs):
         (["--union", "all"], "union must be one of max, sum; got 'all'."),
         (["--threshold", "2"], "threshold must be in (0, 1]; got '2'."),
         (["--groups", "x"], "groups must be a number in (0, 1]; got 'x'."),
-        (["--groups-out", "g.csv"], "--groups-out is for groups: give their threshold with --groups."),
+        (["--groups-out", "g.csv"], "--groups-out needs groups: give their threshold with --groups."),
         (["--groups", "0.5", "--groups-out", "-"], "--groups-out must be a file; standard output is for --out."),
-        (["--groups", "0.5", "--groups-out", "g.csv", "-o", "g.csv"], "--out and --groups-out must be two files."),
-        (["--groups", "0.5", "--by", "item"], "--groups is for users who are similar by groups of items: --by user."),
-        (["--recommend", "ann", "--by", "item"], "recommendations come from similar users: --by user."),
+        (
+            ["--groups", "0.5", "--groups-out", "g.csv", "-o", "g.csv"],
+            "--out and --groups-out must be different files.",
+        ),
+        (["--groups", "0.5", "--by", "item"], "--groups compares users by groups of items and needs --by user."),
+        (["--recommend", "ann", "--by", "item"], "recommendations come from similar users and need --by user."),
         (["--recommend", "ann", "--recommend-all"], "give --recommend USER or --recommend-all, not both."),
-        (["--names", "x.csv"], "--names are of items, which pairs of users do not show."),
+        (["--names", "x.csv"], "--names are names of items, which pairs of users do not show."),
     ],
 )  # fmt: skip
 def test_wrong_use_is_told_before_anything_is_read(run: Commands, options, message):

@@ -1,4 +1,4 @@
-"""The documents that the commands are tried on, and how their results are read back."""
+"""Provide the documents that the commands are run on, and read back their results."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ SUFFIXES = (".parquet", ".arrow", ".jsonl", ".csv")
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a result; of CSV all values are strings."""
+    """Return the rows of a result file; in CSV all values are strings."""
     if path.suffix == ".parquet":
         return pq.read_table(path).to_pylist()
     if path.suffix == ".arrow":

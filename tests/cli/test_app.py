@@ -1,4 +1,4 @@
-"""The program: help, completion, and how a function becomes a command."""
+"""Check the program: help, completion, and turning functions into commands."""
 
 import os
 import re
@@ -41,7 +41,7 @@ def test_help_names_every_command(run: Commands) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["pairs", "--help"], ["index", "build", "--help"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
-    """As all commands are imported, this holds for the help of each."""
+    """Each help imports all commands, so a few suffice."""
     script = f"""
 import sys
 sys.argv = ["lookalike", *{arguments}]
@@ -55,7 +55,7 @@ finally:
 
 
 def test_commands_are_in_the_order_of_their_list(run: Commands) -> None:
-    """Whichever of them is imported first."""
+    """The order does not depend on which one is imported first."""
     shown = re.findall(r"^│ (\w+)  ", run("--help").out.split("Commands")[1], re.M)
     assert shown == list(COMMANDS)
     script = """
@@ -90,10 +90,10 @@ def test_the_help_of_every_command_has_an_example() -> None:
         ("lookalike pairs --thr", ["--threshold", "--threads"]),
         ("lookalike pairs --measure co", ["containment", "cosine"]),
         ("lookalike index bu", ["build"]),
-        ("lookalike pairs corp", []),  # a file, which the shell itself knows
+        ("lookalike pairs corp", []),  # a file name, left to the shell
     ],
 )
-def test_shells_are_told_what_a_line_could_go_on_with(
+def test_completions_that_shells_offer(
     run: Commands, monkeypatch: pytest.MonkeyPatch, typed: str, offered: list[str]
 ) -> None:
     monkeypatch.setenv("_LOOKALIKE_COMPLETE", "complete_bash")
@@ -104,7 +104,7 @@ def test_shells_are_told_what_a_line_could_go_on_with(
 
 @pytest.mark.slow
 def test_bash_completes_lines() -> None:
-    """By the script that is shown for it."""
+    """Use the script that --show-completion prints."""
     script = (
         'eval "$(lookalike --show-completion)"; COMP_WORDS=(lookalike clu); COMP_CWORD=1;'
         ' _lookalike_completion lookalike; echo "${COMPREPLY[@]}"'
@@ -126,7 +126,7 @@ class Colour:
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A group within which there is another."""
+    """A group that contains another."""
 
     colour: Colour
     wide: Annotated[bool, typer.Option("--wide")] = False
@@ -141,7 +141,7 @@ class Picture:
     ],
 )
 def test_groups_of_options_become_options_and_come_back_as_groups(typed: str, expected: tuple[object, ...]) -> None:
-    """With the names of those that were given, even if they are given what they would be anyway."""
+    """Options that were given are named, even if given their default."""
     seen: list[tuple[object, ...]] = []
     app = typer.Typer()
 
@@ -162,5 +162,5 @@ def test_groups_of_options_become_options_and_come_back_as_groups(typed: str, ex
 def test_options_that_are_refused() -> None:
     given = GivenOptions(frozenset({"audit"}))
     given.refuse(("html", "memory"), "--engine spark")
-    with pytest.raises(UsageError, match=r"^--audit is not for --engine spark\.$"):
+    with pytest.raises(UsageError, match=r"^--audit cannot be used with --engine spark\.$"):
         given.refuse(("html", "audit"), "--engine spark")

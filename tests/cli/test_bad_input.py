@@ -1,4 +1,4 @@
-"""Whatever is wrong: one line on standard error, the right exit code, and no file left behind."""
+"""Check that each error prints one line, sets the right exit code and leaves no file behind."""
 
 import os
 import random
@@ -23,7 +23,7 @@ def corpus(inputs: Path) -> Path:
 
 
 def fails(run: Commands, code: int, *args: object, out: Path) -> str:
-    """The complaint of a command that must fail and leave nothing."""
+    """Return the error message of a command that must fail and leave nothing behind."""
     outcome = run(*args)
     assert outcome.code == code
     assert outcome.out == ""
@@ -31,7 +31,7 @@ def fails(run: Commands, code: int, *args: object, out: Path) -> str:
     return complaint(outcome)
 
 
-# --- what is in the files ---
+# --- contents of files ---
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_an_empty_file_is_no_error(run: Commands, tmp_path: Path, out: Path, com
     assert run(command, tmp_path / name, "-q") == (0, "", "")
 
 
-def test_inputs_without_items_are_told(run: Commands, corpus: Path, tmp_path: Path) -> None:
+def test_inputs_without_items_give_a_note(run: Commands, corpus: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_bytes(b"")
     for args, note in {
@@ -84,7 +84,7 @@ CSV_NOTE = "note: {} looks like CSV; --format csv reads it as a table"
         (b"", False),
     ],
 )
-def test_csv_without_a_name_is_told(run: Commands, tmp_path: Path, content: bytes, is_csv: bool) -> None:
+def test_csv_without_a_suffix_gives_a_note(run: Commands, tmp_path: Path, content: bytes, is_csv: bool) -> None:
     outcome = run("pairs", "-", stdin=content)
     assert (CSV_NOTE.format("standard input") in outcome.err.splitlines()) == is_csv
     for options in (("--format", "text"), ("--format", "csv", "--text", "id")):
@@ -113,7 +113,7 @@ def test_a_missing_column(run: Commands, corpus: Path, out: Path) -> None:
         assert message == f"{corpus}: no column 'body' for the {what}; it has id, text, score."
 
 
-def test_a_column_with_a_slip_of_the_pen(run: Commands, corpus: Path, tmp_path: Path, out: Path) -> None:
+def test_a_misspelled_column(run: Commands, corpus: Path, tmp_path: Path, out: Path) -> None:
     baskets = tmp_path / "baskets.csv"
     baskets.write_text("Basket,item\na,x\n")
     vectors = tmp_path / "vectors.jsonl"
@@ -146,7 +146,7 @@ def test_an_empty_text_is_counted_and_like_nothing(run: Commands, corpus: Path) 
         outcome = run(command, corpus, "-t", "0.01")
         assert (outcome.code, outcome.out) == (0, "")
         assert "read: 5 documents (3 empty)" in outcome.err
-    assert len(run("dedup", corpus, "-t", "0.01").out.splitlines()) == 5  # none is dropped for another
+    assert len(run("dedup", corpus, "-t", "0.01").out.splitlines()) == 5  # empty texts are not duplicates
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
     (folder / "a.txt").write_text("fine")
     (folder / "b.bin").write_bytes(bytes(range(256)))
     message = fails(run, DATA, "pairs", folder, "-o", out / "p.csv", out=out)
-    assert message.startswith(f"{folder}/b.bin: holds null bytes, so it is no text; ")
-    message = fails(run, DATA, "pairs", folder / "b.bin", "-o", out / "p.csv", out=out)  # alone it is a file of lines
+    assert message.startswith(f"{folder}/b.bin: holds null bytes, so it is not text; ")
+    message = fails(run, DATA, "pairs", folder / "b.bin", "-o", out / "p.csv", out=out)  # alone, it is read as lines
     assert message.startswith(f"{folder}/b.bin, row 2: text is not valid UTF-8 (byte 117 is 0x80); ")
 
 
@@ -236,7 +236,7 @@ BAD_OPTIONS = [
     (("--recall", "99"), "Did you mean 0.99?"),
     (("--recall", "nan"), "recall must be in (0, 1]; got nan."),
     (("--recall", "abc"), "--recall"),
-    (("--recall", "1", "--method", "lsh"), "recall must be under 1 for method 'lsh'"),
+    (("--recall", "1", "--method", "lsh"), "recall must be below 1 for method 'lsh'"),
     (("--shingle", "char:0"), "k must be an integer of at least 1; got 0."),
     (("--shingle", "char:x"), "char:x"),
     (("--shingle", "wrd:3"), "Did you mean 'word'?"),
@@ -272,7 +272,7 @@ def test_a_wrong_option_leaves_no_workdir(run: Commands, corpus: Path, out: Path
     assert "shingle" in fails(run, USAGE, "pairs", corpus, *options, "--shingle", "nope", out=out)
 
 
-# --- where it should go ---
+# --- outputs ---
 
 
 @pytest.mark.parametrize("name", ["p.xlsx", "p", "p.parquet.gz", "p.gz", "p.json"])
@@ -280,7 +280,7 @@ def test_an_unknown_suffix(run: Commands, corpus: Path, out: Path, name: str) ->
     for args in (("pairs", corpus, "-o", out / name), ("dedup", corpus, "--removed", out / name)):
         message = fails(run, USAGE, *args, out=out)
         assert message.startswith(
-            "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv, .tsv, or a text of these "
+            "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv, .tsv, or a text format and .gz (.csv.gz), "
         )
         assert message.endswith(" A file of JSON lines ends in .jsonl.") == name.endswith(".json")
 
@@ -296,7 +296,7 @@ def test_a_place_that_cannot_be_written(run: Commands, corpus: Path, out: Path) 
     assert "File name too long" in fails(run, DATA, "pairs", corpus, "-o", out / f"{'x' * 250}.csv", out=out)
 
 
-def test_a_bad_output_is_told_before_anything_is_read(run: Commands, out: Path) -> None:
+def test_a_bad_output_is_reported_before_anything_is_read(run: Commands, out: Path) -> None:
     message = fails(run, USAGE, "pairs", "no such input.csv", "-o", out / "p.xlsx", out=out)
     assert message.startswith("output must end in ")
 
@@ -304,7 +304,7 @@ def test_a_bad_output_is_told_before_anything_is_read(run: Commands, out: Path) 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".csv"])
 def test_a_disk_that_fills_up(tmp_path: Path, out: Path, suffix: str) -> None:
-    """A limit on the size of files stands for the end of the disk."""
+    """A limit on file sizes stands in for a full disk."""
     path = tmp_path / "corpus.csv"
     path.write_bytes(encode_csv([{"id": i, "text": random.Random(i).randbytes(3000).hex()} for i in range(900)]))
     old = out / f"kept{suffix}"
@@ -333,14 +333,14 @@ def test_standard_output_that_is_full(corpus: Path) -> None:
         assert complaint(Outcome(DATA, "", err)) == "standard output: cannot be written: No space left on device"
 
 
-# --- runs that are cut short ---
+# --- interrupted runs ---
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt(corpus: Path, out: Path, sent: signal.Signals) -> None:
     old = out / "kept.jsonl"
-    spawn("dedup", corpus, "-o", old).communicate()  # compiles what is not yet, which cannot be interrupted
+    spawn("dedup", corpus, "-o", old).communicate()  # compile first: compiling cannot be interrupted
     corpus.write_bytes(encode_jsonl(families(300)))
     old.write_text("old")
     script = SLOW.format(pause=0.5)
@@ -349,7 +349,7 @@ def test_an_interrupt(corpus: Path, out: Path, sent: signal.Signals) -> None:
     assert process.stdout.readline() == b"begun\n"
     process.send_signal(sent)
     begun, err = process.communicate(timeout=GUARD)
-    assert len(begun.splitlines()) < 100  # of 390 batches, two at a time: it did not go on to the end
+    assert len(begun.splitlines()) < 100  # of 390 batches, two at a time: it stopped early
     assert process.returncode == 1
     assert complaint(Outcome(1, "", err.decode())) == "interrupted; no file was written."
     assert old.read_text() == "old"
@@ -360,7 +360,7 @@ def test_an_interrupt_while_writing(tmp_path: Path, out: Path, run: Commands, mo
     path = write(tmp_path / "a.parquet", ROWS)
 
     def interrupted(*args: object) -> None:
-        assert len(left_in(out)) == 2  # both files are under way
+        assert len(left_in(out)) == 2  # both files are being written
         raise KeyboardInterrupt
 
     monkeypatch.setitem(lookalike.io.write._WRITERS, ".csv", interrupted)
@@ -380,7 +380,7 @@ def test_a_reader_that_is_gone(corpus: Path, command: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_reader_that_has_seen_enough(corpus: Path) -> None:
+def test_standard_output_closed_early(corpus: Path) -> None:
     corpus.write_bytes(encode_jsonl(families(5000, 1)))  # more than a pipe holds
     shell = f"{sys.executable} -m lookalike dedup {corpus} | head -1; echo ${{PIPESTATUS[0]}} >&2"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, env=environment())

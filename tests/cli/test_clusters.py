@@ -1,4 +1,4 @@
-"""`lookalike clusters`."""
+"""Check `lookalike clusters`."""
 
 from pathlib import Path
 

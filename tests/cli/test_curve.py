@@ -1,4 +1,4 @@
-"""`lookalike curve`: tables, words and pictures."""
+"""Check the tables, words and pictures of `lookalike curve`."""
 
 import re
 from collections.abc import Callable
@@ -78,7 +78,7 @@ def test_curve_with_a_fixed_point_says_so(run: Commands) -> None:
 
 
 def test_curve_of_many_lines(run: Commands) -> None:
-    """However many lines there are, half of the pairs at some distance are candidates."""
+    """Even with many lines there is a distance at which half of the pairs become candidates."""
     outcome = run("curve", "--cascade", "Or(1000)", "--family", "lines:1")
     half = re.search(r"half of the pairs at distance ([\d.]+) ", outcome.out)
     assert half
@@ -99,13 +99,13 @@ def test_curve_of_many_lines(run: Commands) -> None:
         (("--cascade", "Or(2)", "--family", "hyperplane"), "got 'hyperplane'. Did you mean 'hyperplanes'?"),
         (("--cascade", "Or(2)", "--family", "bits"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(2)", "--family", "minhash:3"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
-        (("--cascade", "Or(9)", "--family", "bits:5"), "Or(9) takes 9 functions; family bits:5 has 5 functions."),
+        (("--cascade", "Or(9)", "--family", "bits:5"), "Or(9) needs 9 functions; family bits:5 has only 5 functions."),
         (("--cascade", "Or(2)", "--family", "lines:x"), "family must have a number after its colon; got 'lines:x'."),
         (("--cascade", "Or(2)", "--family", "lines:0"), "width must be a positive number; got 0.0."),
         (("--cascade", "Or(2)", "--family", "bits:1.5"), "dimensions must be an integer of at least 1; got 1.5."),
     ],
 )
-def test_curve_that_cannot_be(run: Commands, options: tuple[object, ...], message: str) -> None:
+def test_invalid_curve_options(run: Commands, options: tuple[object, ...], message: str) -> None:
     outcome = run("curve", *options)
     assert (outcome.code, outcome.out) == (2, "")
     assert message in complaint(outcome)

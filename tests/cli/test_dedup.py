@@ -1,4 +1,4 @@
-"""`lookalike dedup`: which documents are kept, with all that is in their rows."""
+"""Check which documents `lookalike dedup` keeps, with all their columns."""
 
 import gzip
 import json
@@ -83,7 +83,7 @@ def test_out_and_removed_are_two_files(run: Commands, corpus: Path, out: Path, m
     for removed in ("kept.csv", "./kept.csv", out / "kept.csv"):
         outcome = run("dedup", corpus, "-o", "kept.csv", "--removed", removed)
         assert outcome.code == 2
-        assert "--out and --removed must be two files" in complaint(outcome)
+        assert "--out and --removed must be different files" in complaint(outcome)
     assert run("dedup", corpus, "--removed", "-").code == 2
     assert left_in(out) == set()
 
@@ -97,10 +97,10 @@ def test_lines_are_written_as_they_stood(run: Commands, corpus: Path, out: Path,
     assert content.splitlines() == kept
 
 
-def test_columns_of_one_name_are_told_before_the_work(run: Commands, tmp_path: Path, out: Path) -> None:
+def test_columns_of_one_name_are_reported_before_the_work(run: Commands, tmp_path: Path, out: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,text,x,x\na,some text,1,2\n")
-    message = f"{path}: columns must have names of their own; 2 of them are called 'x'."
+    message = f"{path}: column names must be unique; 2 columns are called 'x'."
     for args in (
         ("dedup", path),
         ("dedup", path, "--against", tmp_path / "i", "--update"),
@@ -108,11 +108,11 @@ def test_columns_of_one_name_are_told_before_the_work(run: Commands, tmp_path: P
     ):
         outcome = run(*args, "-o", out / "p.csv")
         assert (outcome.code, complaint(outcome)) == (1, message)
-    assert run("pairs", path).code == 0  # where it does not matter
+    assert run("pairs", path).code == 0  # pairs writes no columns of the input
 
 
 def test_views_of_strings_as_polars_writes_them(run: Commands, inputs: Path, out: Path) -> None:
-    """Also within lists and records, in columns that are not compared."""
+    """Also in lists and structs, and in columns that are not compared."""
     kind = pa.struct([("word", pa.string_view())])
     table = pa.table(
         {

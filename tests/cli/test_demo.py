@@ -1,4 +1,4 @@
-"""`lookalike demo`."""
+"""Check `lookalike demo`."""
 
 from tests.commands import Commands
 

@@ -1,4 +1,4 @@
-"""`lookalike match`: two collections, whose columns may have other names."""
+"""Check `lookalike match` on two collections, also with different column names."""
 
 import json
 from pathlib import Path
@@ -34,8 +34,8 @@ def test_match_with_columns_of_other_names(run: Commands, tmp_path: Path) -> Non
     for text, message in {
         "title:headlin": f"{right}: no column 'headlin' for the text; it has nr, headline, x. Did you mean 'headline'?",
         "headline": f"{left}: no column 'headline' for the text; it has key, title, x.",
-        "title:": "--text must be COLUMN or COLUMN:RIGHT'S; got 'title:'.",
-        ":headline": "--text must be COLUMN or COLUMN:RIGHT'S; got ':headline'.",
+        "title:": "--text must be COLUMN or LEFT:RIGHT; got 'title:'.",
+        ":headline": "--text must be COLUMN or LEFT:RIGHT; got ':headline'.",
     }.items():
         assert complaint(run("match", left, right, "--text", text, "--id", "-")) == message
 
@@ -45,14 +45,17 @@ def test_match_with_a_colon_in_a_name(run: Commands, tmp_path: Path) -> None:
     assert len(run("match", path, path, "--text", "dc:title").out.splitlines()) == 9
 
 
-def test_a_text_among_files_is_said_to_be_lines(run: Commands, inputs: Path) -> None:
+def test_a_text_file_matched_with_files_gives_a_note(run: Commands, inputs: Path) -> None:
     folder = inputs / "essays"
     folder.mkdir()
     for name in ("one", "two"):
         (folder / f"{name}.txt").write_text(f"An essay of {name} line,\nand of another one.")
     (inputs / "new.txt").write_text("An essay of one line,\nand of another one.")
     lines = run("match", inputs / "new.txt", folder, "-t", "0.9")
-    assert f"note: {inputs / 'new.txt'} is read as a document a line; --format files makes it one document" in lines.err
+    assert (
+        f"note: {inputs / 'new.txt'} is read as one document per line; --format files makes it one document"
+        in lines.err
+    )
     assert lines.out == ""
     whole = run("match", inputs / "new.txt", folder, "-t", "0.9", "--format", "files")
     assert "note: " not in whole.err

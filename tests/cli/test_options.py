@@ -1,4 +1,4 @@
-"""The options: what their help and the shells offer is what there is."""
+"""Check that help and shell completion offer exactly the values that options accept."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ DOCUMENTS, SETS = usual_names("sets", "bags", "strings"), usual_names("sets", "b
 
 
 def words(command: str, option: str) -> list[str]:
-    """The words of an option's help."""
+    """Return the words in the help of an option."""
     found = program()
     for name in command.split():
         found = found.commands[name]
@@ -22,7 +22,7 @@ def words(command: str, option: str) -> list[str]:
 
 
 def offered(run: Commands, monkeypatch: pytest.MonkeyPatch, command: str, option: str) -> list[str]:
-    """What shells offer for an option."""
+    """Return the values that shells offer for an option."""
     with monkeypatch.context() as patch:
         patch.setenv("_LOOKALIKE_COMPLETE", "complete_bash")
         patch.setenv("COMP_WORDS", f"lookalike {command} --{option} ")
@@ -47,7 +47,7 @@ def test_help_names_the_measures_of_an_index(run: Commands, tmp_path: Path) -> N
     message = complaint(run("index", "build", tmp_path / "i", tmp_path / "a.txt", "-m", "nope"))
     allowed = re.findall(r"\w+", message.removeprefix("measure must be one of ").partition(";")[0])
     assert [{"bag_jaccard": "bag"}.get(name, name) for name in allowed] == [
-        word for word in words("index build", "measure") if word not in ("or", "of", "vectors")
+        word for word in words("index build", "measure") if word not in ("or", "for", "vectors")
     ]
 
 
@@ -66,7 +66,7 @@ def test_help_names_the_measures_of_an_index(run: Commands, tmp_path: Path) -> N
         ("baskets", "format"),
     ],
 )
-def test_help_and_shells_name_what_an_option_may_be(
+def test_help_and_shells_name_the_values_of_an_option(
     run: Commands, inputs: Path, monkeypatch: pytest.MonkeyPatch, command: str, option: str
 ) -> None:
     (inputs / "a.csv").write_text("a,b\n1,2\n3,4\n")

@@ -1,4 +1,4 @@
-"""Outputs: no input is overwritten, and files are the same each time."""
+"""Check that no output overwrites an input, and that outputs are reproducible."""
 
 import functools
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tests.samples import write
 
 
 def overwriting(corpus: Path, database: Path) -> list[list[object]]:
-    """Commands whose output is their input."""
+    """Return commands whose output is one of their inputs."""
     resolving = ["resolve", corpus, "--field", "text"]
     return [
         *([command, corpus, "-o", corpus] for command in ("pairs", "clusters", "dedup", "sets", "vectors", "baskets")),
@@ -35,7 +35,7 @@ def test_an_input_is_not_overwritten(run: Commands, corpus: Path, tmp_path: Path
     for command in overwriting(corpus, database):
         outcome = run(*command)
         assert outcome.code == 2, command
-        assert complaint(outcome).endswith(": is an input, which it would overwrite; name another file for the output.")
+        assert complaint(outcome).endswith(": is an input and would be overwritten; name another output file.")
     assert before == {path: path.read_bytes() for path in before}
 
 
@@ -53,8 +53,8 @@ def test_an_input_is_known_by_any_name(
         assert "is an input" in complaint(run("dedup", "in/*.jsonl", "-o", name))
     for folder in ("in", "folder", corpus.parent, "."):
         new = complaint(run("dedup", folder, "-o", "in/new.jsonl"))
-        why = f"lies in the input {folder}, and would be read with it next time"
-        assert new == f"in/new.jsonl: {why}; name a place outside of it."
+        why = f"is inside the input {folder} and would be read with it next time"
+        assert new == f"in/new.jsonl: {why}; choose a place outside it."
     assert len(corpus.read_text().splitlines()) == len(ROWS)
     assert run("dedup", "in", "-o", "new.jsonl").code == 0
 

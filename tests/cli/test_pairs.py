@@ -1,4 +1,4 @@
-"""`lookalike pairs`: what it writes, and what its files say."""
+"""Check the output of `lookalike pairs` and the settings in its files."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Who says what where: results on standard output, all else on standard error, bars on terminals only."""
+"""Check that only results go to standard output, and that bars appear only on terminals."""
 
 import json
 import os
@@ -31,11 +31,11 @@ def test_no_bars_without_a_terminal(corpus: Path, out: Path) -> None:
     assert process.returncode == 0
     assert "\x1b" not in said
     assert "\r" not in said
-    assert "read and sketch" in said.splitlines()[-1]  # took long enough to have had a bar
+    assert "read and sketch" in said.splitlines()[-1]  # long enough for a bar
 
 
 def on_a_terminal(*args: object, script: str) -> str:
-    """What a command writes to standard error when that is a terminal."""
+    """Return what a command writes to standard error if that is a terminal."""
     ours, theirs = pty.openpty()
     process = spawn(*args, script=script, stderr=theirs)
     os.close(theirs)
@@ -43,7 +43,7 @@ def on_a_terminal(*args: object, script: str) -> str:
     try:
         while some := os.read(ours, 1 << 16):
             said += some
-    except OSError:  # how Linux says that the other side is closed
+    except OSError:  # Linux: the other side is closed
         pass
     os.close(ours)
     process.communicate()
@@ -54,9 +54,9 @@ def on_a_terminal(*args: object, script: str) -> str:
 @pytest.mark.slow
 def test_bars_on_a_terminal(corpus: Path, out: Path) -> None:
     said = on_a_terminal("pairs", corpus, "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
-    assert re.search(r"read and sketch .*\d+/\d+", said)  # of lines of JSON the number is a guess
+    assert re.search(r"read and sketch .*\d+/\d+", said)  # for JSON lines the total is an estimate
     assert "━" in said
-    assert "found: 60 pairs" in said
-    assert "next: the same with --report report.html shows what was found" in said
+    assert "found: 60 similar pairs" in said
+    assert "next: add --report report.html to see the result side by side in a browser" in said
     quiet = on_a_terminal("pairs", corpus, "-q", "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
     assert quiet == ""

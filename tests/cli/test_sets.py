@@ -1,4 +1,4 @@
-"""`lookalike sets`: sets of lines and of rows."""
+"""Check `lookalike sets` on lines and on rows."""
 
 import json
 import re
@@ -21,7 +21,7 @@ def test_sets_of_lines(run: Commands, inputs: Path, out: Path, suffix: str) -> N
     pairs = [(int(row["left"]), int(row["right"]), float(row["similarity"])) for row in read(out / f"pairs{suffix}")]
     assert pairs == [(1, 2, 1.0), (1, 5, pytest.approx(2 / 3)), (2, 5, pytest.approx(2 / 3))]
     assert "read: 4 sets (1 identical), 12 elements" in outcome.err
-    assert "found: 3 pairs, all verified" in outcome.err
+    assert "found: 3 similar pairs, all verified" in outcome.err
 
 
 @pytest.mark.slow
@@ -41,12 +41,12 @@ def test_sets_of_rows(run: Commands, inputs: Path) -> None:
 
 @pytest.mark.parametrize(("stage", "compared"), [("length", 6), ("prefix", 1), ("position", 1), ("suffix", 1)])
 def test_filters_say_what_they_compare(run: Commands, inputs: Path, stage: str, compared: int) -> None:
-    """All six pairs have the right lengths; of two elements indexed only the first two sets have one in common, c."""
+    """All six pairs pass the length filter; only the first two sets share an indexed element, c."""
     path = inputs / "sets.txt"
     path.write_text("a b c d\na b c e\na b f g\na h i j\n")
     outcome = run("sets", path, "-t", 0.5, "--filter", stage)
     assert outcome.out == '{"left": 1, "right": 2, "similarity": 0.6}\n'
-    found = re.search(r"all verified, among ([\d,]+) candidates?", outcome.err)
+    found = re.search(r"all verified; ([\d,]+) candidate pairs? compared;", outcome.err)
     assert found
     assert int(found[1]) == compared
 
@@ -54,16 +54,14 @@ def test_filters_say_what_they_compare(run: Commands, inputs: Path, stage: str, 
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [
-        ("pairs", ("-m", "edit"), "measure 'edit' needs a threshold: the most edits."),
+        ("pairs", ("-m", "edit"), "measure 'edit' needs a threshold: the greatest number of edits."),
         ("pairs", ("-m", "jacard"), "measure must be one of jaccard"),
         ("sets", ("-m", "edit", "-t", 1), "measure 'edit' compares texts; got sets."),
         ("sets", ("--filter", "x"), "filter must be one of length, prefix, position, suffix; got 'x'."),
         ("sets", ("--rows", "a,b"), "rows"),
     ],
 )
-def test_measures_that_cannot_be(
-    run: Commands, inputs: Path, command: str, options: tuple[object, ...], message: str
-) -> None:
+def test_invalid_measures(run: Commands, inputs: Path, command: str, options: tuple[object, ...], message: str) -> None:
     path = inputs / "lines.txt"
     path.write_text("a b\nb c\n")
     outcome = run(command, path, *options)

@@ -1,4 +1,4 @@
-"""`lookalike tune`: the choices are those of `choose_bands`."""
+"""Check that `lookalike tune` makes the choices of `choose_bands`."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_tune_for_other_families(run: Commands) -> None:
     assert "threshold must be in [0, 180]; got 200." in complaint(run("tune", "-t", 200, "--family", "hyperplanes"))
 
 
-def test_tune_that_cannot_be(run: Commands) -> None:
+def test_invalid_tune_options(run: Commands) -> None:
     assert "Did you mean 0.8?" in complaint(run("tune", "-t", 80))
-    assert "takes more than 512 hashes" in complaint(run("tune", "-t", 0.001))
+    assert "needs more than 512 hashes" in complaint(run("tune", "-t", 0.001))
     assert run("tune", "-t", 0.8, "--recall", 1).code == 2

@@ -1,4 +1,4 @@
-"""Check how results look in a notebook, and what is drawn of them."""
+"""Check how results look in a notebook, and what their plots show."""
 
 import random
 import re
@@ -20,7 +20,7 @@ WILD = '<script>alert(1)</script> "quoted" & \u202eright to left'
 
 
 class Page(HTMLParser):
-    """The tags and the text of some HTML; each tag that is opened must be closed."""
+    """The tags and the text of some HTML; each opened tag must be closed."""
 
     def __init__(self, html):
         super().__init__()
@@ -76,7 +76,7 @@ def test_clusters_are_a_table(pairs):
     assert Page(la.find_clusters([])._repr_html_()).tags.count("tr") == 1
 
 
-def test_what_data_say_is_no_markup():
+def test_markup_in_data_is_escaped():
     table = pa.table({"id": [WILD, f"{WILD} too"], "text": ["the same text", "the same text"]})
     for result in (la.find_pairs(table), la.find_clusters(table)):
         page = Page(result._repr_html_())
@@ -90,17 +90,17 @@ def test_long_values_are_cut():
 
 
 def points_of(svg):
-    """The places of the blue line of a picture, from its left end to its right one, with heights from 0 to 1."""
+    """Return the points of a picture's blue line from left to right, scaled from 0 to 1."""
     root = ElementTree.fromstring(svg)
     line = next(one for one in root.iter() if f"stroke: {BLUE}" in one.attrib.get("style", ""))
     places = np.array(re.findall(r"[ML] (\S+) (\S+)", line.attrib["d"]), float)
     return (places - places[0]) / (places[-1] - places[0])
 
 
-def test_curves_are_drawn_as_they_are():
+def test_drawn_curves_match_their_formula():
     curve = la.And(5) >> la.Or(20)
     x, y = points_of(curve._repr_html_()).T
-    assert len(x) > 30  # matplotlib leaves out what cannot be seen
+    assert len(x) > 30  # matplotlib leaves out points that cannot be seen
     assert np.abs(y - curve(x)).max() < 1e-2
     assert "And(5) &gt;&gt; Or(20)" in curve._repr_html_()
 
@@ -117,7 +117,7 @@ def test_plans_show_their_lines_and_their_curve(pairs):
     assert "<svg" not in edits._repr_html_()
     with pytest.raises(UsageError, match="a plan for 'edit' has no curve"):
         edits.plot()
-    vectors = la.find_pairs(np.eye(3), threshold=20, measure="cosine").plan
+    vectors = la.find_pairs(np.eye(3), threshold=20, measure="angle").plan
     assert "<svg" not in vectors._repr_html_()
 
 
@@ -129,7 +129,7 @@ def test_the_probability_of_a_plan_is_that_of_its_bands(pairs):
     assert signs.probability(np.array([0.7, 1])).tolist() == pytest.approx([signs.recall, 1])
 
 
-def test_what_is_drawn(pairs):
+def test_plots(pairs):
     from matplotlib import pyplot
 
     _, axes = pyplot.subplots()
@@ -139,7 +139,7 @@ def test_what_is_drawn(pairs):
     assert sizes.get_ylabel() == "clusters"
     assert pairs.plan.plot().get_xlabel() == "Jaccard similarity"
     assert (la.And(2) >> la.Or(3)).plot().get_title() == "And(2) >> Or(3)"
-    near = la.find_pairs(np.eye(3), threshold=90, measure="cosine").plot()
+    near = la.find_pairs(np.eye(3), threshold=90, measure="angle").plot()
     assert near.get_xlabel() == "distance"
     la.find_clusters([]).plot()
     pyplot.close("all")

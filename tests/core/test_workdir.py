@@ -1,4 +1,4 @@
-"""Check work beyond memory: the same results from files, and a run that was cut off goes on where it was."""
+"""Check runs larger than memory: files give the same results, and interrupted runs resume."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def test_nothing_to_find(inputs, tmp_path):
         assert (len(found.ids), found.stats["dropped"]) == (items, 0)
 
 
-# --- a run that was cut off ---
+# --- interrupted runs ---
 
 
 class Cut(Exception):
@@ -90,7 +90,7 @@ class Cut(Exception):
 
 
 def counting(monkeypatch, at):
-    """Cut the run off when it has written down its state so many times; returns the names of what was."""
+    """Interrupt the run once it has recorded its state `at` times; return the names it recorded."""
     noted = []
     note = FolderStorage.note
 
@@ -106,10 +106,10 @@ def counting(monkeypatch, at):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("find", [la.find_pairs, la.find_clusters, la.dedup])
-def test_it_goes_on_from_every_point(corpus, tmp_path, monkeypatch, find):
-    """Cut off before each note in turn, and begun again: nothing that was noted is made twice."""
+def test_a_run_resumes_from_every_point(corpus, tmp_path, monkeypatch, find):
+    """Interrupt it before each record in turn and start again: nothing recorded is made twice."""
     monkeypatch.setattr(workdir, "COMMIT_BYTES", 1000)
-    monkeypatch.setattr(workdir, "COMMIT_SECONDS", float("inf"))  # or a slow machine notes more often
+    monkeypatch.setattr(workdir, "COMMIT_SECONDS", float("inf"))  # a slow machine would record more often
     expected = find(corpus, **OPTIONS).to_arrow()
     with monkeypatch.context() as patched:
         all_notes = counting(patched, -1)
@@ -126,8 +126,8 @@ def test_it_goes_on_from_every_point(corpus, tmp_path, monkeypatch, find):
     assert find(corpus, workdir=tmp_path / "cut", **OPTIONS).to_arrow().equals(expected)
 
 
-def test_what_was_not_noted_is_cut_off(corpus, tmp_path, monkeypatch):
-    """As when a run is killed between writing to its files and noting it."""
+def test_unrecorded_writes_are_dropped(corpus, tmp_path, monkeypatch):
+    """As when a run is killed between writing to its files and recording it."""
     with monkeypatch.context() as patched:
         counting(patched, 0)
         patched.setattr(workdir, "COMMIT_BYTES", 0)
@@ -141,14 +141,14 @@ def test_what_was_not_noted_is_cut_off(corpus, tmp_path, monkeypatch):
 
 
 def noted_in(folder):
-    """What the run at work beside an output has noted, if one is at work."""
+    """Return what the run that works next to an output has recorded, if there is one."""
     with suppress(FileNotFoundError):
         return [path.read_bytes() for path in folder.glob(f"*/{workdir.RUN}/{workdir.MANIFEST}")]
     return []
 
 
 def await_notes(process, folder, count):
-    """Wait until a command has noted something so many times, or has ended."""
+    """Wait until a command has recorded its state `count` times, or has ended."""
     last = noted_in(folder)
     while count and process.poll() is None:
         time.sleep(0.001)
@@ -158,14 +158,17 @@ def await_notes(process, folder, count):
 
 @pytest.mark.slow
 def test_a_killed_command_is_resumed(inputs, out):
-    """SIGKILL at random moments; the last run's file is that of a run nobody disturbed, and its folder is gone."""
+    """Send SIGKILL at random moments; the final output equals that of an undisturbed run.
+
+    The folder of the run is gone.
+    """
     texts = texts_of(60_000, seed=5)
     lines = (json.dumps({"id": f"d{at}", "text": text, "more": at}) + "\n" for at, text in enumerate(texts))
     (inputs / "a.jsonl").write_text("".join(lines))
     command = [sys.executable, "-m", "lookalike", "dedup", inputs / "a.jsonl", "-t", "0.6", "-s", "char:9", "-q"]
     subprocess.run([*command, "--memory", "1GB", "-o", out / "whole.jsonl"], check=True, env=environment())
     draw, killed, tried = random.Random(7), 0, 0
-    while killed < 6:  # some are done before, as they have little left to do
+    while killed < 6:  # some runs finish before the signal, as they have little left to do
         process = subprocess.Popen([*command, "--memory", "1GB", "-o", out / "cut.jsonl"], env=environment())
         await_notes(process, out, draw.randint(1, 4))
         time.sleep(draw.uniform(0, 0.3))
@@ -178,34 +181,34 @@ def test_a_killed_command_is_resumed(inputs, out):
     assert {path.name for path in out.iterdir()} == {"cut.jsonl", "whole.jsonl"}
 
 
-# --- what is refused ---
+# --- folders that are rejected ---
 
 
 @pytest.mark.parametrize(
     ("changed", "line"),
     [
-        ({"threshold": 0.7}, "threshold was 3/5 and is 7/10"),
-        ({"shingles": "word:3"}, "shingles was word:2 and is word:3"),
-        ({"seed": 2}, "seed was 1 and is 2"),
-        ({"recall": 0.9}, "recall was 0.99 and is 0.9"),
-        ({"keep": "longest"}, "keep was first and is longest"),
+        ({"threshold": 0.7}, "threshold was 3/5 and is now 7/10"),
+        ({"shingles": "word:3"}, "shingles was word:2 and is now word:3"),
+        ({"seed": 2}, "seed was 1 and is now 2"),
+        ({"recall": 0.9}, "recall was 0.99 and is now 0.9"),
+        ({"keep": "longest"}, "keep was first and is now longest"),
     ],
 )
 def test_another_run_in_the_folder(corpus, tmp_path, changed, line):
     la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
-    with pytest.raises(DataError, match=f"holds a run that is not this one: {line}; name another --workdir, or remove"):
+    with pytest.raises(DataError, match=f"holds a different run: {line}; choose another --workdir, or remove the fold"):
         la.dedup(corpus, workdir=tmp_path / "w", **{**OPTIONS, **changed})
 
 
 def test_a_changed_input(corpus, tmp_path):
     la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
     os.utime(corpus, ns=(1, 1))
-    with pytest.raises(DataError, match=r"not this one: \S+corpus\.parquet is not the file it was; name"):
+    with pytest.raises(DataError, match=r"different run: input files differ \(\S+corpus\.parquet\); choose another"):
         la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
 
 
-def test_options_that_are_the_same(corpus, tmp_path, monkeypatch):
-    """However they are written; nothing is made again."""
+def test_the_same_options_written_differently(corpus, tmp_path, monkeypatch):
+    """Nothing is made again."""
     made = la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
     monkeypatch.chdir(corpus.parent)
     noted = counting(monkeypatch, 0)
@@ -214,7 +217,7 @@ def test_options_that_are_the_same(corpus, tmp_path, monkeypatch):
     assert again.to_arrow().equals(made.to_arrow())
 
 
-def test_a_run_that_failed_for_good_leaves_nothing(inputs, tmp_path):
+def test_a_run_that_cannot_be_resumed_leaves_nothing(inputs, tmp_path):
     (inputs / "twice.jsonl").write_text('{"id": 1, "text": "one two"}\n' * 2)
     for options, match in (({}, "ids must be unique; 1 occurs more"), ({"threshold": 7}, "threshold must be in")):
         with pytest.raises((DataError, UsageError), match=match):
@@ -222,7 +225,7 @@ def test_a_run_that_failed_for_good_leaves_nothing(inputs, tmp_path):
         assert not (tmp_path / "w").exists()
 
 
-def test_an_interrupted_command_says_how_to_go_on(run, corpus, out, monkeypatch):
+def test_an_interrupted_command_says_how_to_resume(run, corpus, out, monkeypatch):
     command = ("dedup", corpus, "-t", "0.6", "-s", "word:2", "--workdir", out / "w", "-o", out / "c.jsonl")
     with monkeypatch.context() as patched:
         noted = counting(patched, 3)
@@ -237,7 +240,7 @@ def test_an_interrupted_command_says_how_to_go_on(run, corpus, out, monkeypatch)
         stopped = run(*command, "--threads", "1")
     assert (stopped.code, len(noted)) == (1, 3)
     assert stopped.err.splitlines()[-2:] == [
-        f"the same command goes on from what is in {out / 'w'}",
+        f"run the same command again to resume from {out / 'w'}",
         "lookalike: interrupted; no file was written.",
     ]
     assert run(*command).code == 0
@@ -245,7 +248,7 @@ def test_an_interrupted_command_says_how_to_go_on(run, corpus, out, monkeypatch)
 
 
 def test_a_folder_with_other_files(run, corpus, out):
-    """They are left alone, be they the output itself."""
+    """They are left alone, even if one of them is the output itself."""
     (out / "letter.txt").write_text("dear")
     command = ("dedup", corpus, "-t", "0.6", "-s", "word:2", "--workdir", out, "-o", out / "c.jsonl")
     assert run(*command, "--removed", out / "r.csv").code == 0
@@ -267,7 +270,7 @@ def damage(folder, how):
 def test_a_damaged_folder(corpus, tmp_path, how):
     la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
     damage(tmp_path / "w" / workdir.RUN, how)
-    with pytest.raises(DataError, match=r"what is there of the run is damaged; remove the folder\.$"):
+    with pytest.raises(DataError, match=r"the files of the run are damaged; remove the folder\.$"):
         la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
 
 
@@ -278,26 +281,26 @@ def test_a_column_that_is_too_short(corpus, tmp_path, monkeypatch):
         with pytest.raises(Cut):
             la.dedup(corpus, workdir=tmp_path / "w", threads=1, **OPTIONS)
     damage(tmp_path / "w" / workdir.RUN, "documents.keys0")
-    with pytest.raises(DataError, match="is damaged"):
+    with pytest.raises(DataError, match="are damaged"):
         la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
 
 
-def test_folders_that_cannot_be(corpus, tmp_path):
+def test_folders_that_cannot_be_used(corpus, tmp_path):
     la.dedup(corpus, workdir=tmp_path / "old", **OPTIONS)
     (tmp_path / "old" / workdir.RUN / "about.json").write_text('{"format": 99}')
-    with pytest.raises(DataError, match="is of another version of lookalike; remove its folder lookalike-run"):
+    with pytest.raises(DataError, match="was written by another version of lookalike; remove its folder lookalike-run"):
         la.dedup(corpus, workdir=tmp_path / "old")
-    with pytest.raises(DataError, match="cannot be the folder of a run: "):
+    with pytest.raises(DataError, match="cannot be used as the folder of a run: "):
         la.dedup(corpus, workdir=corpus)
     held = FolderStorage(tmp_path / "held", {}, 10**9)
-    with pytest.raises(DataError, match="another run works there; name another --workdir"):
+    with pytest.raises(DataError, match="another run is using it; choose another --workdir"):
         FolderStorage(tmp_path / "held", {}, 10**9)
     held.close()
 
 
 @pytest.mark.slow
 def test_a_full_disk(inputs, tmp_path):
-    """A limit on the size of files stands for it: the error says so, and with more room the run goes on."""
+    """Simulated by a limit on file sizes: the error says so; with more space the run resumes."""
     lines = (json.dumps({"id": at, "text": text}) + "\n" for at, text in enumerate(texts_of(20_000)))
     (inputs / "a.jsonl").write_text("".join(lines))
     command = [sys.executable, "-m", "lookalike", "dedup", inputs / "a.jsonl", "-t", "0.6", "-s", "word:2", "-q"]
@@ -310,7 +313,7 @@ def test_a_full_disk(inputs, tmp_path):
     failed = subprocess.run(command, preexec_fn=small, capture_output=True, text=True, env=environment(), check=False)
     assert failed.returncode == 1
     assert re.search(
-        r"w: cannot be written: File too large; the same command goes on from what is there\.$", failed.stderr
+        r"w: cannot be written: File too large; the same command resumes from the files there\.$", failed.stderr
     )
     subprocess.run(command, check=True, env=environment())
     kept = la.dedup(inputs / "a.jsonl", **OPTIONS).kept.to_pylist()
@@ -321,13 +324,13 @@ def test_a_full_disk(inputs, tmp_path):
     "options", [{"measure": "edit", "threshold": 2}, {"method": "exact"}, {"recall": 1.0}, {"measure": "containment"}]
 )
 def test_methods_that_need_memory(corpus, options):
-    with pytest.raises(UsageError, match="are for Jaccard similarity by method 'lsh', with a recall under 1"):
+    with pytest.raises(UsageError, match="support only Jaccard similarity by method 'lsh', with a recall below 1"):
         la.find_pairs(corpus, memory="1GB", **options)
 
 
 def test_items_that_are_in_memory_already():
     for items in (["one two", "three"], [{"a"}, {"b"}], pa.table({"text": ["a"]})):
-        with pytest.raises(UsageError, match="are for texts of one collection in files, which can be read again"):
+        with pytest.raises(UsageError, match="support only one collection of texts, in files that can be read again"):
             la.find_pairs(items, memory="1GB")
 
 
@@ -340,7 +343,7 @@ def test_sizes(given, size):
 
 
 @pytest.mark.parametrize("given", ["", "much", "2XB", "1MB", -1, "nan GB", "inf", True, "GB", [1], b"2GB"])
-def test_sizes_that_are_none(given):
+def test_invalid_sizes(given):
     with pytest.raises(UsageError, match=r"^memory must be a size of at least 100MB, such as 2GB; got "):
         parse_memory(given)
 
@@ -352,13 +355,13 @@ def test_the_command(run, corpus, out):
     kept = la.dedup(corpus, **OPTIONS).kept
     assert pq.read_table(out / "clean.parquet")["id"].to_pylist() == kept.to_pylist()
     assert run("pairs", corpus, "--memory", "1GB").err.splitlines()[-1] == (
-        "lookalike: --memory needs a --workdir, or an --out that it can stand beside."
+        "lookalike: --memory needs a --workdir, or an --out file beside which to put it."
     )
     assert run("pairs", corpus, "--memory", "lots", "-o", out / "p.csv").code == 2
     assert run("clusters", "-", "--memory", "1GB", "-o", out / "c.csv", stdin=b"a b c\n").code == 2
 
 
-def test_it_says_what_it_goes_on_from(corpus, tmp_path, monkeypatch):
+def test_a_resumed_run_says_so(corpus, tmp_path, monkeypatch):
     said = []
     with monkeypatch.context() as patched:
         patched.setattr(workdir, "COMMIT_BYTES", 1000)
@@ -368,16 +371,16 @@ def test_it_says_what_it_goes_on_from(corpus, tmp_path, monkeypatch):
     run = Run(1)
     run.say = said.append
     la.dedup(corpus, workdir=tmp_path / "w", run=run, **OPTIONS)
-    assert any(line.startswith("goes on: ") and line.endswith(" had been read before") for line in said)
+    assert any(line.startswith("resuming: ") and line.endswith(" documents already read") for line in said)
 
 
-def test_more_documents_than_memory_is_for(corpus, monkeypatch):
+def test_more_documents_than_fit_in_memory(corpus, monkeypatch):
     said = []
     run = Run(1)
     run.say = said.append
     monkeypatch.setattr(collection, "PER_ITEM", 100_000)
     la.dedup(corpus, memory="200MB", run=run, **OPTIONS)
-    assert "note: about 3,000 documents take 0.3 GB of memory, which is more than was allowed" in said
+    assert "note: about 3,000 documents need 0.3 GB of memory, which is more than the limit" in said
 
 
 def test_in_memory_nothing_is_written(tmp_path):

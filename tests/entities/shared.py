@@ -1,4 +1,4 @@
-"""Fields of the two made-up companies, a handful of people, and values as they are read."""
+"""Share fields of the two made-up companies, a handful of people, and a way to read one value."""
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ def pairs_of(found):
 
 
 def read(value, kind, **options):
-    """What one value is read as, alone in its column."""
+    """Return how one value is read, alone in its column."""
     return normalise(pa.array([value], pa.string()), kind, **options).values.to_pylist()[0]
 
 

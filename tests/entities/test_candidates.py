@@ -1,4 +1,4 @@
-"""Which pairs of records are looked at: against brute force, and never too many of them."""
+"""Check which pairs of records are scored: against brute force, and never too many."""
 
 import itertools
 import re
@@ -44,7 +44,7 @@ def decoded(numbers, records):
 
 
 def possible(records, split):
-    """All pairs of one table, or of two."""
+    """Return all pairs within one table, or between two."""
     every = itertools.combinations(range(records), 2)
     return {(a, b) for a, b in every if split == ONE or a < split <= b}
 
@@ -54,7 +54,7 @@ def equal_pairs(values, split):
 
 
 def too_frequent(values, split, most):
-    """The values whose pairs are more than so many a record that has them."""
+    """Return {value: pairs} of values with more than `most` pairs per record."""
     found = {}
     for value in set(values) - {None}:
         rows = [row for row, other in enumerate(values) if other == value]
@@ -71,7 +71,7 @@ def jaccard(sets, a, b):
 
 @st.composite
 def tables(draw, fields=3, most=14, values=tuple(VALUES)):
-    """Fields of a few records with few values, and where the second table begins."""
+    """Draw fields of a few records with few values, and where the second table begins."""
     records = draw(st.integers(0, most))
     number = draw(st.integers(1, fields))
     every = [draw(st.lists(st.sampled_from(values), min_size=records, max_size=records)) for _ in range(number)]
@@ -79,12 +79,12 @@ def tables(draw, fields=3, most=14, values=tuple(VALUES)):
     return every, split
 
 
-# --- values in common ---
+# --- shared values ---
 
 
 @given(tables(fields=1), st.sampled_from([0, 0.4, 1, 2, 30]))
 def test_shared_keys(table, most):
-    """Pairs of the frequent keys are left out and counted, all other pairs with a key in common are there once."""
+    """Pairs of frequent keys are left out and counted; other pairs with a common key come once."""
     [values], split = table
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MOST_PER_RECORD", most)
@@ -99,7 +99,7 @@ def test_shared_keys(table, most):
 
 @given(tables(fields=3, most=16, values=(None, "a", "b", "c")), st.sampled_from([0, 0.4, 1, 30]))
 def test_same_values(table, most):
-    """A frequent value counts together with another field, if both together are not frequent."""
+    """A frequent value counts together with another field, if the combination is not frequent."""
     every, split = table
     records = len(every[0])
     keys = [value_keys(column(values)) for values in every]
@@ -124,12 +124,12 @@ def test_same_values(table, most):
 
 
 def test_what_is_said_of_frequent_values():
-    """100 of Salem: with the street, of which all but two are different; and 70 of one street, as many too many."""
+    """100 live in Salem, 70 of them in one street, two in another, the rest each in their own."""
     towns = ["salem"] * 100
     streets = ["elm"] * 70 + ["oak"] * 2 + [f"street {n}" for n in range(28)]
     keys = [value_keys(column(values)) for values in (towns, streets)]
     parts, note = same_values(keys, 0, ONE)
-    assert note == "1 frequent value only together with another field, 1 such combination of 2,415 pairs left out"
+    assert note == "1 frequent value used only together with another field, 1 combination with 2,415 pairs left out"
     assert set().union(*(decoded(part, 100) for part in parts)) == {(70, 71)}
 
 
@@ -142,7 +142,7 @@ def test_the_bound_of_frequent_values(count, there):
 
 
 def test_the_bound_of_frequent_values_of_two_tables():
-    """60 x 60 pairs are 30 for each of 120 records; a value of one table alone is in no pair and not frequent."""
+    """60 x 60 pairs are 30 per record; a value of one table only makes no pairs."""
     for count, there in ((60, True), (61, False)):
         parts, note = same_values([value_keys(column(["x"] * (2 * count)))], 0, count)
         assert (sum(map(len, parts)), bool(note)) == ((count * count, False) if there else (0, True))
@@ -159,28 +159,28 @@ def test_missing_values_never_match():
 
 
 def test_a_frequent_value_with_another_that_is_missing_says_nothing():
-    """All have one town, and none a phone."""
+    """All have the same town, and none has a phone."""
     keys = [value_keys(column(["salem"] * 200)), value_keys(column([None] * 200))]
     parts, _ = same_values(keys, 0, ONE)
     assert sum(map(len, parts)) == 0
 
 
 def test_the_order_of_two_fields_matters():
-    """Records that have the same two values in each other's field have nothing in common."""
+    """Two records with swapped values share nothing."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MOST_PER_RECORD", 0)
         keys = [value_keys(column(["a", "b"])), value_keys(column(["b", "a"]))]
         assert all(sum(map(len, same_values(keys, at, ONE)[0])) == 0 for at in range(2))
 
 
-# --- alike as a whole ---
+# --- similar as a whole ---
 
 
 @pytest.mark.slow
 @given(tables(fields=3, most=10), st.sampled_from([0.3, 0.5, 0.8, 1.0]))
 @settings(max_examples=60)
 def test_alike(table, threshold):
-    """No pair less alike, none twice, and all that are the same; of others a few may be missed."""
+    """No pair is less similar or found twice; equal ones are all found, few others are missed."""
     every, split = table
     columns = [column(values, f"field {n}", KINDS[n]) for n, values in enumerate(every)]
     records = len(every[0])
@@ -237,7 +237,7 @@ def test_a_typing_error_in_every_field():
 @given(tables(fields=1, most=12), st.integers(1, 3))
 @settings(max_examples=60)
 def test_near_values(table, nearest):
-    """Each record with a value has its nearest, or others just as near; none without a value is in a pair."""
+    """Each record with a value is paired with its nearest or with ties, the rest with none."""
     [values], split = table
     one = column(values)
     found = decoded(np.concatenate([np.empty(0, np.int64), *near_values(one, split, nearest, RUN)]), len(values))
@@ -270,7 +270,7 @@ def test_near_values_of_none(split):
     assert sum(map(len, near_values(column([None] * 5), split, 2, RUN))) == 0
 
 
-# --- all of it ---
+# --- all stages ---
 
 
 @given(tables(fields=3, most=10), st.integers(0, 2))
@@ -319,7 +319,7 @@ def test_all_missing(split):
 
 
 def test_one_field_is_missing_throughout():
-    """The other one still counts."""
+    """The other field still counts."""
     columns = [column(["ann lee", "bob ray", "ann lee"], kind="name"), column([None] * 3, kind="address")]
     found = find_candidates(columns, ONE, threshold=0.5, nearest=2, seed=1, run=RUN)
     assert (0, 2) in decoded(found.numbers, 3)
@@ -336,7 +336,7 @@ def random_words(count, length, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "split"), [(100_000, ONE), (60_000, 30_000)])
 def test_a_town_of_very_many(count, split):
-    """The pairs are those of the names: 1,000 come twice."""
+    """Pairs come from the names: 1,000 of them occur twice."""
     names = random_words(count, 14, seed=1)
     names[-1000:] = names[:1000]
     found = find_candidates(
@@ -346,14 +346,15 @@ def test_a_town_of_very_many(count, split):
     twins = {(n, count - 1000 + n) for n in range(1000)}
     assert decoded(found.numbers, count) >= twins
     assert len(found.numbers) < 2 * count
-    assert found.stages[0] == Stage("same town", 1000, 1000, "1 frequent value only together with another field")
-    assert Counter(stage.name for stage in found.stages) == Counter(["same town", "same name", "0.5 alike", "nearest"])
-    assert found.stages[-1].left_out == "left out, for there are more than 300,000,000 pairs of records"
+    assert found.stages[0] == Stage("same town", 1000, 1000, "1 frequent value used only together with another field")
+    names = ["same town", "same name", "similarity >= 0.5", "nearest"]
+    assert Counter(stage.name for stage in found.stages) == Counter(names)
+    assert found.stages[-1].left_out == "left out: there are more than 300,000,000 pairs of records"
 
 
 @pytest.mark.slow
 def test_a_long_value_that_all_have_does_not_make_all_alike():
-    """1,500 records of one address and short names are 1.1 million pairs; 60 a record are plenty."""
+    """1,500 records with one address make 1.1 million pairs; 60 per record are plenty."""
     count = 1_500
     names = random_words(count, 5, seed=2)
     columns = [column(["1200 north california avenue san francisco"] * count, "address", "address")]
@@ -364,7 +365,7 @@ def test_a_long_value_that_all_have_does_not_make_all_alike():
 
 @pytest.mark.slow
 def test_one_value_alone_that_all_have():
-    """There is nothing to tell the records apart by, and no other field to combine it with."""
+    """Nothing distinguishes the records, and there is no other field to combine it with."""
     count = 1_500
     found = find_candidates([column(["salem"] * count)], ONE, threshold=0.5, nearest=2, seed=1, run=RUN)
     assert len(found.numbers) <= 60 * count
@@ -377,7 +378,7 @@ def test_too_many_candidates_are_an_error():
         with pytest.raises(TooManyPairs) as error:
             found.plus("same name", [np.arange(1, 5)])
     assert str(error.value) == (
-        "4 candidate pairs, more than 3: give more fields, or ones that tell records apart better."
+        "4 candidate pairs, more than 3: compare more fields, or fields that distinguish records better."
     )
 
 

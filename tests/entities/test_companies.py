@@ -1,4 +1,4 @@
-"""The two companies: what is in their tables, how often it is wrong, and when the records were made."""
+"""Check the two companies: their tables, the rates of errors, and the days of the records."""
 
 import re
 from collections import Counter
@@ -33,12 +33,12 @@ DATES = ("created", "created")
 
 
 def made(**rates):
-    """Companies of 5,000 people with nothing wrong but what is asked for."""
+    """Make companies of 5,000 people without errors except those asked for."""
     return two_companies(PEOPLE, seed=7, rates=Rates(**{**EXACT, **rates}))
 
 
 def pairs(both, columns):
-    """The values of two columns in the true pairs."""
+    """Return the values of two columns in the true pairs."""
     tables = (both.left, both.right)
     ids = (both.truth["left_id"].to_pylist(), both.truth["right_id"].to_pylist())
     values = [
@@ -54,7 +54,7 @@ def share(flags):
 
 
 def near(rate, trials=PEOPLE):
-    """Four standard errors of a share."""
+    """Return four standard errors of a share."""
     return pytest.approx(rate, abs=4 * (rate * (1 - rate) / trials) ** 0.5)
 
 
@@ -87,7 +87,7 @@ def test_truth_is_one_to_one():
 
 
 def test_ids_do_not_tell():
-    """Neither the order of the tables nor an id says who is in both."""
+    """Neither the order of the tables nor an id shows who is in both."""
     both = two_companies(PEOPLE)
     left, right = ([int(name[1:]) for name in both.truth[column].to_pylist()] for column in both.truth.column_names)
     assert abs(np.corrcoef(left, right)[0, 1]) < 0.06
@@ -136,12 +136,12 @@ def test_shared(rate):
 
 @pytest.mark.parametrize(("columns", "most"), [(NAMES, 2), (ADDRESSES, 2)])
 def test_typos(columns, most):
-    """In either table; each is one letter put in, left out, replaced or swapped."""
+    """In either table; each is one letter inserted, deleted, replaced or swapped."""
     rate = 0.2
     found = pairs(made(typos=rate), columns)
     assert share(a != b for a, b in found) == near(1 - (1 - rate) ** 2)
     distances = Counter(OSA.distance(a, b) for a, b in found)
-    assert max(distances) <= most + 1  # two errors in one place may take three
+    assert max(distances) <= most + 1  # two errors in one place can take three
     assert distances[1] == pytest.approx(2 * rate * (1 - rate) * PEOPLE, rel=0.1)
 
 
@@ -156,7 +156,7 @@ def test_all_four_kinds_of_typos():
         len(text) - 15 if len(text) != 15 else "swap" if sorted(text) == sorted("Maple Street 12") else "replace"
         for text in changed
     )
-    # swapping the two e of Street is a replacement instead
+    # swapping the two letters e of Street becomes a replacement
     for kind, expected in ((1, 0.25), (-1, 0.25), ("swap", 0.25 * 13 / 14), ("replace", 0.25 * 15 / 14)):
         assert kinds[kind] / 2000 == near(expected, 2000)
 
@@ -176,7 +176,7 @@ def test_initials():
 
 
 def test_nicknames():
-    """Of the names that have one, in B only."""
+    """Of the names that have a short form, and in B only."""
     found = [(a.split()[0], b.split()[0]) for a, b in pairs(made(nicknames=0.3), NAMES)]
     changed = [(a, b) for a, b in found if a != b]
     assert all(NICKNAMES[a] == b for a, b in changed)
@@ -203,7 +203,7 @@ def test_missing(columns):
 
 
 def test_other_ways_of_writing():
-    """In B only, a share of each column, and all say the same."""
+    """In B only, a share of each column; the meaning stays the same."""
     both = made(rewritten=0.4, initials=0.5)
     names, addresses, phones = (pairs(both, columns) for columns in (NAMES, ADDRESSES, PHONES))
     for column in ([b for _, b in names if "," in b], [b for a, b in addresses if a != b]):
@@ -226,7 +226,7 @@ def test_other_ways_of_writing():
 
 @pytest.mark.parametrize("rate", [0, 0.3, 1])
 def test_families(rate):
-    """One address, one phone and one surname, but mostly other given names."""
+    """They share address, phone and surname, but mostly have different given names."""
     left = made(families=rate).left
     rows = list(zip(*(left[name].to_pylist() for name in ("name", "address", "phone")), strict=True))
     at = Counter((address, phone) for _, address, phone in rows)
@@ -243,7 +243,7 @@ def test_families(rate):
 
 
 def test_frequent_names():
-    """Some names are frequent, and so are streets; many people have the name of another."""
+    """Some names and streets are frequent, and many people share a name."""
     left = made().left
     names = Counter(left["name"].to_pylist())
     surnames = Counter(name.split()[1] for name in left["name"].to_pylist())
@@ -271,7 +271,7 @@ def test_lags_of_true_pairs():
 
 
 def test_lags_of_unrelated_records():
-    """Those from 0 to 90 days are 45 on average."""
+    """Lags from 0 to 90 days are 45 on average."""
     both = two_companies(20_000)
     a = np.array(both.left["created"].to_pylist(), "datetime64[D]")
     b = np.array([datetime.strptime(day, B_DATE) for day in both.right["created"].to_pylist()], "datetime64[D]")
@@ -303,11 +303,11 @@ def test_other_lags_and_years():
         (lambda: two_companies(9, lag=0), "lag must be a positive number; got 0."),
         (
             lambda: two_companies(9, lag=30),
-            "lag must be a fifth of max_lag (90) at most, or late records are cut off; got 30.",
+            "lag must be at most a fifth of max_lag (90), or late records are cut off; got 30.",
         ),
         (lambda: two_companies(9, max_lag=0), "max_lag must be an integer of at least 1; got 0."),
-        (lambda: two_companies(9, years=0.1), "years must be from max_lag (90 days) to 2,700; got 0.1."),
-        (lambda: two_companies(9, years=5000), "years must be from max_lag (90 days) to 2,700; got 5000."),
+        (lambda: two_companies(9, years=0.1), "years must be between max_lag (90 days) and 2,700; got 0.1."),
+        (lambda: two_companies(9, years=5000), "years must be between max_lag (90 days) and 2,700; got 5000."),
         (lambda: Rates(typos=1.5), "typos must be in [0, 1]; got 1.5."),
         (lambda: Rates(moves=-0.1), "moves must be in [0, 1]; got -0.1."),
         (lambda: Rates(missing="x"), "missing must be a number in [0, 1]; got 'x'."),

@@ -1,4 +1,4 @@
-"""Check the words that records of the two companies are made of."""
+"""Check the words that the records of the two companies are made of."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Fields of records: what is written, how their values are read, and what kind a column is of."""
+"""Check fields of records: how they are given, how values are read, and how kinds are guessed."""
 
 import datetime
 import random
@@ -87,7 +87,7 @@ def test_fields_that_cannot_be(options, message):
 @pytest.mark.parametrize("kind", FIELD_KINDS)
 @given(values=st.lists(st.one_of(st.none(), texts), max_size=6), day_first=st.sampled_from([None, True, False]))
 def test_twice_is_once(kind, values, day_first):
-    """Any text can be given, all rows are counted, and what comes out stays as it is, alone or with the others."""
+    """Any text is accepted, all rows are counted, and normalising again changes nothing."""
     found = normalise(pa.array(values, pa.string()), kind, day_first=day_first)
     again = normalise(found.values, kind, day_first=day_first)
     assert again.values.equals(found.values)
@@ -150,14 +150,14 @@ def test_na_is_a_name():
 
 @pytest.mark.parametrize("kind", ["phone", "date", "number"])
 def test_values_that_are_not_understood(kind):
-    """They are counted by rows, apart from those that are missing."""
+    """They are counted by rows, separately from missing values."""
     found = normalise(pa.array(["what", "12/34/56 xyz", "what", None, "n/a"]), kind)
     assert (found.missing, found.unparsable, found.values.null_count) == (2, 3, 5)
 
 
 @pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_types_of_columns(kind):
-    """Chunks, dictionaries, views and bytes are the same texts; a column may be empty or all null."""
+    """Chunks, dictionaries, views and bytes give the same texts; columns can be empty or null."""
     values = ["2020-01-02", "5551234", None, "n/a", "5551234"]
     expected = normalise(pa.array(values), kind)
     chunks = pa.chunked_array([values[:2], values[2:]])

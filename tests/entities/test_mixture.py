@@ -1,4 +1,4 @@
-"""The model of Fellegi and Sunter: what is fitted, how right its probabilities are, and what it does with little."""
+"""Check the model of Fellegi and Sunter: its parameters, its calibration, and little data."""
 
 import math
 from itertools import product
@@ -13,7 +13,7 @@ from lookalike.entities import mixture
 from lookalike.entities.mixture import MISSING_LEVEL, PRIOR, Mixture, fit
 
 RECORDS = 20_000
-MATCHES = np.array([0.12, 0.08, 0.8])  # shares of the levels
+MATCHES = np.array([0.12, 0.08, 0.8])  # shares of the levels in matches
 CHANCE = (3e-3, 1e-4, 1e-5, 3e-2)  # of the top level in random pairs; the level below is twice as likely
 
 
@@ -22,10 +22,11 @@ def same(*rows):
 
 
 class Made:
-    """Pairs of two tables of RECORDS records, each with one match: levels, which are matches, and random levels.
+    """Pairs of two tables of RECORDS records, each record with one match.
 
-    Blocked, the pairs are those that have the top level in one of the first three fields; otherwise all matches and ten
-    times as many random pairs. Each level is missing in a share `missing` of the pairs.
+    If blocked, the pairs are those with the top level in one of the first three fields; otherwise
+    all matches and ten times as many random pairs. Each level is missing in a share `missing` of
+    the pairs.
     """
 
     def __init__(self, fields, *, blocked, missing=0.0, seed=1):
@@ -46,7 +47,7 @@ class Made:
         self.share = self.is_match.mean()
 
     def error(self, found):
-        """The mean of how far a pair's probability is from the share of matches among the pairs with its levels."""
+        """Return the mean difference of probabilities from the true shares at their levels."""
         patterns = mixture._Patterns.of(self.levels, [3] * len(self.u))
         true = np.bincount(patterns.row, self.is_match) / patterns.counts
         return np.abs(found.probability(self.levels) - true[patterns.row]).mean()
@@ -56,13 +57,13 @@ class Made:
         return 2 * (found & self.is_match).sum() / (found.sum() + self.is_match.sum())
 
 
-# --- what is fitted ---
+# --- fitted parameters ---
 
 
 @pytest.mark.parametrize("missing", [0, 0.2])
 @pytest.mark.parametrize("with_random", [True, False])
 def test_parameters_without_blocking(with_random, missing):
-    """20,000 matches tell a share of levels to about 0.005, three standard errors."""
+    """20,000 matches give a share of levels to about 0.005, three standard errors."""
     made = Made(4, blocked=False, missing=missing)
     found = fit(made.levels, random_levels=made.random_levels if with_random else None)
     assert found.share == pytest.approx(made.share, abs=0.002)
@@ -73,7 +74,7 @@ def test_parameters_without_blocking(with_random, missing):
 
 @pytest.mark.parametrize("fields", [3, 4])
 def test_parameters_with_blocking(fields):
-    """The fields that picked take no part of m; 1% of the matches agree nowhere and were not picked, which moves it."""
+    """The fields that picked do not change m, except that 1% of the matches were not picked."""
     made = Made(fields, blocked=True)
     found = fit(made.levels, random_levels=made.random_levels)
     assert found.share == pytest.approx(made.share, rel=0.02)
@@ -88,7 +89,7 @@ def test_parameters_with_blocking(fields):
 @pytest.mark.slow
 @pytest.mark.parametrize(("fields", "best", "fitted_u"), [(3, 0.97, 0.85), (4, 0.975, 0.94)])
 def test_why_the_fields_that_picked_are_modelled(fields, best, fitted_u):
-    """The figures of the module's docstring, for blocked pairs."""
+    """The figures in the module's docstring, for blocked pairs."""
     made = Made(fields, blocked=True)
     modelled = fit(made.levels, random_levels=made.random_levels)
     plain = fit(made.levels)
@@ -102,15 +103,15 @@ def test_why_the_fields_that_picked_are_modelled(fields, best, fitted_u):
     assert alone.share > 0.99
 
 
-def test_two_fields_are_too_few_to_tell_what_picked():
-    """u of random pairs is then used alone, and blocked pairs are all matches; the docstring warns of it."""
+def test_two_fields_are_too_few_to_model_what_picked():
+    """Then u of random pairs is used alone, and all blocked pairs count as matches."""
     made = Made(3, blocked=True)
     found = fit(made.levels[:, :2], random_levels=made.random_levels[:, :2])
     assert list(found.picked) == [1, 0, 0]
     assert found.share > 0.9
 
 
-# --- how right the probabilities are ---
+# --- calibration ---
 
 
 @pytest.mark.slow
@@ -118,10 +119,10 @@ def test_two_fields_are_too_few_to_tell_what_picked():
 @pytest.mark.parametrize("fields", [3, 4])
 @pytest.mark.parametrize("blocked", [False, True])
 def test_calibration(blocked, fields, missing):
-    """Of the pairs given about p a share p are matches: within 0.08 where there are 400 or more.
+    """Of pairs with a probability of about p, a share p are matches: within 0.08 for 400 or more.
 
-    A level of 1 in 100,000 is seen about 10 times among a million random pairs, so that its weight is off by up to a
-    third, which moves a probability of 0.8 by 0.05.
+    A level of 1 in 100,000 occurs about 10 times in a million random pairs, so its weight is off by
+    up to a third, which moves a probability of 0.8 by 0.05.
     """
     made = Made(fields, blocked=blocked, missing=missing)
     found = fit(made.levels, random_levels=made.random_levels)
@@ -159,14 +160,14 @@ def test_weights():
     assert found.weights()["field"][0].as_py() == "field 0"
     with pytest.raises(UsageError) as error:
         found.weights(["name"])
-    assert str(error.value) == "names must be 3, one a field; got 1."
+    assert str(error.value) == "names must have 3 entries, one per field; got 1."
 
 
 # --- one step of EM, in plain Python ---
 
 
 def rising(counts, base):
-    """The isotonic regression of counts / base with weights base, by the formula of the greatest least mean."""
+    """Return the isotonic regression of counts / base with weights base, by the max-min formula."""
     total, size = sum(counts), len(counts)
 
     def mean(first, last):
@@ -179,7 +180,7 @@ def rising(counts, base):
 
 
 def plain_step(rows, model, fixed):
-    """m, u, v, share and picked after one step, pair by pair."""
+    """Return m, u, v, share and picked after one step, computed pair by pair."""
     fields = len(model.m)
     matches = [[PRIOR / len(m)] * len(m) for m in model.m]
     others = [list(counts) for counts in matches]
@@ -248,7 +249,7 @@ def test_steps_like_those_in_plain_python(rows, fixed, start):
 @settings(max_examples=60, deadline=None)
 @given(rows_of_levels, st.booleans())
 def test_the_likelihood_rises(rows, fixed):
-    """That of the pairs with the prior; ratios m / u and v / u rise with the level."""
+    """That of the pairs with the prior does; m / u and v / u rise with the level."""
     sizes = [3, 2, 4]
     patterns = mixture._Patterns.of(np.array(rows, np.uint8), sizes)
     model = mixture._start(mixture._shares(patterns, sizes), 0.1, 0.9, fixed)
@@ -284,7 +285,7 @@ def test_log_likelihood_of_the_pairs():
 @pytest.mark.parametrize("dense", [1, 1 << 22])
 @pytest.mark.parametrize("largest", [200, 1 << 62])
 def test_patterns(monkeypatch, dense, largest):
-    """The same whichever way they are counted, in little room for codes too."""
+    """They are the same however they are counted, also if codes must be short."""
     monkeypatch.setattr(mixture, "DENSE", dense)
     monkeypatch.setattr(mixture, "LARGEST_CODE", largest)
     levels = np.random.default_rng(2).choice(np.array([0, 1, 2, MISSING_LEVEL], np.uint8), (500, 5))
@@ -311,7 +312,7 @@ def test_as_many_levels_and_fields_as_there_can_be():
     assert np.isfinite(found.probability(levels)).all()
 
 
-# --- little or nothing to go by ---
+# --- little data or none ---
 
 RANDOM = same(*[[0, 0, 0]] * 98, [1, 0, 0], [0, 1, 1])
 LITTLE = {
@@ -333,7 +334,7 @@ LITTLE = {
 @pytest.mark.parametrize("with_random", [False, True])
 @pytest.mark.parametrize("name", LITTLE)
 def test_little_to_go_by(name, with_random):
-    """A model with numbers in it, and no warning, which the tests make an error."""
+    """The model has finite numbers, and nothing warns (tests turn warnings into errors)."""
     levels = LITTLE[name]
     random_levels = RANDOM[:, : levels.shape[1]] if with_random else None
     with np.errstate(all="raise", under="ignore"):
@@ -363,7 +364,7 @@ def test_pairs_that_fall_apart():
 
 
 def test_no_random_pairs_are_no_knowledge():
-    """Each level is then as likely as the others in pairs that are no matches."""
+    """Then all levels are equally likely in non-matches."""
     found = fit(LITTLE["separate"], random_levels=np.zeros((0, 3), np.uint8))
     for u in found.u:
         np.testing.assert_allclose(u, [0.5, 0.5])
@@ -399,7 +400,7 @@ PLAIN = np.zeros((2, 2), np.uint8)
         (lambda: fit(PLAIN).probability(PLAIN[:, :1]), "levels must have 2 fields; got 1."),
         (
             lambda: fit(PLAIN).probability(same([0, 0], [0, 7])),
-            "levels of field 1 must be below 1, as in the pairs fitted; got 7.",
+            "levels of field 1 must be below 1, as in the fitted pairs; got 7.",
         ),
     ],
 )

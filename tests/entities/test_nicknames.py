@@ -1,4 +1,4 @@
-"""Names and addresses: titles, short forms and abbreviations, and the tables they come from."""
+"""Check titles, short forms and abbreviations in names and addresses, and their word lists."""
 
 import pyarrow as pa
 import pytest
@@ -95,7 +95,7 @@ def test_other_kinds_have_no_short_forms(kind):
 
 
 def entries(name):
-    """The lines of a table, each cut at its colon, as they stand in the file."""
+    """Return the lines of a word list, each split at its colon, in the order of the file."""
     lines = (nicknames.WORDS / name).read_text().splitlines()
     return [line.split(":") for line in lines if line and not line.startswith("#")]
 

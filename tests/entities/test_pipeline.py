@@ -1,4 +1,4 @@
-"""Records to matches, from one end to the other: against the truth, and with all that tables can have wrong."""
+"""Check entity resolution end to end: against the truth, and with faulty tables."""
 
 import itertools
 import math
@@ -62,7 +62,7 @@ def test_matches_of_two_companies(request, name, truth):
     assert recall > 0.93
     assert found.probability.sum() == pytest.approx(precision * len(found), rel=0.12)
     assert (found.validation is None, found.mixture is None) == (name == "by_mixture", name == "by_lag")
-    assert found.basis == ("a mixture of matches and others" if name == "by_mixture" else "the differences of created")
+    assert found.basis == ("a Fellegi-Sunter mixture model" if name == "by_mixture" else "the differences in created")
 
 
 @pytest.mark.slow
@@ -97,14 +97,14 @@ def test_one_to_one_of_two_companies(companies, truth, options):
 
 @pytest.mark.slow
 def test_shares_of_a_lag_beyond_reach_are_left_out(by_lag, companies):
-    """All pairs that are looked at have a lag of 0 to 90 days, and the others are counted."""
+    """All scored pairs have a lag of 0 to 90 days; the others are counted."""
     found = by_lag.every
     days = as_days(normalise(companies.left["created"], "date").values)
     others = as_days(normalise(companies.right["created"], "date").values)
     lags = others[found.right] - days[found.left]
     assert ((lags >= 0) & (lags <= 90)).all()
     left_out = len(found.candidates.numbers) - len(found)
-    assert by_lag.stats["note"] == f"{left_out:,} pairs with a lag beyond 0 to 90 left out"
+    assert by_lag.stats["note"] == f"{left_out:,} pairs left out: lag not between 0 and 90"
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_the_two_tables_may_be_swapped():
 
 
 def both_in_one(companies):
-    """The records of both companies in one table, and which of them belong together."""
+    """Return the records of both companies in one table."""
     names = companies.left.column_names
     created = pa.array(companies.right["created"].to_pylist())
     days = [f"{text[6:]}-{text[3:5]}-{text[:2]}" for text in created.to_pylist()]
@@ -153,7 +153,7 @@ def both_in_one(companies):
 @pytest.mark.slow
 @pytest.mark.parametrize("single", [False, True])
 def test_one_table(companies, truth, single):
-    """Without `single` members of a family, who differ in the given name alone, are the wrong ones."""
+    """Without `single`, the wrong pairs are family members who differ only in the given name."""
     found = resolve(both_in_one(companies), fields=["name", "address", "phone"], one_to_one=single)
     pairs = {tuple(sorted(pair)) for pair in pairs_of(found)}
     assert (found.left < found.right).all()
@@ -166,7 +166,7 @@ def test_one_table(companies, truth, single):
 
 @pytest.mark.slow
 def test_max_lag_in_one_table_is_no_matter_of_the_order_of_rows(companies, truth):
-    """Of the two records either may come first in the table; the later one is what is within reach."""
+    """Either record can come first; the lag counts from the earlier to the later value."""
     whole = both_in_one(companies)
     counts = []
     for rows in (np.arange(len(whole)), np.arange(len(whole))[::-1]):
@@ -177,7 +177,7 @@ def test_max_lag_in_one_table_is_no_matter_of_the_order_of_rows(companies, truth
     assert counts[1] == pytest.approx(counts[0], rel=0.05)
 
 
-# --- what comes out ---
+# --- results ---
 
 
 @pytest.mark.slow
@@ -204,7 +204,7 @@ def test_field_mapping():
 @pytest.mark.slow
 @pytest.mark.parametrize("weights", [(0.1, 0.2, 0.3), (1, 1, 1), (0.7, 0.1, 0.3), (1 / 3, 1 / 7, 3.3), (1.1, 2.2, 3.3)])
 def test_weights_leave_the_perfect_perfect(weights):
-    """However they are rounded, pairs that agree in all are those with the highest score."""
+    """However weights are rounded, pairs that agree in all fields have the highest score."""
     made = two_companies(400, seed=2, rates=la.entities.companies.Rates(typos=0, missing=0, moves=0, rewritten=0))
     fields = [f"{one}*{weight!r}" for one, weight in zip(FIELDS, weights, strict=True)]
     found = resolve(made.left, made.right, fields=fields, validate="created")
@@ -237,7 +237,7 @@ def test_ids_of_any_type(kind):
 
 
 def test_ids_of_categories():
-    """As pandas has them."""
+    """As in pandas."""
     coded = PEOPLE.set_column(0, "id", PEOPLE["id"].dictionary_encode())
     found = resolve(coded, fields=["name", "phone"])
     assert set(pairs_of(found)) == set(pairs_of(resolve(PEOPLE, fields=["name", "phone"])))
@@ -262,7 +262,7 @@ def test_tables_in_chunks():
     )
 
 
-# --- one to one, and how sure ---
+# --- one to one, and precision ---
 
 
 def test_one_to_one_takes_the_best():
@@ -274,7 +274,7 @@ def test_one_to_one_takes_the_best():
         chosen = order[each_record_once(pairs[order, 0], pairs[order, 1], 8)]
         used = pairs[chosen].ravel().tolist()
         assert len(set(used)) == len(used)
-        for at in set(range(len(pairs))) - set(chosen.tolist()):  # something as good or better stands in its way
+        for at in set(range(len(pairs))) - set(chosen.tolist()):  # a chosen pair at least as good excludes it
             assert any(rank[other] >= rank[at] and set(pairs[at]) & set(pairs[other]) for other in chosen)
     none = np.zeros(0, np.int64)
     assert each_record_once(none, none, 0).tolist() == []
@@ -292,7 +292,7 @@ def test_one_to_one_takes_the_best():
     ],
 )
 def test_least_probability(probability, precision):
-    """All from it on have the precision on average, also where several are as likely; and no lower one would do."""
+    """Pairs above it have the precision on average, also with ties, and no lower value would do."""
     given = np.array(probability, float)
     least = least_probability(given, precision)
     chosen = given[given >= least]
@@ -307,7 +307,7 @@ def test_least_probability(probability, precision):
 def test_a_field_that_is_empty_throughout():
     for nothing in (pa.nulls(5), pa.array([None] * 5, pa.string()), pa.array(["", " ", "n/a", "-", None])):
         found = resolve(PEOPLE.append_column("mail", nothing), fields=["name=name", "phone=phone", "mail=text"])
-        assert found.stats["note"].split("; ")[0] == "mail is empty in all records, and tells nothing"
+        assert found.stats["note"].split("; ")[0] == "mail is empty in all records and has no effect"
         assert ("a", "b") in pairs_of(found.every)
         assert np.isnan(found.every.points[:, 2]).all()
 
@@ -321,11 +321,11 @@ def test_all_fields_are_empty():
 def test_dates_that_cannot_be_read():
     table = PEOPLE.append_column("born", pa.array(["2000-01-01", "soon", "32.13.2000", None, "2000-01-01"]))
     found = resolve(table, fields=["name", "born=date"])
-    assert found.stats["note"].split("; ")[0] == "2 values of born cannot be read as date, and are missing"
+    assert found.stats["note"].split("; ")[0] == "2 values of born cannot be read as date: set to missing"
 
 
 def test_dates_none_of_which_can_be_read():
-    """They are there, and it is said how many cannot be read."""
+    """They are present, and the note says how many cannot be read."""
     table = PEOPLE.append_column("born", pa.array(["soon", "late", "x", "y", "z"]))
     note = resolve(table, fields=["name", "born=date"]).stats["note"]
     assert "5 values of born cannot be read as date" in note
@@ -352,7 +352,7 @@ def test_tiny_tables(rows):
 
 
 def test_huge_numbers_that_validate():
-    """No warning, whatever the unit."""
+    """There is no warning, whatever the unit."""
     table = pa.table({"name": [f"name {n // 2}" for n in range(200)], "n": [f"{n // 2}e200" for n in range(200)]})
     try:
         found = resolve(table, fields=["name=text"], validate="n=number")
@@ -392,7 +392,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             DataError,
             "the second table has no column 'phone' for field 'phone'; it has id, name.",
         ),
-        ((PEOPLE,), {"fields": ["name", "name"]}, UsageError, "fields must be different; 'name' is there twice."),
+        ((PEOPLE,), {"fields": ["name", "name"]}, UsageError, "fields must be different; 'name' is given twice."),
         (
             (PEOPLE,),
             {"fields": ["name=nam"]},
@@ -434,7 +434,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name"], "max_lag": 9},
             UsageError,
-            "max_lag is for the column that validates: name it with validate (--validate).",
+            "max_lag applies to the validation column: name it with validate (--validate).",
         ),
         (
             (PEOPLE,),
@@ -464,12 +464,12 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             DataError,
             "the table has no column 'key' for the id; it has id, name, phone.",
         ),
-        ((PEOPLE,), {"fields": ["name"], "id": "phone"}, DataError, "column 'phone' for the id has 1 row without one."),
+        ((PEOPLE,), {"fields": ["name"], "id": "phone"}, DataError, "column 'phone' for the id is empty in 1 row."),
         (
             (5,),
             {"fields": ["name"]},
             UsageError,
-            "records must be a table, a data frame, dictionaries or a path; got int.",
+            "records must be a table, a data frame, a list of dictionaries or a path; got int.",
         ),
         ((PEOPLE, "b.csv"), {"fields": ["name"]}, DataError, "b.csv: no such file or folder."),
         (
@@ -480,7 +480,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
         ),
     ],
 )
-def test_what_cannot_be(tables, options, kind, message):
+def test_errors(tables, options, kind, message):
     with pytest.raises(kind) as error:
         resolve(*tables, **options)
     assert str(error.value) == message
@@ -500,7 +500,7 @@ def test_what_cannot_be(tables, options, kind, message):
         ((PEOPLE,), {"fields": ["name"], "validate": 5}),
         ((PEOPLE,), {"fields": ["name"], "validate": ""}),
         ((PEOPLE,), {"fields": ["name"], "validate": "phone=number", "max_lag": math.nan}),
-        ((PEOPLE,), {"fields": ["name", "phone"], "validate": "phone:other=number"}),  # in one table the same column
+        ((PEOPLE,), {"fields": ["name", "phone"], "validate": "phone:other=number"}),  # one table: the same column
         (({"name": ["a", "b"], "phone": ["1"]},), {"fields": ["name"]}),
         ((PEOPLE.set_column(1, "name", pa.array([b"\xff"] * 5)),), {"fields": ["name"]}),
     ],
@@ -512,8 +512,8 @@ def test_one_line_and_no_traceback(tables, options):
     assert str(error.value).endswith((".", "?"))
 
 
-def test_fields_as_one_text_is_told():
-    """Not its letters, one by one."""
+def test_fields_as_one_text_are_an_error():
+    """It is not split into letters."""
     with pytest.raises(UsageError):
         resolve(PEOPLE, fields="name")
 
@@ -522,18 +522,18 @@ def test_validation_without_enough_pairs():
     table = PEOPLE.append_column("n", pa.array(range(5)))
     with pytest.raises(DataError) as error:
         resolve(table, fields=["name"], validate="n=number")
-    assert "too few pairs with a perfect score" in str(error.value)
+    assert "at least 30 pairs with a perfect score must have a value" in str(error.value)
 
 
 def test_a_column_that_validates_may_be_missing_throughout():
     table = PEOPLE.append_column("created", pa.nulls(5, pa.string()))
     with pytest.raises(DataError) as error:
         resolve(table, fields=["name", "phone"], validate="created=date")
-    assert "0 with a value" in str(error.value)
+    assert "must have a value; got 0." in str(error.value)
 
 
 def test_an_empty_table_with_validation():
-    """There is nothing to tell from: an error, in one line."""
+    """Nothing can be estimated: an error in one line."""
     for tables in itertools.permutations((PEOPLE.slice(0, 0), PEOPLE)):
         with pytest.raises(DataError):
             resolve(

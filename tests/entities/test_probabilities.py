@@ -1,4 +1,4 @@
-"""How likely pairs are matches: rivals, and tables with little to learn from."""
+"""Check the probabilities of matches: rivals, and tables with little to learn from."""
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ def test_few_fields_are_told():
 
 
 def test_few_pairs_make_small_groups():
-    """The scores of a small table are told apart too."""
+    """The scores of a small table are in separate groups, too."""
     companies = two_companies(300)
     found = resolve(companies.left, companies.right, fields=FIELDS, validate="created", max_lag=90)
     assert len(found.validation.pairs) >= 5

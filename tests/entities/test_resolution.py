@@ -1,4 +1,4 @@
-"""What a resolution gives: tables, clusters, lines, and the points of each pair explained."""
+"""Check the result of a resolution: tables, clusters, lines, and explanations."""
 
 import math
 

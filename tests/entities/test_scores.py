@@ -1,4 +1,4 @@
-"""Points for the fields of one pair, and of many at once: what differences cost, and that nothing else matters."""
+"""Check the points of fields, for one pair and for many at once: what differences cost."""
 
 import math
 
@@ -31,7 +31,7 @@ def column(values, kind):
 
 
 def scored(kind, one, other):
-    """The points of two values as they stand in a table; the same in both orders."""
+    """Return the points of two values as they are in a table; the order does not matter."""
     field = column([one, other], kind)
     there, back = field_points(field, np.array([0, 1]), np.array([1, 0]), RUN)
     assert there == back or (math.isnan(there) and math.isnan(back))
@@ -43,7 +43,7 @@ def scored(kind, one, other):
 
 @given(letters, letters)
 def test_points(a, b):
-    """100 less four times the square of the edit distance, but never less than nothing."""
+    """100 less four times the squared edit distance, but never below 0."""
     found = points(a, b)
     assert found == points(b, a) == max(0, 100 - 4 * edit(a, b) ** 2)
     assert 0 <= found <= 100
@@ -63,7 +63,7 @@ def test_penalty(a, b, penalty):
 
 @given(letters, letters, st.sampled_from([0, 0.5, 1, 2, 9]))
 def test_values_known_to_go_together(a, b, distance):
-    """In either order; other values are not touched, nor are equal ones."""
+    """In either order; other values and equal ones are not affected."""
     expected = max(0, 100 - 4 * distance**2) if a != b else 100
     assert points(a, b, alike={(a, b): distance}) == points(b, a, alike={(a, b): distance}) == expected
     assert points(a, b + "d", alike={(a, b): distance}) == points(a, b + "d")
@@ -81,14 +81,14 @@ def test_empty_fields():
 @pytest.mark.parametrize(
     ("fields", "options", "kind", "message"),
     [
-        (("a", "b"), {"penalty": -4}, UsageError, "penalty must be a number from 0 on; got -4."),
-        (("a", "b"), {"penalty": math.nan}, UsageError, "penalty must be a number from 0 on; got nan."),
+        (("a", "b"), {"penalty": -4}, UsageError, "penalty must be a number of at least 0; got -4."),
+        (("a", "b"), {"penalty": math.nan}, UsageError, "penalty must be a number of at least 0; got nan."),
         (("a", None), {}, DataError, "fields must be texts; got 'a' and None."),
         (
             ("a", "b"),
             {"alike": {("b", "a"): -1}},
             UsageError,
-            "alike must hold numbers from 0 on; got -1 for 'a' and 'b'.",
+            "alike must hold numbers of at least 0; got -1 for 'a' and 'b'.",
         ),
     ],
 )
@@ -103,7 +103,7 @@ def test_points_that_cannot_be(fields, options, kind, message):
 
 @given(st.text("qxz", min_size=1, max_size=8), st.text("qxz", min_size=1, max_size=8))
 def test_words_have_the_points_of_the_textbook(a, b):
-    """A word without an abbreviation; in a field of text it may have more, for the shingles in common."""
+    """Holds for words without abbreviations; as text they can have more, for common shingles."""
     assert scored("address", a, b) == points(a, b)
     assert scored("text", a, b) >= points(a, b)
 
@@ -140,7 +140,7 @@ def test_missing_values(kind):
         ("name", "Dr. John Smith", "John Smith", 100),
         ("name", "Bill Smith", "William Smith", SOFTENED),
         ("name", "Bob Smith", "Robert Smyth", 64),  # one soft edit and two others
-        ("name", "Bob", "Bill", 0),  # five edits; Robert and William are further apart
+        ("name", "Bob", "Bill", 0),  # five edits; Robert and William are farther apart
         ("name", "Smith John", "John Smith", SOFTENED),
         ("name", "J Smith", "Jonathan Smith", SOFTENED),
         ("name", "J R Smith", "John Robert Smith", SOFTENED),
@@ -152,7 +152,7 @@ def test_missing_values(kind):
         ("address", "12 Elm Street", "12 Oak Street", 0),
         ("address", "12 Elm Street", "13 Elm Street", 84),
         ("text", "red car", "car red", SOFTENED),
-        ("text", "12 elm street", "12 elm st", pytest.approx(60.47, abs=0.01)),  # two words of three, and shingles
+        ("text", "12 elm street", "12 elm st", pytest.approx(60.47, abs=0.01)),  # two of three words, and shingles
         ("phone", "212-555-0100", "(212) 555 0100", 100),
         ("phone", "212-555-0100", "+1 212 555 0100", 100),
         ("phone", "212-555-0100", "212-555-0101", 84),
@@ -164,7 +164,7 @@ def test_missing_values(kind):
         ("category", "red", "rod", 0),
         ("number", "100", "100.0", 100),
         ("number", "1,000", "1000", 100),
-        ("number", "90", "100", 84),  # a tenth is two edits
+        ("number", "90", "100", 84),  # 10% counts as two edits
         ("number", "95", "100", 96),
         ("number", "50", "100", 0),
         ("number", "0", "5", 0),
@@ -180,7 +180,7 @@ def test_what_differences_cost(kind, one, other, expected):
 @pytest.mark.parametrize("surname", ["Smith", "Stevens", "Miller"])
 @pytest.mark.parametrize("given", ["Samantha", "Montgomery"])
 def test_an_initial_that_the_surname_begins_with_too(surname, given):
-    """S Smith and Samantha Smith are as alike as S Miller and Samantha Miller."""
+    """S Smith and Samantha Smith are as similar as S Miller and Samantha Miller."""
     assert scored("name", f"{given[0]} {surname}", f"{given} {surname}") == SOFTENED
 
 
@@ -197,7 +197,7 @@ def test_texts_with_nothing_in_common(length):
 
 
 def test_numbers_at_the_ends():
-    """Neither overflow nor division by zero."""
+    """There is no overflow and no division by zero."""
     for one, other in (("1e299", "-1e299"), ("1e299", "1e-200"), ("0", "1e-200"), ("0", "-0.0")):
         assert 0 <= scored("number", one, other) <= 100
     assert scored("number", "0", "-0.0") == 100
@@ -220,7 +220,7 @@ def test_points_are_in_bounds_and_symmetric(a, b, kind):
 
 @given(names, names)
 def test_what_softens_never_costs(a, b):
-    """A name has at least the points that it has as a text, by its letters alone."""
+    """A name has at least the points that its letters alone give it."""
     one, other = (value.as_py() for value in column([a, b], "name").values)
     apart, _ = distances("name", [one], [other], *([text] for text in (one, other)))
     assert max(0, 100 - 4 * apart[0] ** 2) <= scored("name", a, b) + 1e-6
@@ -229,7 +229,7 @@ def test_what_softens_never_costs(a, b):
 @pytest.mark.slow
 @given(st.lists(st.one_of(st.none(), names), min_size=1, max_size=8), st.data())
 def test_each_pair_for_itself(values, data):
-    """The points of a pair depend on its two values alone, whatever else is there and however often."""
+    """The points of a pair depend only on its two values, not on other pairs or repeats."""
     field = column(values, "name")
     places = st.integers(0, len(values) - 1)
     pairs = data.draw(st.lists(st.tuples(places, places), max_size=20))
@@ -247,7 +247,7 @@ def test_each_pair_for_itself(values, data):
 
 
 def test_each_pair_of_values_once(monkeypatch):
-    """10,000 pairs of the same two values take one comparison each way."""
+    """10,000 pairs of the same two values take one comparison for each order."""
     seen = []
     monkeypatch.setattr(scores, "distances", lambda *given: seen.append(len(given[1])) or distances(*given))
     field = column(["ann", "anne"] * 100, "name")

@@ -1,4 +1,4 @@
-"""The share of true matches by score, told from a value that was not scored: against known truths."""
+"""Check the share of true matches by score, from a value not scored, against known truths."""
 
 import math
 
@@ -24,7 +24,7 @@ shares = st.integers(0, 64).map(lambda n: n / 64)
 
 @given(two_means, shares)
 def test_match_fraction_of_a_mixture(two, share):
-    """Whichever of the two means is the greater."""
+    """Whichever of the two means is larger."""
     perfect, random = two
     observed = share * perfect + (1 - share) * random
     assert match_fraction(observed, perfect=perfect, random=random) == pytest.approx(share)
@@ -57,14 +57,14 @@ def test_means_that_are_none(given):
 def test_means_that_are_the_same(mean):
     with pytest.raises(UsageError) as error:
         match_fraction(3, perfect=mean, random=mean)
-    assert str(error.value) == f"perfect and random must differ, or the value tells nothing; got {mean!r} for both."
+    assert str(error.value) == f"perfect and random must differ, or the value shows nothing; got {mean!r} for both."
 
 
 # --- a falling sequence ---
 
 
 def isotonic(values, weights):
-    """The falling fit by its min-max formula: the least over starts of the greatest over ends of the means between."""
+    """Return the falling fit by its min-max formula: min over starts of max over ends of means."""
     fit = []
     for i in range(len(values)):
         fit.append(
@@ -92,7 +92,7 @@ def test_falling(given):
 
 @given(st.lists(st.tuples(numbers, st.integers(1, 50)), max_size=8), st.sampled_from([0.0, 1.0, 20.0, 1e9]))
 def test_falling_but_for_clear_rises(given, error):
-    """Without errors the values stay, with very large ones the sequence falls; means stay in any case."""
+    """Zero errors keep the values; very large ones make them fall; the total mean stays."""
     values, weights = (np.array([one[side] for one in given], float) for side in (0, 1))
     found = falling(values, weights, np.full(len(values), error))
     assert found @ weights == pytest.approx(values @ weights, abs=1e-6)
@@ -112,7 +112,7 @@ def test_falling_of_what_falls_or_rises():
 
 
 def made(truth, counts, seed=1, perfect=10.0, random=45.0, far=90.0):
-    """Pairs of each score, of which a known share are matches; the value differs evenly in both, with those means."""
+    """Make pairs of each score with a known share of matches and uniform differences."""
     draw = np.random.default_rng(seed)
     scores, apart, true = [], [], []
     for score, share in truth.items():
@@ -130,7 +130,7 @@ TRUTH = {300: 1.0, 280: 0.98, 250: 0.9, 200: 0.6, 150: 0.25, 100: 0.05, 50: 0.0}
 
 @pytest.mark.parametrize("seed", range(5))
 def test_known_shares_are_found(seed):
-    """10,000 pairs of each score: within 0.03; the deviation of one mean is 26 / 100 / 35, under 0.01."""
+    """10,000 pairs per score: within 0.03; the error of one mean is 26 / 100 / 35, under 0.01."""
     scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 10_000), seed)
     found = shares_by_score("created", scores, apart, chance, 300)
     assert found.high_scores.tolist() == found.low_scores.tolist() == list(map(float, TRUTH))
@@ -142,7 +142,7 @@ def test_known_shares_are_found(seed):
 
 
 def test_intervals_cover_the_truth():
-    """Of 40 trials with 500 pairs a score at least 85% cover it, where 95% are meant."""
+    """In 40 trials with 500 pairs per score, at least 85% cover it (nominally 95%)."""
     inside = []
     for seed in range(40):
         scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 500), seed)
@@ -156,7 +156,7 @@ def test_intervals_cover_the_truth():
 @pytest.mark.parametrize("precision", [0.5, 0.8, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_cut_off_keeps_its_promise(precision, seed):
-    """Against the truth, within 0.02; and one score less would break it, by the estimate."""
+    """Against the truth, within 0.02; by the estimate, the next lower score would break it."""
     scores, apart, true, chance = made(TRUTH, dict.fromkeys(TRUTH, 5000), seed)
     found = shares_by_score("created", scores, apart, chance, 300)
     cut = found.cut_off(precision)
@@ -193,7 +193,7 @@ def test_cut_off_by_hand():
 
 
 def test_probability_by_hand():
-    """Between two groups the lower one counts, since a group reaches up to the next."""
+    """A score between two groups belongs to the lower one."""
     found = plain([1.0, 0.8, 0.2], [100, 100, 200], [300, 200, 100])
     scores = np.array([400, 300, 299.9, 200, 199, 100, 99, 0.0])
     assert found.probability(scores).tolist() == [1, 1, 0.8, 0.8, 0.2, 0.2, 0.2, 0.2]
@@ -203,7 +203,7 @@ def test_probability_by_hand():
 @pytest.mark.slow
 @given(st.integers(0, 1000), st.lists(st.floats(0, 300, width=16), max_size=30))
 def test_probability_by_group(seed, asked):
-    """Each score has the share of its group; shares that do not rise with the score do so by more than chance."""
+    """Each score has the share of its group; a share that falls does so by more than chance."""
     draw = np.random.default_rng(seed)
     count = int(draw.integers(100, 2000))
     scores = draw.choice(np.append(np.round(draw.uniform(0, 300, draw.integers(1, 50))), 300), count)
@@ -218,13 +218,13 @@ def test_probability_by_group(seed, asked):
         reached = np.flatnonzero(found.low_scores <= score)
         assert share == found.shares[reached[0] if len(reached) else -1]
     rises = np.flatnonzero(np.diff(found.shares) > 1e-12)
-    for at in rises:  # then the pools on both sides have other means, beyond their errors
+    for at in rises:  # then the means of the two pools differ beyond their errors
         assert found.shares[at] < found.low[at + 1] + 1.96 * (found.high[at] - found.shares[at])
 
 
 @given(st.integers(0, 1000), st.sampled_from([30, 199, 200, 201, 399, 400, 3000]))
 def test_groups(seed, count):
-    """Each pair is in one group, equal scores in the same; a group has 200 pairs, or an eighth of few, or 30."""
+    """Each pair is in one group, with all of its score; groups have 200 pairs, or 1/8, or 30."""
     draw = np.random.default_rng(seed)
     scores = np.append(np.full(LEAST_PAIRS, 300.0), draw.integers(0, draw.integers(2, 300), count).astype(float))
     apart = np.append(draw.uniform(0, 1, LEAST_PAIRS), draw.uniform(0, 90, count))
@@ -264,7 +264,7 @@ def test_shares_of_the_perfect_are_one():
 
 
 def test_large_and_small_units():
-    """Seconds since 1970, or millionths: the same shares."""
+    """Seconds since 1970, or millionths, give the same shares."""
     scores, apart, _, chance = made(TRUTH, dict.fromkeys(TRUTH, 1000))
     found = shares_by_score("created", scores, apart, chance, 300)
     for unit in (86_400.0, 1e-6, 1e12):
@@ -282,30 +282,29 @@ def test_as_a_table():
     assert table["matches"].null_count == 0
 
 
-# --- what cannot be told ---
+# --- errors and limits ---
 
 
 def test_too_few_perfect_pairs():
     apart = np.append(np.ones(LEAST_PAIRS - 1), [np.nan] * 50)
     with pytest.raises(DataError) as error:
         shares_by_score("created", np.full(len(apart), 300.0), apart, np.full(100, 9.0), 300)
-    assert str(error.value) == (
-        "created: too few pairs with a perfect score to tell from, 29 with a value; 30 are needed."
-    )
+    assert str(error.value) == "created: at least 30 pairs with a perfect score must have a value; got 29."
 
 
 def test_too_few_random_pairs():
     with pytest.raises(DataError) as error:
         shares_by_score("created", np.full(50, 300.0), np.ones(50), np.append(np.ones(3), [np.nan] * 90), 300)
-    assert str(error.value) == "created: too few random pairs to tell from, 3 with a value; 30 are needed."
+    assert str(error.value) == "created: at least 30 random pairs must have a value; got 3."
 
 
 @pytest.mark.parametrize("mean", [9.0, 12.5])
-def test_a_value_that_tells_nothing(mean):
+def test_a_value_that_shows_nothing(mean):
     with pytest.raises(DataError) as error:
         shares_by_score("created", np.full(50, 300.0), np.full(50, mean), np.full(50, 9.0), 300)
     assert str(error.value) == (
-        f"created: pairs with a perfect score differ by {mean:.4g} on average, random ones by 9: so it tells nothing."
+        f"created: pairs with a perfect score differ by {mean:.4g} on average, random ones by 9, so it cannot "
+        "separate matches from other pairs; validate by another column."
     )
 
 
@@ -360,21 +359,21 @@ def test_shares_of_two_companies(companies, resolved):
 
 @pytest.mark.slow
 def test_how_many_matches_of_two_companies_are_expected(companies, resolved):
-    """The number defended: within 5% of those that are true."""
+    """The expected number is within 5% of the true one."""
     assert resolved.probability.sum() == pytest.approx(truth_of(companies, resolved).sum(), rel=0.05)
 
 
 @pytest.mark.slow
 def test_means_of_two_companies(resolved):
-    """Ten days for the same customer; 45 for others within reach, 608 for any, a third of five years."""
+    """10 days for one customer; 45 for others within reach, 608 (a third of five years) for any."""
     limited = resolved.validation.random < 100
-    assert resolved.validation.perfect == pytest.approx(10, abs=2 if limited else 8)  # two Mary Smiths of one address
+    assert resolved.validation.perfect == pytest.approx(10, abs=2 if limited else 8)  # two Mary Smiths at one address
     assert resolved.validation.random == pytest.approx(45 if limited else 608, rel=0.05)
 
 
 @pytest.mark.slow
 def test_shares_follow_the_score(resolved):
-    """They fall with it but for families, who agree in all but the name; so nearly always."""
+    """They fall with the score nearly always; families, who agree in all but the name, do not."""
     falls = np.diff(resolved.validation.shares) <= 0
     assert falls.mean() >= 0.8
     assert resolved.validation.shares[0] > 0.95

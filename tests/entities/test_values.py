@@ -1,4 +1,4 @@
-"""Texts, phones, dates and numbers as they are written, and as they are read."""
+"""Check how texts, phone numbers, dates and numbers are read."""
 # ruff: noqa: RUF001  scripts other than Latin are part of what is tested
 
 import datetime
@@ -128,7 +128,7 @@ def test_phone(value, expected):
 
 
 def test_phone_of_a_country():
-    """Its code is dropped from long numbers without a plus; the North American 1 is dropped only there or nowhere."""
+    """Its code is dropped from long numbers without a plus; 1 only for North America or none."""
     assert read("442079460000", "phone") == "442079460000"
     assert read("442079460000", "phone", country="GB") == "2079460000"
     assert read("0151 23456789", "phone", country="de") == "15123456789"
@@ -197,7 +197,7 @@ def test_date(value, expected):
 
 
 def test_the_column_decides_whether_the_day_is_first():
-    """By most of the values that have a number over 12; those mean themselves."""
+    """Most values with a number over 12 decide; each of them is unambiguous."""
     assert column(["1/2/2020", "13/2/2020"], "date") == ["2020-02-01", "2020-02-13"]
     assert column(["1.2.2020", "2.13.2020"], "date") == ["2020-01-02", "2020-02-13"]
     assert column(["1/2/2020", "2/13/2020", "14/3/20", "15/3/20"], "date")[:2] == ["2020-02-01", "2020-02-13"]
@@ -222,7 +222,7 @@ def test_where_the_column_does_not_decide(options, expected):
     st.dates(), st.sampled_from(["%Y-%m-%d", "%d %B %Y", "%b %d, %Y", "%Y%m%d", "%A, %d %b %Y %H:%M:%S", "%Y/%m/%d"])
 )
 def test_dates_as_they_are_written(day, form):
-    form = form.replace("%Y", f"{day.year:04d}")  # which strftime may write with fewer digits
+    form = form.replace("%Y", f"{day.year:04d}")  # strftime can write it with fewer digits
     assert read(day.strftime(form), "date") == day.isoformat()
 
 
@@ -339,4 +339,4 @@ def test_numbers_of_arrow():
 def test_numbers(numbers):
     found = as_numbers(normalise(pa.array(numbers, pa.int64()), "number").values)
     np.testing.assert_array_equal(found, np.array([math.nan if n is None else n for n in numbers], float))
-    found[:] = 0  # it is the caller's own
+    found[:] = 0  # the array belongs to the caller

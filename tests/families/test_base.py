@@ -1,4 +1,4 @@
-"""Check what all families share: they collide as often as their law says, and signatures depend on their item alone."""
+"""Check what all families share: collision rates, and signatures that depend on one item only."""
 
 import math
 from functools import partial
@@ -10,7 +10,7 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.families import BitSampling, Family, FieldEquality, GridSquares, Hyperplanes, MinHash, RandomLines
 from lookalike.families.base import as_keys
 from lookalike.kernels.hashing import EMPTY
-from lookalike.measures import MEASURES, cosine, euclidean
+from lookalike.measures import MEASURES, angle, euclidean
 from tests.collisions import (
     TRIALS,
     at_angle,
@@ -33,7 +33,7 @@ from tests.failing import fails
 NONE = int(EMPTY)
 
 
-# --- laws ---
+# --- collision probabilities ---
 
 LAWS = {
     "Hyperplanes": (by_hyperplanes, [15, 45, 90, 135, 170]),
@@ -65,14 +65,14 @@ LAWS = {
     ("law", "distance"), [(law, distance) for law, (_, distances) in LAWS.items() for distance in distances]
 )
 def test_collision_rates(law, distance):
-    """Within four standard errors of the law."""
+    """They are within four standard errors of the formula."""
     family, collided = LAWS[law][0](distance)
     assert collided.shape == (TRIALS,)
     assert off(collided.mean(), family.collision(distance), TRIALS) <= 4
 
 
-def test_pairs_are_at_the_distances_they_are_meant_to_be():
-    assert cosine(*at_angle(135, 3)) == pytest.approx(135)
+def test_samples_have_the_intended_distances():
+    assert angle(*at_angle(135, 3)) == pytest.approx(135)
     assert euclidean(*at_distance(8, 10)) == pytest.approx(8)
     first, second = random_prints(0.3, 25, 0.6)
     assert (first & second).sum() / first.sum() == pytest.approx(0.7, abs=0.01)
@@ -136,7 +136,7 @@ def test_sensitivity():
     ],
 )
 def test_chance_at_a_threshold(family, threshold, chance):
-    """A least similarity, or a greatest distance: as the family's measure is one or the other."""
+    """The threshold is a least similarity or a greatest distance, depending on the measure."""
     assert family.measure in MEASURES
     assert family.chance(threshold) == pytest.approx(chance)
 
@@ -160,7 +160,7 @@ OF_ITEMS = {
 
 @pytest.mark.parametrize(("family", "items"), OF_ITEMS.values(), ids=OF_ITEMS)
 def test_signatures_do_not_depend_on_the_other_items(family, items):
-    """To the bit, whatever the size of the batch."""
+    """They are equal to the last bit, whatever the size of the batch."""
     together = family.signatures(items)
     assert together.shape == (40, family.hashes)
     assert together.dtype.kind in "iu"
@@ -262,7 +262,7 @@ def test_golden_signatures(family, items, expected):
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint8, np.uint64, np.bool_])
-def test_keys_are_equal_just_where_signatures_are(kind):
+def test_keys_are_equal_exactly_where_signatures_are(kind):
     values = np.array([[-3, -1, 0, 1, 2, 100]]).astype(kind)
     keys = as_keys(values)
     assert keys.dtype == np.uint64
@@ -325,7 +325,7 @@ def test_distances_out_of_bounds(family, end, distance):
 
 @pytest.mark.parametrize(("family", "end"), ALL_FAMILIES.values(), ids=ALL_FAMILIES)
 @pytest.mark.parametrize("distance", ["x", {}, [1, "x"]])
-def test_distances_that_are_no_numbers(family, end, distance):
+def test_distances_that_are_not_numbers(family, end, distance):
     fails(UsageError, f"distance must be a number in [0, {end}; got {distance!r}.", lambda: family.collision(distance))
 
 
@@ -343,7 +343,7 @@ def test_thresholds_out_of_bounds(family, threshold, message):
 
 
 def test_the_chance_at_a_threshold():
-    """Of a similarity measure the threshold is a similarity, of a distance a distance."""
+    """The threshold is a similarity or a distance, depending on the measure."""
     assert MinHash().chance(0.1) == 0.1
     assert Hyperplanes().chance(18) == 0.9
     assert GridSquares(3, density=0.2).chance(0.8) == pytest.approx(0.16**3)
@@ -358,19 +358,19 @@ def test_estimates_of_records_and_prints():
     assert prints.estimate(*prints.signatures([{0}, {1}])) == 0
 
 
-def test_families_say_what_they_are():
-    assert repr(Hyperplanes(8)) == "<Hyperplanes: 8 functions for cosine>"
+def test_repr():
+    assert repr(Hyperplanes(8)) == "<Hyperplanes: 8 functions for angle>"
     assert repr(FieldEquality(["a"])) == "<FieldEquality: 1 function for hamming>"
 
 
-def test_how_many_functions_there_can_be():
+def test_the_greatest_number_of_functions():
     assert [family.most for family in (MinHash(), Hyperplanes(), RandomLines(1), GridSquares())] == [math.inf] * 4
     assert (BitSampling(7, 3).most, BitSampling(7, 30, repeat=True).most) == (7, math.inf)
     assert FieldEquality(["a", "b"]).most == 2
 
 
 @pytest.mark.parametrize(("family", "end"), ALL_FAMILIES.values(), ids=ALL_FAMILIES)
-def test_distances_over_the_greatest(family, end):
+def test_distances_beyond_the_greatest(family, end):
     if family.farthest < math.inf:
         more = family.farthest + 1
         fails(UsageError, f"distance must be in [0, {end}; got {more:g}.", lambda: family.collision(more))
@@ -414,8 +414,8 @@ FIELDS = "fields must be a list of different names; got "
 NO_PRINT = (
     "a print must be the cells that hold a minutia, each once; print 0 is {}. Rows of truth values must be an array."
 )
-GRID = "items must be rows of 4 truth values, one a cell; got "
-NO_RECORD = "records must be mappings, or lists of 2 values, one a field; got "
+GRID = "items must be rows of 4 truth values, one per cell; got "
+NO_RECORD = "records must be mappings, or lists of 2 values, one per field; got "
 
 
 @pytest.mark.parametrize(
@@ -429,15 +429,15 @@ NO_RECORD = "records must be mappings, or lists of 2 values, one a field; got "
         (lambda: Hyperplanes.from_vectors(np.zeros((0, 3))), "hashes must be an integer of at least 1; got 0."),
         (
             lambda: Hyperplanes(9).angles(np.zeros((2, 1), np.uint8), [0], [1]),
-            "sketches must have 2 bytes a row; got shape (2, 1).",
+            "sketches must have 2 bytes per row; got shape (2, 1).",
         ),
         (
             lambda: Hyperplanes(9).angles(np.zeros(2, np.uint8), [0], [1]),
-            "sketches must have 2 bytes a row; got shape (2,).",
+            "sketches must have 2 bytes per row; got shape (2,).",
         ),
         (
             lambda: Hyperplanes().estimate(np.zeros(2, np.uint8), np.zeros(3, np.uint8)),
-            "signatures must have one length; got shapes (2,) and (3,).",
+            "signatures must have the same length; got shapes (2,) and (3,).",
         ),
         *(
             (lambda width=width: RandomLines(width), f"{WIDTH}{width!r}.")
@@ -450,7 +450,7 @@ NO_RECORD = "records must be mappings, or lists of 2 values, one a field; got "
         (lambda: RandomLines(1.0, dimensions=0), "dimensions must be an integer of at least 1; got 0."),
         (
             lambda: RandomLines(1.0, lines="unit").collision(1),
-            "dimensions must be given for lines 'unit': collisions depend on them.",
+            "dimensions must be given for lines='unit': collision probabilities depend on it.",
         ),
         (lambda: RandomLines.from_lines([[1, 0]], width=0), f"{WIDTH}0."),
         (lambda: RandomLines.from_lines(np.zeros((0, 3)), width=1), "hashes must be an integer of at least 1; got 0."),
@@ -458,14 +458,14 @@ NO_RECORD = "records must be mappings, or lists of 2 values, one a field; got "
         (
             lambda: BitSampling(3, 4),
             "hashes must be at most 3, the number of positions: there are no more functions; got 4. "
-            "With repeat=True positions are used more than once.",
+            "repeat=True uses positions more than once.",
         ),
         (lambda: BitSampling.from_positions([0, 3], 3), "position must be an integer of at most 2; got 3."),
         (lambda: BitSampling.from_positions([-1], 3), "position must be an integer of at least 0; got -1."),
         (lambda: BitSampling.from_positions([], 3), "hashes must be an integer of at least 1; got 0."),
         (
             lambda: BitSampling(3).estimate(np.zeros((2, 3)), np.zeros((2, 3))),
-            "signatures must have one length; got shapes (2, 3) and (2, 3).",
+            "signatures must have the same length; got shapes (2, 3) and (2, 3).",
         ),
         (lambda: GridSquares(squares=0), "squares must be an integer of at least 1; got 0."),
         (lambda: GridSquares(cells=0), "cells must be an integer of at least 1; got 0."),
@@ -475,9 +475,12 @@ NO_RECORD = "records must be mappings, or lists of 2 values, one a field; got "
         (lambda: GridSquares(squares=5, cells=4), "squares must be at most 4, the number of cells; got 5."),
         (
             lambda: GridSquares.from_squares([(0, 1), (1,)], cells=4),
-            "functions must be one or more, all of as many squares.",
+            "functions must be at least one, all with the same number of squares.",
         ),
-        (lambda: GridSquares.from_squares([], cells=4), "functions must be one or more, all of as many squares."),
+        (
+            lambda: GridSquares.from_squares([], cells=4),
+            "functions must be at least one, all with the same number of squares.",
+        ),
         (
             lambda: GridSquares.from_squares([(1, 2), (3, 3)], cells=4),
             "the squares of a function must be different; got [3, 3].",
@@ -516,19 +519,19 @@ RECORDS = FieldEquality(["a", "b"])
         ),
         (
             lambda: RandomLines(1e-3).signatures([[1e20]]),
-            "width must be greater for items so far from the origin; got 0.001.",
+            "width must be larger for items this far from the origin; got 0.001.",
         ),
         (
             lambda: RandomLines.from_lines([[1]], width=1).signatures([[2.0**53]]),
-            "width must be greater for items so far from the origin; got 1.",
+            "width must be larger for items this far from the origin; got 1.",
         ),
         (
             lambda: RandomLines(1.0).signatures([[1e308, 1e308, -1e308, 1e308]]),
-            "width must be greater for items so far from the origin; got 1.",
+            "width must be larger for items this far from the origin; got 1.",
         ),
         (
             lambda: RandomLines.from_lines([[1, 0], [0, 0]], width=1),
-            "a zero vector has no direction; row 1 is one.",
+            "a zero vector has no direction; row 1 is zero.",
         ),
         (
             lambda: RandomLines.from_lines([[1, 0], [0, 1]], width=1, offsets=[1, 2, 3]),
@@ -541,8 +544,8 @@ RECORDS = FieldEquality(["a", "b"])
         (lambda: RandomLines.from_lines([[1, 0]], width=1, offsets=math.nan), "offsets must be finite numbers."),
         (lambda: BitSampling(3).signatures("abc"), "items must be vectors or strings; got one string."),
         (lambda: BitSampling(3).signatures(None), f"{MATRIX}0 dimensions of object."),
-        (lambda: BitSampling(3).signatures(["abc", "ab"]), "vectors must all have one length."),
-        (lambda: BitSampling(3).signatures([[1, 2, 3], [1]]), "vectors must all have one length."),
+        (lambda: BitSampling(3).signatures(["abc", "ab"]), "vectors must all have the same length."),
+        (lambda: BitSampling(3).signatures([[1, 2, 3], [1]]), "vectors must all have the same length."),
         (lambda: BitSampling(3).signatures(["ab", "ab"]), "items must have 3 components; got 2."),
         (lambda: BitSampling(3).signatures([1, 2, 3]), f"{MATRIX}1 dimensions of int64."),
         (

@@ -1,4 +1,4 @@
-"""Check samples of bits: which positions are drawn, and what their signatures are."""
+"""Check bit sampling: the positions drawn and the signatures."""
 
 import numpy as np
 import pytest
@@ -11,12 +11,12 @@ from lookalike.measures import hamming
 from tests import reference
 from tests.failing import fails
 
-# --- bits, squares and fields ---
+# --- positions ---
 
 
 @given(st.integers(1, 12).flatmap(lambda n: st.tuples(*[st.text("01é中", min_size=n, max_size=n)] * 2)))
 def test_all_positions_give_the_hamming_distance(pair):
-    """Each position is looked at once."""
+    """Each position is used once."""
     family = BitSampling(len(pair[0]))
     assert family.positions.tolist() == list(range(len(pair[0])))
     assert family.estimate(*family.signatures(pair)) == pytest.approx(hamming(*pair), abs=1e-9)
@@ -38,8 +38,8 @@ def test_given_positions():
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint32, np.int64, np.uint64])
-def test_great_numbers_are_not_taken_for_empty(kind):
-    """The greatest of 64 bits would be, and is refused."""
+def test_large_numbers_are_not_mistaken_for_empty(kind):
+    """The largest number of 64 bits would be, so it is rejected."""
     family, most = BitSampling(2), int(np.iinfo(kind).max)
     if np.iinfo(kind).bits == 64:
         fails(
@@ -93,7 +93,7 @@ def test_bits_do_not_depend_on_the_kind_of_number(kind):
 
 
 def test_the_first_positions_do_not_change_when_there_are_more():
-    """Asked for none in particular there are all of them, in order."""
+    """By default they are all positions, in order."""
     most = BitSampling(50, 50).positions.tolist()
     assert all(BitSampling(50, hashes).positions.tolist() == most[:hashes] for hashes in range(1, 50))
     assert BitSampling(50).positions.tolist() == sorted(most) == list(range(50))

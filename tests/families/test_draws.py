@@ -1,4 +1,4 @@
-"""Check what is drawn from a seed against plain twins and fixed values."""
+"""Check random numbers drawn from a seed against plain twins and fixed values."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ seeds = st.integers(0, 2**64 - 1)
 
 @given(seeds, st.integers(1, 4), st.integers(1, 5), st.integers(0, 5))
 def test_draws(seed, rows, columns, stream):
-    """Whole numbers to the bit; normal ones to rounding, as logarithms and cosines are."""
+    """Whole numbers agree exactly, normal ones up to the rounding of logarithms and cosines."""
     assert words(seed, rows, columns, stream).tolist() == reference.draw_words(seed, rows, columns, stream)
     assert uniforms(seed, rows, columns, stream).tolist() == reference.draw_uniforms(seed, rows, columns, stream)
     assert signs(seed, rows, columns).tolist() == reference.draw_signs(seed, rows, columns)

@@ -1,4 +1,4 @@
-"""Check fields as hash functions: which values are the same."""
+"""Check fields as hash functions: which values count as equal."""
 
 import math
 
@@ -14,11 +14,11 @@ from tests import reference
 NONE = int(EMPTY)
 
 
-# --- bits, squares and fields ---
+# --- values ---
 
 
 @pytest.mark.parametrize("missing", [None, "", math.nan, np.float32("nan"), np.datetime64("NaT")])
-def test_missing_values_are_the_same_as_no_other(missing):
+def test_missing_values_equal_no_other(missing):
     family = FieldEquality(["name", "phone"])
     a, b = family.signatures([("Ann", missing), ("Ann", missing)])
     assert a.tolist()[1] == NONE

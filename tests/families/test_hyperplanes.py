@@ -1,4 +1,4 @@
-"""Check hyperplanes: which side a vector is on, and how often two are on the same."""
+"""Check hyperplanes: which side a vector is on, and how often two are on the same side."""
 
 import math
 
@@ -14,13 +14,13 @@ from tests.collisions import TRIALS, at_angle, by_hyperplanes
 from tests.failing import fails
 from tests.strategies import matrices
 
-# --- laws ---
+# --- collision probabilities ---
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("angle", [15, 45, 90, 135, 170])
 def test_collision_rates_of_signs(angle):
-    """Vectors of +1 and -1 come close to the law where many dimensions matter: within 0.01 more in 256."""
+    """In 256 dimensions, vectors of +1 and -1 come within 0.01 of the formula, besides chance."""
     family, collided = by_hyperplanes(angle, dimensions=256, vectors="signs")
     p = family.collision(angle)
     assert abs(collided.mean() - p) <= 4 * math.sqrt(p * (1 - p) / TRIALS) + 0.01
@@ -49,11 +49,11 @@ def test_angles_of_no_pairs():
 
 @pytest.mark.parametrize("zero", [[0.0, 0.0], [-0.0, 0.0], [False, False]])
 def test_zero_vectors_have_no_direction(zero):
-    message = "a zero vector has no direction; row 1 is one."
+    message = "a zero vector has no direction; row 1 is zero."
     fails(DataError, message, lambda: Hyperplanes(4).signatures([[1, 2], zero]))
     fails(DataError, message, lambda: Hyperplanes.from_vectors([[1, 2], zero]))
     fails(
-        DataError, "a zero vector has no direction; row 0 is one.", lambda: Hyperplanes(4).signatures(np.zeros((1, 0)))
+        DataError, "a zero vector has no direction; row 0 is zero.", lambda: Hyperplanes(4).signatures(np.zeros((1, 0)))
     )
 
 
@@ -96,7 +96,7 @@ seeds = st.integers(0, 2**64 - 1)
 @pytest.mark.parametrize("vectors", ["gaussian", "signs"])
 @given(rows=matrices, hashes=st.integers(1, 12), seed=seeds)
 def test_hyperplane_signatures(vectors, rows, hashes, seed):
-    rows = [[*row[:-1], row[-1] or 1.0] for row in rows]  # a zero vector has none
+    rows = [[*row[:-1], row[-1] or 1.0] for row in rows]  # a zero vector has no signature
     family = Hyperplanes(hashes, seed, vectors)
     normals = family.normals(len(rows[0])).T.tolist()
     drawn = {"gaussian": reference.draw_gaussians, "signs": reference.draw_signs}[vectors]

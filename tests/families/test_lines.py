@@ -1,4 +1,4 @@
-"""Check random lines: how often two points fall into one segment, and which segments there are."""
+"""Check random lines: how often two points share a segment, and the segments' numbers."""
 
 import math
 
@@ -19,10 +19,10 @@ from tests.strategies import matrices
 
 
 def mean_overlap(width, distance, lines, dimensions):
-    """The expected share of a segment that two projections have in common: an integral over their distance.
+    """Integrate the probability of sharing a segment over the distance of two projections.
 
-    In several dimensions the sine of an angle is a component of a random unit vector; the angle's density is
-    the cosine to the power of dimensions - 2.
+    In several dimensions the sine of an angle is a component of a random unit vector; the angle's
+    density is the cosine to the power of dimensions - 2.
     """
     if lines == "gaussian":
         last = min(width / distance, 40)
@@ -67,7 +67,7 @@ def test_collision_of_lines_falls(lines, dimensions):
 
 @pytest.mark.parametrize("dimensions", [2, 3, 10])
 def test_collision_of_unit_lines_far_apart(dimensions):
-    """Half of width / distance times the density of a component at 0."""
+    """It is width / distance times the density of a component of the unit vector at 0."""
     k = math.exp(math.lgamma(dimensions / 2) - math.lgamma((dimensions - 1) / 2)) / math.sqrt(math.pi)
     distances = np.array([1e6, 1e7, 1e8, 1e9])
     p = RandomLines(1.0, lines="unit", dimensions=dimensions).collision(distances)
@@ -79,7 +79,7 @@ def test_collision_of_lines_at_tiny_distances(distance):
     assert RandomLines(4.0).collision(distance) == 1
 
 
-def test_unit_lines_in_many_dimensions_are_as_gaussian_ones():
+def test_unit_lines_in_many_dimensions_are_like_gaussian_ones():
     """A component of a unit vector times the square root of the dimensions is nearly normal."""
     distances = np.array([0.5, 1, 4])
     many = RandomLines(1.0, lines="unit", dimensions=10**4).collision(distances * 100)
@@ -88,7 +88,7 @@ def test_unit_lines_in_many_dimensions_are_as_gaussian_ones():
 
 @pytest.mark.parametrize("width", [1.0, 4.0])
 def test_bounds_of_lines_in_the_plane(width):
-    """What the textbook shows of points up to a/2 apart and from 2a on."""
+    """The textbook's bounds for points at most a/2 apart and for those at least 2a apart."""
     family = RandomLines(width, lines="unit", dimensions=2)
     assert family.plane_bounds() == (width / 2, 2 * width, 1 / 2, 1 / 3)
     near, far, p1, p2 = family.plane_bounds()
@@ -97,7 +97,7 @@ def test_bounds_of_lines_in_the_plane(width):
 
 
 def test_given_lines():
-    """Cut from the origin on, or from an offset; points under it have negative numbers. Directions have no length."""
+    """Lines are cut from the origin or an offset; points before it have negative numbers."""
     family = RandomLines.from_lines([[1, 0], [0, 1], [30, 40]], width=2, offsets=[0, 1, 0])
     assert family.signatures([[0, 0], [3, 1], [-0.5, -1.5], [3, 4]]).tolist() == [
         [0, 0, 0],
@@ -144,7 +144,7 @@ def test_segments_do_not_depend_on_the_kind_of_number(lines, kind):
 
 @pytest.mark.parametrize("width", [0.5, 4.0])
 def test_estimates_of_lines(width):
-    """The distance at which so many functions agree; by bisection, since the law has no inverse in closed form."""
+    """The distance at which this share agrees, by bisection, as there is no closed form."""
     for family in (RandomLines(width, 4000), RandomLines(width, 4000, lines="unit", dimensions=5)):
         for distance in (0.3, 2.0, 5.0):
             pair = family.signatures(at_distance(distance, 5))
@@ -156,7 +156,7 @@ def test_estimates_of_lines(width):
 
 
 def test_the_farthest_segments():
-    """Up to 2**53 they can be told apart."""
+    """Numbers up to 2**53 are distinct."""
     family = RandomLines.from_lines([[1]], width=1)
     assert family.signatures([[2.0**53 - 1], [-(2.0**53) + 1]]).tolist() == [[2**53 - 1], [-(2**53) + 1]]
 
@@ -164,6 +164,6 @@ def test_the_farthest_segments():
 def test_errors_of_a_width_too_small_by_far():
     fails(
         DataError,
-        "width must be greater for items so far from the origin; got 1e-300.",
+        "width must be larger for items this far from the origin; got 1e-300.",
         lambda: RandomLines(1e-300).signatures([[1e10]]),
     )

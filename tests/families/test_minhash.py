@@ -1,4 +1,4 @@
-"""Check MinHash: sets collide as often as they are similar, and whole bands keep to their curve."""
+"""Check MinHash: collision rates equal similarities, and bands follow their curve."""
 
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ NONE = int(EMPTY)
 
 
 def test_signatures_of_texts_and_of_sets_agree():
-    """Repeated shingles, which texts are sketched with, make no difference; nor does the batch."""
+    """Neither repeated shingles, which texts have, nor the batch make a difference."""
     texts = ["to be or not to be", "", "be or be or be or be", "a" * 500, "x"]
     shingles = Shingles(k=3)
     indptr, hashes = shingles.hashes(pa.array(texts, pa.large_string()))
@@ -46,7 +46,7 @@ def test_signatures_of_python_sets(sets):
 
 
 def test_seeds_make_different_functions():
-    """Also seeds that one floating-point number stands for."""
+    """Even seeds that are the same as floats."""
     seeds = [0, 1, 2, 2**53, 2**53 + 1, 2**64 - 2, 2**64 - 1]
     signatures = [MinHash(hashes=8, seed=seed).signatures([{1, 2, 3}]).tobytes() for seed in seeds]
     assert len(set(signatures)) == len(seeds)
@@ -73,7 +73,7 @@ def test_empty_sets():
 
 
 def test_universal_functions_are_linear_and_never_overflow():
-    """f(x) = (a x + b) mod p with a = f(1) - f(0) and b = f(0), on Python integers, up to the largest x."""
+    """f(x) = (a x + b) mod p with a = f(1) - f(0) and b = f(0), up to the largest x."""
     family = MinHash.universal(hashes=20, seed=1)
     values = [0, 1, 2, 2**31, 2**32 + 1, 2**60, PRIME - 2, PRIME - 1]
     signatures = family.signatures([{x} for x in values])
@@ -114,7 +114,7 @@ def test_errors_of_parameters(options):
 
 
 def test_signatures_of_different_lengths_have_no_estimate():
-    with pytest.raises(UsageError, match=r"^signatures must have one length; got shapes \(2,\) and \(3,\)"):
+    with pytest.raises(UsageError, match=r"^signatures must have the same length; got shapes \(2,\) and \(3,\)"):
         MinHash().estimate(np.zeros(2, np.uint64), np.zeros(3, np.uint64))
 
 
@@ -135,7 +135,7 @@ PAIRS = {5: 8000, 10: 8000, 50: 8000, 500: 4000, 5000: 1000}  # pairs to try, by
 
 
 def agreements(hashes, union, shared):
-    """Where the signatures of random pairs of sets agree: pairs x hashes."""
+    """Return where the signatures of random pairs of sets agree: pairs x hashes."""
     pairs = PAIRS[union]
     rng = np.random.default_rng([hashes, union, shared])
     pool = rng.integers(0, 2**64, (pairs, union), dtype=np.uint64)
@@ -148,7 +148,7 @@ def agreements(hashes, union, shared):
 
 
 def candidates(agree, bands, rows):
-    """The share of pairs that agree in all rows of a band."""
+    """Return the share of pairs that agree in all rows of a band."""
     in_bands = agree[:, : bands * rows].reshape(-1, bands, rows)
     return in_bands.all(axis=2).any(axis=1).mean()
 
@@ -157,11 +157,12 @@ def candidates(agree, bands, rows):
 @pytest.mark.parametrize("union", PAIRS)
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 0.9])
 @pytest.mark.parametrize("hashes", [128, 256])
-def test_bands_keep_to_their_curve(hashes, threshold, union):
-    """At and above the threshold no fewer candidates than the curve says, far under it no more: four standard errors.
+def test_bands_follow_their_curve(hashes, threshold, union):
+    """From the threshold on there are at least as many candidates as the curve says.
 
-    So it is for bands that find at least 0.9 of the pairs at the threshold. The bins of a sketch are not quite
-    independent, and where the curve is one half, or with a single band, it may be missed by a hundredth or two.
+    Far below it there are at most as many; both within four standard errors, for bands that find at
+    least 0.9 of the pairs at the threshold. The bins of a sketch are not quite independent: where
+    the curve is one half, or with a single band, rates can differ from it by 0.01 or 0.02.
     """
     for shared in {round(s * union) for s in (threshold / 2, threshold, (1 + threshold) / 2)} - {0, union}:
         s = shared / union
@@ -181,7 +182,7 @@ def test_bands_keep_to_their_curve(hashes, threshold, union):
 @pytest.mark.parametrize("union", PAIRS)
 @pytest.mark.parametrize("hashes", [128, 256])
 def test_estimates_vary_no_more_than_those_of_independent_functions(hashes, union):
-    """The variance is at most s (1 - s) / hashes, but for four standard errors of a measured variance."""
+    """The variance is at most s (1 - s) / hashes, within four standard errors of its estimate."""
     for shared in {round(s * union) for s in (0.2, 0.5, 0.8)} - {0}:
         s = shared / union
         estimates = agreements(hashes, union, shared).mean(axis=1)

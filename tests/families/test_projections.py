@@ -1,4 +1,4 @@
-"""Check what hyperplanes and lines share: products that depend neither on other items nor on the layout."""
+"""Check projections: they depend neither on other items nor on the layout."""
 
 import math
 from functools import partial
@@ -17,8 +17,8 @@ VECTORS = np.random.default_rng(4).normal(size=(40, 7))
 
 
 @pytest.mark.parametrize("kind", ["Hyperplanes", "RandomLines"])
-def test_signatures_that_hang_on_rounding_do_not_depend_on_the_other_items(kind):
-    """The sign of a dot product that is zero but for rounding; segments as short as the last digits."""
+def test_signatures_decided_by_rounding_do_not_depend_on_the_other_items(kind):
+    """Dot products are zero except for rounding, or segments are as short as the last digits."""
     normals = np.random.default_rng(6).normal(size=(50, 30))
     items = np.random.default_rng(7).normal(size=(50, 30))
     if kind == "Hyperplanes":
@@ -56,9 +56,9 @@ MATRIX = "vectors must be the rows of a matrix of real numbers; got "
         ([[1j, 2]], f"{MATRIX}2 dimensions of complex128."),
         ([[[1.0]]], f"{MATRIX}3 dimensions of float64."),
         ([[None, 2]], f"{MATRIX}2 dimensions of object."),
-        ([[1, 2], [3]], "vectors must all have one length."),
-        ([[1, 2], [3, math.nan]], "vectors must be of finite numbers; row 1 is not."),
-        ([[1, 2], [3, 4], [-math.inf, 5]], "vectors must be of finite numbers; row 2 is not."),
+        ([[1, 2], [3]], "vectors must all have the same length."),
+        ([[1, 2], [3, math.nan]], "vectors must have finite components; row 1 does not."),
+        ([[1, 2], [3, 4], [-math.inf, 5]], "vectors must have finite components; row 2 does not."),
     ],
 )
 def test_errors_of_vectors(family, items, message):

@@ -1,4 +1,4 @@
-"""Check SimHash: sets collide as often as the angle between them says, however small they are."""
+"""Check SimHash: collision rates follow the angle between sets, even for small ones."""
 
 import math
 from collections import Counter
@@ -28,9 +28,9 @@ def test_the_first_functions_do_not_change_when_there_are_more(rows, seed):
     assert few.tolist() == many[:, :13].tolist()
 
 
-# --- the law ---
+# --- collision probabilities ---
 
-# How many elements both sets have, and just the left and just the right.
+# How many elements both sets have, only the left one has, and only the right one has.
 PAIRS = {
     1: [(1, 0, 0), (0, 1, 0)],
     3: [(3, 0, 0), (2, 0, 1), (1, 1, 1), (1, 0, 2), (1, 2, 0), (0, 1, 2)],
@@ -45,7 +45,7 @@ def cosine_of(shared, left, right):
 
 
 def random_pair(shared, left, right):
-    """Two sets of random elements, `shared` of them in both."""
+    """Return two sets of random elements, `shared` of them in both."""
     pool = np.random.default_rng(shared + 1000 * left).integers(0, 2**64, shared + left + right, dtype=np.uint64)
     return flat([pool[: shared + left], np.concatenate((pool[:shared], pool[shared + left :]))])
 
@@ -55,7 +55,7 @@ def random_pair(shared, left, right):
 )
 @pytest.mark.parametrize("seed", [1, 2])
 def test_collision_rates(pair, seed):
-    """Within four standard errors of the law, for sets of any size, nested ones too."""
+    """They are within four standard errors of the formula for all sets, even nested ones."""
     family = SimHash(TRIALS, seed)
     a, b = family.sketch(*random_pair(*pair))
     p = family.collision(1 - cosine_of(*pair))
@@ -72,8 +72,8 @@ def test_an_empty_set_collides_with_nothing():
 @pytest.mark.parametrize(
     "pair", [(1, 0, 1), (2, 0, 1), (3, 0, 1), (1, 0, 3), (1, 1, 1), (2, 1, 1), (0, 2, 3), (2, 2, 2)]
 )
-def test_the_exact_probability_is_that_of_the_law(pair):
-    """By adding up all that can be drawn: normal numbers in 256 steps are as good as any."""
+def test_the_exact_probability_is_that_of_the_formula(pair):
+    """Summed over all possible draws: normal numbers in 256 steps are precise enough."""
     exact = reference.sign_agreement(*pair, reference.NORMAL_PARTS)
     assert exact == pytest.approx(SimHash().chance(cosine_of(*pair)), abs=3e-5)
 
@@ -81,14 +81,14 @@ def test_the_exact_probability_is_that_of_the_law(pair):
 @pytest.mark.parametrize(
     ("pair", "lacking"), [((2, 0, 1), 0.0541), ((4, 0, 1), 0.0399), ((2, 0, 3), 0.0305), ((198, 0, 1), 0.0057)]
 )
-def test_numbers_of_one_would_break_the_law(pair, lacking):
-    """Why the numbers are normal: with +1 and -1 such pairs would collide less often than is stated."""
+def test_numbers_of_plus_and_minus_one_would_not_do(pair, lacking):
+    """With +1 and -1 these pairs would collide less often than the formula says."""
     exact = reference.sign_agreement(*pair, [-1, 1])
     assert SimHash().chance(cosine_of(*pair)) - exact == pytest.approx(lacking, abs=1e-4)
 
 
 def test_functions_are_independent():
-    """How many agree on a pair varies as with independent functions; and each place has the same rate."""
+    """The number that agree varies as for independent functions; each has the same rate."""
     pairs, count = 2000, 64
     pool = np.random.default_rng(5).integers(0, 2**64, (pairs, 10), dtype=np.uint64)
     rows = [row for elements_of_pair in pool for row in (elements_of_pair[:8], elements_of_pair[2:])]
@@ -125,7 +125,7 @@ def test_chances():
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
 def test_chance_of_jaccard_is_the_least(shared, left, right):
-    """And just that of the cosine for sets of equal size."""
+    """For sets of equal size it is that of their cosine."""
     if shared + min(left, right) == 0:
         return
     least = SimHash().chance_of_jaccard(shared / (shared + left + right))
@@ -143,7 +143,7 @@ def test_chance_of_jaccard_at_both_ends():
 
 @pytest.mark.parametrize("agreeing", [0, 10, 31, 32, 40, 48, 63, 64])
 def test_estimates_are_the_cosine_of_the_angle(agreeing):
-    """The law turned round; sets are never at more than a right angle."""
+    """The inverse of the formula; the angle between sets is at most a right angle."""
     a = np.zeros(64, np.uint64)
     b = (np.arange(64) >= agreeing).astype(np.uint64)
     assert SimHash().estimate(a, b) == pytest.approx(max(0, math.cos(math.pi * (1 - agreeing / 64))), abs=1e-12)
@@ -163,7 +163,7 @@ def test_codes_are_packed_signatures(sets, count):
     assert codes.words.tolist() == [reference.pack_signs(signs) for signs in found.tolist()]
 
 
-def test_codes_keep_the_names_of_sets():
+def test_codes_keep_the_ids_of_sets():
     sets = Sets(*flat([[1], [2]]), ids=pa.array(["a", "b"]))
     assert SimHash().codes(sets).ids.to_pylist() == ["a", "b"]
 
@@ -176,7 +176,7 @@ def test_signatures_do_not_depend_on_the_batch():
 
 
 def test_bags_are_sets_of_copies():
-    """Two copies and one of two elements share two of three: a cosine of 2 / sqrt(6)."""
+    """aab and ab share two copies, of three and of two: their cosine is 2 / sqrt(6)."""
     family = SimHash(TRIALS)
     a, b = family.signatures([Counter("aab"), Counter("ab")])
     p = family.chance(2 / math.sqrt(6))
@@ -195,13 +195,13 @@ def test_empty_sets():
     assert family.codes([set(), {"x"}]).words[0].tolist() == [0, 0]
 
 
-def test_sets_without_weight_are_as_empty_ones():
+def test_sets_without_weight_are_like_empty_ones():
     words = SimHash().codes(Sets.of([{"x"}, {"y"}]), [0, 1]).words
     assert words[0, 0] == 0 < words[1, 0]
 
 
 def test_seeds_make_different_functions():
-    """Also seeds that one floating-point number stands for."""
+    """Even seeds that are the same as floats."""
     many = [0, 1, 2, 2**53, 2**53 + 1, 2**64 - 2, 2**64 - 1]
     assert len({SimHash(seed=seed).signatures([{1, 2, 3}]).tobytes() for seed in many}) == len(many)
 
@@ -227,9 +227,9 @@ def test_errors_of_weights(weights, message):
     assert str(error.value) == message
 
 
-def test_weights_are_those_of_sets_alone():
-    """Other collections have no order that weights could be in."""
-    with pytest.raises(UsageError, match=r"^weights are those of the elements of Sets; got list\.$"):
+def test_only_sets_have_weights():
+    """Other collections have no order that weights could follow."""
+    with pytest.raises(UsageError, match=r"^weights can only be given with Sets; got list\.$"):
         SimHash().codes([{"x", "y"}], [1, 2])
 
 

@@ -1,4 +1,4 @@
-"""Check squares of a grid: which are drawn, and which prints are in the bucket."""
+"""Check grid squares: which are drawn, and which prints are in the bucket."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tests import reference
 NONE = int(EMPTY)
 
 
-# --- bits, squares and fields ---
+# --- squares ---
 
 
 def test_squares_of_a_function_are_different():

@@ -1,4 +1,4 @@
-"""Check the commands about fingerprints."""
+"""Check the fingerprint commands."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ METHODS = ("corners", "grid", "all")
 
 @pytest.fixture
 def scans(inputs):
-    """Two impressions of each of four fingers as templates: 1_1, 1_2 and so on."""
+    """Two impressions each of four fingers, as templates: 1_1, 1_2 and so on."""
     draw = np.random.default_rng(6)
     for number in range(1, 5):
         whole = finger(draw, 40)
@@ -50,9 +50,9 @@ def test_enroll_and_identify(run, scans, out):
     made = run("fingerprints", "enroll", path, scans / "1_1.iso", scans / "2_1.iso")
     assert made.code == 0
     assert made.out == ""
-    assert made.err.splitlines() == ["enrolled: 2 prints, 80 minutiae", f"{path}: 2 prints in all"]
+    assert made.err.splitlines() == ["enrolled: 2 prints, 80 minutiae", f"{path}: 2 prints in total"]
     grown = run("fingerprints", "enroll", path, scans / "3_1.iso")
-    assert grown.err.splitlines() == ["enrolled: 1 print, 40 minutiae", f"{path}: 3 prints in all"]
+    assert grown.err.splitlines() == ["enrolled: 1 print, 40 minutiae", f"{path}: 3 prints in total"]
     found = run("fingerprints", "identify", path, scans / "*_2.iso")
     assert found.code == 0
     assert rows_of(found.out) == [("1_2", "1_1"), ("2_2", "2_1"), ("3_2", "3_1")]
@@ -99,7 +99,7 @@ def test_pairs_of_files_and_of_a_database(run, scans, out):
     assert found.code == 0
     assert rows_of(found.out) == expected
     lines = found.err.splitlines()
-    assert lines[:2] == ["read: 8 prints, 320 minutiae", "found: 4 pairs of one finger"]
+    assert lines[:2] == ["read: 8 prints, 320 minutiae", "found: 4 pairs of the same finger"]
     assert " of 28 pairs, " in lines[2]
     run("fingerprints", "enroll", out / "all.parquet", scans)
     assert run("fingerprints", "pairs", out / "all.parquet").out == found.out
@@ -108,7 +108,7 @@ def test_pairs_of_files_and_of_a_database(run, scans, out):
 
 
 def test_pairs_of_a_table(run, scans):
-    """A table of minutiae in Parquet is read as any other table is, though databases are Parquet, too."""
+    """A Parquet table of minutiae is read like any table, though databases are Parquet, too."""
     prints = read_prints(scans)
     rows = [(name, x, -y, a) for name, one in zip(prints.ids.to_pylist(), prints, strict=True) for x, y, a in one]
     names, x, y, angle = zip(*rows, strict=True)
@@ -122,7 +122,7 @@ def test_pairs_of_a_table(run, scans):
 
 @pytest.mark.slow
 def test_many_enroll_at_a_time(scans, out):
-    """None of them loses what another has added."""
+    """No process loses what another has added."""
     command = [sys.executable, "-m", "lookalike", "fingerprints", "enroll", str(out / "people.parquet"), "-q"]
     names = sorted(path for path in scans.iterdir())[:4]
     running = [subprocess.Popen([*command, str(name)]) for name in names]
@@ -149,15 +149,15 @@ def test_skipping_files(run, scans, out):
     (scans / "bad.iso").write_bytes(b"FMR\0 20\0")
     failed = run("fingerprints", "enroll", out / "people.parquet", scans)
     assert failed.code == 1
-    assert complaint(failed).startswith(f"{scans / 'bad.iso'}: is cut short")
+    assert complaint(failed).startswith(f"{scans / 'bad.iso'}: is truncated")
     assert left_in(out) == set()
     made = run("fingerprints", "enroll", out / "people.parquet", scans, "--on-error", "skip")
     assert made.code == 0
-    assert made.err.splitlines()[0] == "enrolled: 8 prints, 320 minutiae (1 files skipped)"
+    assert made.err.splitlines()[0] == "enrolled: 8 prints, 320 minutiae (1 file skipped)"
     found = run("fingerprints", "pairs", scans, "--on-error", "skip")
-    assert found.err.splitlines()[0] == "read: 8 prints, 320 minutiae (1 files skipped)"
+    assert found.err.splitlines()[0] == "read: 8 prints, 320 minutiae (1 file skipped)"
     found = run("fingerprints", "identify", out / "people.parquet", scans, "--on-error", "skip")
-    assert found.err.splitlines()[0] == "read: 8 prints, 320 minutiae (1 files skipped)"
+    assert found.err.splitlines()[0] == "read: 8 prints, 320 minutiae (1 file skipped)"
 
 
 def test_enrolling_twice_changes_nothing(run, scans, people):
@@ -169,7 +169,7 @@ def test_enrolling_twice_changes_nothing(run, scans, people):
     for seed, code in ((1, 0), (2, 1)):
         other = run("fingerprints", "enroll", people, scans / "2_2.iso", "--seed", seed)
         assert other.code == code
-    assert complaint(other) == f"{people}: was made with seed 1; leave --seed out, or enroll in a new one."
+    assert complaint(other) == f"{people}: has seed 1, got --seed 2; omit --seed or use a new database."
 
 
 def test_seeds_of_the_commands(run, scans, out):
@@ -183,7 +183,7 @@ def test_seeds_of_the_commands(run, scans, out):
 
 
 def test_dpi_of_the_commands(run, people, inputs):
-    """A print scanned at 1000 dots an inch is found only if that is said."""
+    """A print scanned at 1000 dots per inch is found only if --dpi says so."""
     x, y, angle = (Database.open(people).prints[0] * (2, -2, 1)).T
     (inputs / "fine.csv").write_text(as_csv(pa.table({"x": x, "y": y, "angle": angle})))
     assert run("fingerprints", "identify", people, inputs / "fine.csv").out == ""

@@ -1,4 +1,4 @@
-"""Check the votes of corners against twins that compare every two of them."""
+"""Check the votes of corners against slow versions that compare all pairs of corners."""
 
 import math
 import random
@@ -17,7 +17,7 @@ seeds = st.integers(0, 2**32).map(random.Random)
 
 
 def drawn_prints(rng, count):
-    """Prints that share minutiae, so that they have corners in common."""
+    """Draw prints that share minutiae, so that they have corners in common."""
     first = drawn(rng)
     prints = [first]
     for _ in range(count - 1):
@@ -25,13 +25,13 @@ def drawn_prints(rng, count):
     return prints
 
 
-# --- how most say that a print lies ---
+# --- votes ---
 
 
 @pytest.mark.slow
 @given(seeds, st.sampled_from([0.0, 0.006, 0.1]))
 def test_votes(rng, least):
-    """All from corners to votes, against twins that compare every two corners."""
+    """Everything from corners to votes agrees with versions that compare all pairs of corners."""
     prints = drawn_prints(rng, rng.randrange(1, 4))
     asking = impression(rng, prints[0]) if rng.random() < 0.8 else drawn(rng)
     enrolled, query = in_degrees(prints), in_degrees([asking])

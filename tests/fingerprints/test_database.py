@@ -1,4 +1,4 @@
-"""Check whom a fingerprint is of: comparing, and the database."""
+"""Check comparing and identifying fingerprints."""
 
 import math
 import random
@@ -17,15 +17,15 @@ from tests import reference as ref
 from tests.commands import left_in
 from tests.print_samples import finger, moved
 
-ANY = 1e-9  # a threshold that all reach that have a minutia in common
+ANY = 1e-9  # a threshold that any two prints with a common minutia reach
 METHODS = ("corners", "grid", "all")
 seeds = st.integers(0, 2**32).map(np.random.default_rng)
 
 
 def impression(draw, minutiae, overlap=0.6):
-    """A part of a finger with a quarter of its minutiae missing, 15% that are none, and all a little off.
+    """Return a part of a finger: a quarter of its minutiae missing, 15% false, all a little off.
 
-    It is cut off along a line anywhere, turned by up to 40 degrees, and shifted.
+    It is cut off along a random line, turned by up to 40 degrees, and shifted.
     """
     across = minutiae[:, :2] @ draw.normal(size=2)
     kept = minutiae[(across <= np.quantile(across, overlap)) & (draw.random(len(minutiae)) >= 0.25)]
@@ -40,7 +40,7 @@ def triples(found):
 
 
 def best(found):
-    """{number of a query: (number of the most similar, its similarity)}"""
+    """Return {number of a query: (number of the most similar print, its similarity)}."""
     first = {}
     for query, print_, value in zip(found.left.tolist(), found.right.tolist(), found.values.tolist(), strict=True):
         first.setdefault(query, (print_, value))
@@ -70,7 +70,7 @@ def test_a_copy_is_found_however_it_lies(draw, size, turn, shift):
     others = [finger(draw, 30) for _ in range(3)]
     enrolled = Database(Prints.of([*others, minutiae]))
     copy = draw.permutation(moved(minutiae, turn, shift))
-    (found,) = enrolled.identify(Prints.of([copy], ["copy"]), top=1)
+    (found,) = enrolled.identify(Prints.of([copy], ["copy"]), k=1)
     assert found == ("copy", "3", pytest.approx(size / (size + 8)))
     compared = compare(minutiae, copy)
     assert compared.similarity == pytest.approx(size / (size + 8))
@@ -82,7 +82,7 @@ def test_a_copy_is_found_however_it_lies(draw, size, turn, shift):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_prints_of_few_or_odd_minutiae(method):
-    """They match nothing, or themselves, and nothing else is wrong with them."""
+    """They match nothing or themselves, and cause no error."""
     line = [(20.0 * i, 10.0 * i, 45.0) for i in range(12)]
     rng = random.Random(1)
     odd = {
@@ -118,7 +118,7 @@ def test_prints_that_have_nothing_in_common():
 
 
 def test_a_comparison():
-    """A partner is within 15 pixels and 23.4 degrees; what has none lessens the similarity."""
+    """Minutiae meet within 15 pixels and 23.4 degrees; others lower the similarity."""
     draw = np.random.default_rng(3)
     minutiae = finger(draw, 30, apart=40)
     other = minutiae + draw.normal(0, (1, 1, 1), (30, 3))
@@ -150,9 +150,9 @@ def found_by(hall):
 
 @pytest.mark.slow
 def test_rank_one_of_impressions(found_by):
-    """All 60 were found, and with five other seeds too; 57 must be.
+    """All 60 were found, also with five other seeds; at least 57 must be.
 
-    Of these 360 all but one were more similar than 0.398, and no other finger more than 0.317.
+    Of these 360, all but one had a similarity above 0.398, and no other finger one above 0.317.
     """
     first = best(found_by["corners"])
     right = [query for query in range(QUERIES) if first.get(query, (-1, 0))[0] == query]
@@ -164,7 +164,7 @@ def test_rank_one_of_impressions(found_by):
 
 @pytest.mark.slow
 def test_few_prints_are_compared(found_by):
-    """0.5% of the database, of which the right print is 0.4%; and with all of it the best are the same."""
+    """Corners compare 0.5% of the database (0.4% is right) and find the same best prints."""
     compared = {method: found.stats["compared"] / found.stats["pairs"] for method, found in found_by.items()}
     assert compared["all"] == 1
     assert compared["corners"] < 0.02
@@ -183,9 +183,9 @@ def test_what_is_compared_does_not_change_how_similar_it_is(found_by):
 
 @pytest.mark.slow
 def test_grids_find_prints_that_lie_the_same(hall):
-    """A grid over the whole print is for prints that are whole and little turned: 37 of 40 were found.
+    """A grid over the print needs whole prints that are hardly turned: 37 of 40 were found.
 
-    By two groups no more are found, and fewer compared.
+    Two groups find no more and compare fewer.
     """
     database, _ = hall
     draw = np.random.default_rng(3)
@@ -200,7 +200,7 @@ def test_grids_find_prints_that_lie_the_same(hall):
 
 @pytest.mark.slow
 def test_other_fingers_do_not_match(hall):
-    """Of 33,670 pairs of two fingers the most similar by corners was 0.23; with directions at random there is less."""
+    """Of 33,670 pairs of fingers the highest was 0.23 by corners; random directions give less."""
     database, _ = hall
     found = database.pairs(threshold=0.1)
     assert found.values.max(initial=0) < 0.35
@@ -211,7 +211,7 @@ def test_other_fingers_do_not_match(hall):
 
 @pytest.mark.slow
 def test_pairs(hall):
-    """Of impressions, and the fingers themselves: those that identify finds, each once."""
+    """Among fingers and impressions, pairs finds what identify finds, each once."""
     database, queries = hall
     both = Prints.concatenate([database.prints, Prints.of(list(queries), [f"q{at}" for at in range(QUERIES)])])
     found = Database(both).pairs()
@@ -246,7 +246,7 @@ def test_pairs_do_not_depend_on_the_order():
 
 
 def test_order_and_top(ten):
-    """The most similar first, of equally similar ones those enrolled first; queries in their order."""
+    """The most similar come first, ties in the order of enrolment; queries keep their order."""
     draw = np.random.default_rng(1)
     one = ten[0]
     near = [one + draw.normal(0, (sigma, sigma, 0), one.shape) for sigma in (0, 0)] + [one[:20], one, one[:25]]
@@ -257,13 +257,13 @@ def test_order_and_top(ten):
     assert [right for _, right, _ in found][:5] == ["same", "again", "copy", "more", "twenty"]
     assert [value for *_, value in found][:5] == sorted((value for *_, value in found[:5]), reverse=True)
     for top in (1, 2, 3, 99):
-        some = triples(enrolled.identify(queries, top=top))
+        some = triples(enrolled.identify(queries, k=top))
         assert some == [row for query in ("whole", "part") for row in [r for r in found if r[0] == query][:top]]
 
 
 def test_threshold_is_within(ten):
     enrolled = Database(ten)
-    (found,) = enrolled.identify(ten.take(np.array([0])), top=1)
+    (found,) = enrolled.identify(ten.take(np.array([0])), k=1)
     similarity = found[2]
     assert len(enrolled.identify(ten.take(np.array([0])), threshold=similarity)) == 1
     assert len(enrolled.identify(ten.take(np.array([0])), threshold=np.nextafter(similarity, 1))) == 0
@@ -290,8 +290,8 @@ def test_options_of_the_database(ten, options, message):
 
 @pytest.mark.parametrize("top", [0, -1, 1.5, "x"])
 def test_top_must_be_a_count(ten, top):
-    with pytest.raises(UsageError, match=r"^top must be an integer of at least 1; got "):
-        Database(ten).identify(ten, top=top)
+    with pytest.raises(UsageError, match=r"^k must be an integer of at least 1; got "):
+        Database(ten).identify(ten, k=top)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "x"])
@@ -324,7 +324,7 @@ def test_results_do_not_depend_on_threads(hall, method):
 
 
 def test_seeds_choose_the_functions(hall):
-    """Others find the same fingers, by other buckets."""
+    """Other seeds find the same fingers, by other buckets."""
     database, queries = hall
     first, second = (Database(database.prints, seed=seed).identify(queries, threshold=ANY) for seed in (1, 7))
     assert first.stats["compared"] != second.stats["compared"] or not first.to_arrow().equals(second.to_arrow())
@@ -389,7 +389,7 @@ def test_a_database_must_be_parquet(tmp_path, ten):
 
 
 def rewritten(path, names=("id", "x", "y", "angle"), metadata=None):
-    """The file with other columns, or metadata changed."""
+    """Rewrite the file with other columns or metadata."""
     table = pq.read_table(path).select(names)
     changed = {**table.schema.metadata, **(metadata or {})}
     kept = {key: value for key, value in changed.items() if value is not None}

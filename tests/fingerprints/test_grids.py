@@ -51,7 +51,7 @@ def test_local_grids(draw, options):
 
 
 def upright(places):
-    """A print of these places that a grid leaves as they are: upright, and centred by a copy turned half around."""
+    """Return a print that is upright, and centred by a copy turned half around."""
     places = np.array(places, float)
     both = np.vstack([places, -places])
     return Prints.of([np.column_stack([both, np.full(len(both), 90.0)])])
@@ -60,33 +60,33 @@ def upright(places):
 @pytest.mark.parametrize(
     ("place", "cells"),
     [
-        ((10, 10), {(2, 2)}),  # right in the middle of a square
-        ((16, 10), {(2, 2), (3, 2)}),  # within the margin of the next
+        ((10, 10), {(2, 2)}),  # in the middle of a square
+        ((16, 10), {(2, 2), (3, 2)}),  # within the margin of the next square
         ((16, 16), {(2, 2), (2, 3), (3, 2), (3, 3)}),
         ((14, 14), {(2, 2)}),
         ((24, 10), {(2, 2), (3, 2)}),
-        ((38, 38), {(3, 3)}),  # the margin goes beyond the grid
+        ((38, 38), {(3, 3)}),  # the margin reaches beyond the grid
         ((43, 10), {(3, 2)}),  # beyond the grid, but within the margin
         ((46, 10), set()),
         ((10, 1000), set()),
     ],
 )
 def test_margin_and_border_of_a_grid(place, cells):
-    """Four by four squares of 20 pixels, the middle of the print at the node in the middle; margins are 5 pixels."""
+    """Four by four squares of 20 pixels around the centre of the print; margins are 5 pixels."""
     found = grid_sets(upright([place]), columns=4, rows=4)[0].reshape(4, 4)
     opposite = {(3 - column, 3 - row) for column, row in cells}
     assert set(zip(*np.nonzero(found), strict=True)) == cells | opposite
 
 
 def test_a_wide_margin_marks_the_square_itself():
-    """A margin of 12 pixels to each side of a place in the middle of a square of 20 reaches three squares a side."""
+    """A margin of 12 pixels around the middle of a square of 20 reaches three squares per side."""
     found = grid_sets(upright([(70, 70)]), columns=10, rows=10, margin=12.0)[0].reshape(10, 10)
     assert found[7:10, 7:10].all()
     assert found.sum() == 18
 
 
 def test_grids_of_great_coordinates():
-    """What lies beyond the grid is left out, however far away it is."""
+    """Minutiae beyond the grid are ignored, however far away they are."""
     assert not grid_sets(Prints.of([[(1e30, 0, 90), (-1e30, 0, 90)]])).any()
 
 
@@ -94,9 +94,9 @@ def test_grids_of_great_coordinates():
 @given(seeds, st.floats(-1 / 6, 1 / 6), st.floats(-1e4, 1e4))
 @settings(max_examples=40)
 def test_grids_of_turned_and_shifted_prints(rng, turn, shift):
-    """Local grids are the same, and grids over the whole print where it is not turned upside down.
+    """Local grids stay the same; so do grids over prints that are not turned upside down.
 
-    Both are compared where no minutia is within 2e-5 pixels of where a square begins.
+    They are compared only if no minutia is within 2e-5 pixels of the border of a square.
     """
     minutiae = [(x, y, rng.gauss(0.25, 0.03)) for x, y, _ in spread(rng, 20)]
     one, other = in_degrees([minutiae]), in_degrees([ref.laid(minutiae, (turn, complex(shift, -shift / 3)))])
@@ -107,7 +107,7 @@ def test_grids_of_turned_and_shifted_prints(rng, turn, shift):
 
 
 def test_counts_may_be_floats_that_are_whole():
-    """As everywhere else, 4.0 is 4."""
+    """As everywhere else, 4.0 counts as 4."""
     prints = Prints.of([[(1, 2, 3)]])
     assert grid_sets(prints, columns=4.0, rows=4.0).shape == (1, 16)
     assert local_grids(prints, directions=2.0).shape == (1, 200)

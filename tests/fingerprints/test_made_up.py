@@ -1,4 +1,4 @@
-"""Check made-up prints: they are found, and those of the examples are such."""
+"""Check made-up prints: they are found, and the example files hold them."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def test_made_up_prints():
 
 
 def test_the_examples_are_what_their_page_says():
-    """But for the order, and rounded to whole pixels and degrees."""
+    """The same except for the order, and rounded to whole pixels and degrees."""
     read = read_prints(Path(__file__).parents[2] / "examples" / "fingerprints")
     made = made_up_prints(6, 3, seed=2)
     assert len(read) == len(made)

@@ -1,4 +1,4 @@
-"""Check fingerprints read from files of every kind."""
+"""Check reading fingerprints from files of every kind."""
 
 import gzip
 import json
@@ -31,7 +31,7 @@ EXPECTED = np.array(VIEW) * (500 / DPI, -500 / DPI, 360 / 256)
 
 
 def as_table(minutiae, **columns):
-    """x, y downwards and degrees of (x, y, 256ths of a turn)."""
+    """Return x, y (downwards) and degrees of rows (x, y, 256ths of a turn)."""
     x, y, angle = zip(*minutiae, strict=True)
     return pa.table({**columns, "x": x, "y": y, "angle": [a * 360 / 256 for a in angle]})
 
@@ -60,13 +60,13 @@ def test_iso_of_so_many_minutiae(size):
 
 
 def test_iso_of_greatest_numbers():
-    """14 bits of x and y; the two before them are of other things."""
+    """x and y have 14 bits; the two bits before them mean something else."""
     (found,) = iso_minutiae(iso_record([[(16383, 16383, 255), (0, 0, 0)]], resolution=(1000, 2000)))
     assert found == pytest.approx(np.array([[16383 / 5.08, -16383 / 10.16, 255 * 360 / 256], [0, 0, 0]]))
 
 
 def test_iso_of_another_resolution(inputs):
-    """All are brought to 500 pixels an inch; what `dpi` says is of other files."""
+    """All are scaled to 500 pixels per inch; `dpi` is for other files."""
     (inputs / "fine.iso").write_bytes(iso_record([[(100, 50, 64)]], resolution=(394, 197)))
     for dpi in (500, 1000):
         found = read_prints(inputs / "fine.iso", dpi=dpi).minutiae
@@ -74,29 +74,29 @@ def test_iso_of_another_resolution(inputs):
 
 
 @pytest.mark.parametrize("views", [[VIEW[:2]], [VIEW[:1], VIEW[:2]], [[]]])
-def test_iso_cut_short_anywhere(views):
-    """Also where the length in its head has been mended."""
+def test_iso_truncated_anywhere(views):
+    """Also if the length in the header fits."""
     content = iso_record(views, extended=b"abc")
     assert len(iso_minutiae(content)) == len(views)
     for size in range(len(content)):
         with pytest.raises(DataError):
             iso_minutiae(content[:size])
     for size in range(24, len(content)):
-        with pytest.raises(DataError, match="cut short"):
+        with pytest.raises(DataError, match="truncated"):
             iso_minutiae(content[:8] + struct.pack(">I", size) + content[12:size])
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (iso_record([VIEW], magic=b"FIR\0"), "is no ISO 19794-2 template: it does not begin with FMR"),
-        (iso_record([VIEW], version=b"030\0"), "is a template of version '030'; version '20', of 2005, is read"),
-        (iso_record([VIEW], length=5), "is cut short, or no ISO template: 210 bytes are not what its head says"),
-        (iso_record([VIEW], length=211), "is cut short, or no ISO template: 210 bytes are not what its head says"),
-        (iso_record([VIEW]) + b"\0", "is cut short, or no ISO template: 211 bytes are not what its head says"),
-        (iso_record([VIEW], resolution=(0, 197)), "does not tell its resolution"),
-        (iso_record([VIEW], resolution=(197, 0)), "does not tell its resolution"),
-        (b"", "is no ISO 19794-2 template: it does not begin with FMR"),
+        (iso_record([VIEW], magic=b"FIR\0"), "is not an ISO 19794-2 template: it does not begin with FMR"),
+        (iso_record([VIEW], version=b"030\0"), "is a template of version '030'; only version '20' (2005) is supported"),
+        (iso_record([VIEW], length=5), "is truncated, or not an ISO template: its header does not say 210 bytes"),
+        (iso_record([VIEW], length=211), "is truncated, or not an ISO template: its header does not say 210 bytes"),
+        (iso_record([VIEW]) + b"\0", "is truncated, or not an ISO template: its header does not say 211 bytes"),
+        (iso_record([VIEW], resolution=(0, 197)), "does not state its resolution"),
+        (iso_record([VIEW], resolution=(197, 0)), "does not state its resolution"),
+        (b"", "is not an ISO 19794-2 template: it does not begin with FMR"),
     ],
     ids=["magic", "version", "shorter", "longer", "more", "no width", "no height", "empty"],
 )
@@ -111,18 +111,18 @@ def test_what_is_no_iso_template(inputs, content, message):
 
 
 def test_xyt(inputs):
-    """Three columns or four, y upwards; blank lines do not count."""
+    """Three columns or four, y upwards; blank lines are skipped."""
     (inputs / "a.xyt").write_text("10 20 90 55\n\n  30\t40   0\r\n50 60 359 1 more\n")
     prints = read_prints(inputs / "a.xyt")
     assert prints.ids.to_pylist() == ["a"]
     assert prints[0][:, :2].tolist() == [[10, 20], [30, 40], [50, 60]]
-    assert prints[0][:, 2].tolist() == [270, 180, 179]  # of .xyt they point the other way
+    assert prints[0][:, 2].tolist() == [270, 180, 179]  # in .xyt they point the other way
     assert read_prints(inputs / "a.xyt", dpi=1000)[0][:, :2].tolist() == [[5, 10], [15, 20], [25, 30]]
     (inputs / "none.xyt").write_text("\n \n")
     assert read_prints(inputs / "none.xyt").sizes.tolist() == [0]
 
 
-def test_files_of_one_name_are_told_apart(inputs):
+def test_files_of_one_name_have_distinct_ids(inputs):
     for folder in "ab":
         (inputs / folder).mkdir()
         (inputs / folder / "1.xyt").write_text("1 2 3\n")
@@ -143,11 +143,11 @@ def test_which_column_is_the_id(inputs):
     path = inputs / "all.csv"
     path.write_text("person,x,y,angle,quality\nann,1,2,3,9\nbob,4,5,6,9\n")
     with pytest.raises(
-        DataError, match=r"column 'person': does it tell whose minutia it is\? Name that column with --id"
+        DataError, match=r"column 'person' is unknown: drop it, or name the id column of the prints with --id"
     ):
         read_prints(path)
     assert read_prints(path, id="person").ids.to_pylist() == ["ann", "bob"]
-    with pytest.raises(DataError, match=r"no column 'who' of ids; it has person, x, y, angle, quality"):
+    with pytest.raises(DataError, match=r"no column 'who' for the id; it has person, x, y, angle, quality"):
         read_prints(path, id="who")
 
 
@@ -163,17 +163,18 @@ def test_junk_in_xyt(inputs, line):
 
 
 def nist_lines(minutiae, height=400):
-    """As NIST's mindtct writes what is (x, y, 256ths of a turn) in ISO: y upwards, and directions the other way.
+    """Return the lines NIST's mindtct writes for (x, y, 256ths of a turn) of ISO.
 
-    See xytreps.c of NBIS: "direction pointing out and away from the ridge ending or bifurcation valley (opposite
-    direction from M1)"; M1 is ANSI INCITS 378, whose directions are those of ISO 19794-2.
+    y is upwards, and directions point the other way. See xytreps.c of NBIS: "direction pointing out
+    and away from the ridge ending or bifurcation valley (opposite direction from M1)"; M1 is ANSI
+    INCITS 378, whose directions are those of ISO 19794-2.
     """
     return "".join(f"{x} {height - y} {round(angle * 360 / 256 + 180) % 360} 50\n" for x, y, angle in minutiae)
 
 
 @pytest.fixture
 def in_all_formats(inputs):
-    """One print as a template, as lines of NIST's and as tables."""
+    """Return one print as a template, as an .xyt file and as tables."""
     (inputs / "a.iso").write_bytes(iso_record([VIEW]))
     (inputs / "b.xyt").write_text(nist_lines(VIEW))
     table = as_table(VIEW)
@@ -197,7 +198,7 @@ def test_places_are_the_same_in_all_formats(in_all_formats):
 
 
 def test_directions_are_the_same_in_all_formats(in_all_formats):
-    """To the degree that .xyt has, whichever way it points there."""
+    """To the precision of .xyt, one degree."""
     for one in in_all_formats:
         assert abs((one[:, 2] - EXPECTED[:, 2] + 180) % 360 - 180).max() <= 0.5
 
@@ -210,7 +211,7 @@ def test_prints_match_in_all_formats(in_all_formats):
 
 @pytest.mark.parametrize("column", ["id", "print", "finger", " Finger "])
 def test_tables_of_several_prints(inputs, column):
-    """Rows of one id are a print, wherever they are, in the order that ids first appear in."""
+    """Rows with one id are a print, wherever they are; prints are in the order of first rows."""
     ids = ["007" if at % 3 else "b" for at in range(30)]
     table = as_table(VIEW, **{column: ids})
     (inputs / "a.csv").write_text(as_csv(table))
@@ -229,7 +230,7 @@ def test_columns_of_tables(inputs, names):
 
 
 def test_spaces_in_csv(inputs):
-    """Around names and numbers alike."""
+    """Around names and around numbers."""
     (inputs / "a.csv").write_text("x, y, angle\n1, 2, 3\n")
     assert read_prints(inputs / "a.csv").minutiae.tolist() == [[1, -2, 3]]
 
@@ -244,8 +245,8 @@ def test_tables_without_rows(inputs):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "", "no column 'x' of minutiae; it has "),
-        ("a.csv", "x,y\n1,2\n", "no column 'angle' of minutiae; it has x, y"),
+        ("a.csv", "", "no column 'x' for the minutiae; it has "),
+        ("a.csv", "x,y\n1,2\n", "no column 'angle' for the minutiae; it has x, y"),
         ("a.csv", "x,y,angle\n1,2,3\n1,,3\n", "row 2: y must be a number; got ''"),
         ("a.csv", "x,y,angle\n1,two,3\n", "row 1: y must be a number; got 'two'"),
         ("a.csv", "x,y,angle\n1,2,3\nnan,2,3\n", "row 2: x must be a number; got 'nan'"),
@@ -253,7 +254,7 @@ def test_tables_without_rows(inputs):
         ("a.csv", "id,x,y,angle\n,1,2,3\n", "column 'id' has an empty id"),
         ("a.csv", "x,y,angle\n1,2\n", "row 1: 2 fields, not 3"),
         ("a.csv", "x,y,x,angle\n1,2,3,4\n", ""),
-        ("a.jsonl", "", "no column 'x' of minutiae; it has "),
+        ("a.jsonl", "", "no column 'x' for the minutiae; it has "),
         ("a.jsonl", '{"x": 1, "y": 2, "angle": [3]}\n', "column 'angle' must hold numbers"),
         ("a.jsonl", '{"x": 1, "y": 2, "angle": null}\n', "row 1: angle must be a number; got None"),
         ("a.jsonl", '{"id": null, "x": 1, "y": 2, "angle": 3}\n', "column 'id' has an empty id"),
@@ -264,7 +265,7 @@ def test_tables_without_rows(inputs):
     ],
 )
 def test_bad_tables(inputs, name, content, message):
-    """An error of one line with the file, the fault and, once, the hint; or a file left out."""
+    """An error is one line with the file, the fault and the hint; skip leaves the file out."""
     path = inputs / name
     path.write_text(content)
     with pytest.raises(DataError) as error:
@@ -280,7 +281,7 @@ def test_bad_tables(inputs, name, content, message):
 
 
 def test_folders(inputs):
-    """Prints among other files, in folders within; hidden files are passed over."""
+    """Prints are found among other files and in subfolders; hidden files are skipped."""
     (inputs / "sub").mkdir()
     for name in ("b.iso", "sub/a.fmd", "sub/c", ".hidden.iso"):
         (inputs / name).write_bytes(iso_record([VIEW[:3]]))
@@ -300,14 +301,14 @@ def test_bad_files_in_folders(inputs):
     (inputs / "a.iso").write_bytes(iso_record([VIEW]))
     (inputs / "b.iso").write_bytes(iso_record([VIEW])[:-1])
     (inputs / "c.xyt").write_text("junk\n")
-    with pytest.raises(DataError, match=r"b\.iso: is cut short"):
+    with pytest.raises(DataError, match=r"b\.iso: is truncated"):
         read_prints(inputs)
     prints = read_prints(inputs, on_error="skip")
     assert (prints.ids.to_pylist(), prints.skipped) == (["a"], 2)
 
 
 def test_ids_of_names_with_dots(inputs):
-    """Only a suffix that tells the kind is cut off; where the file begins with FMR there need be none."""
+    """Only a suffix that names a format is removed; a file that begins with FMR needs none."""
     for name in ("finger.1", "finger.2", "2024.05.iso"):
         (inputs / name).write_bytes(iso_record([VIEW]))
     assert read_prints(inputs).ids.to_pylist() == ["2024.05", "finger.1", "finger.2"]
@@ -319,7 +320,7 @@ def test_ids_of_names_with_dots(inputs):
     ids=["csv", "xyt", "iso"],
 )
 def test_compressed_files(inputs, name, content):
-    """Those of all kinds, since their names tell the kind."""
+    """Files of all kinds can be compressed, since their names show the format."""
     (inputs / name).write_bytes(gzip.compress(content))
     prints = read_prints(inputs / name)
     assert prints.sizes.tolist() == [1]
@@ -336,11 +337,11 @@ def test_format_decides(inputs):
 @pytest.mark.parametrize(
     ("given", "options", "kind", "message"),
     [
-        ([], {}, UsageError, "nothing to read: the input names no file."),
+        ([], {}, UsageError, "nothing to read: no input was given."),
         ("", {}, UsageError, "an input must name a file or folder; got ''."),
         ("-", {}, UsageError, "prints are read from files, not from standard input."),
         ("no/such.iso", {}, DataError, "no/such.iso: no such file or folder."),
-        ("no/*.iso", {}, DataError, "no/*.iso: no files there."),
+        ("no/*.iso", {}, DataError, "no/*.iso: no files found."),
         ("x", {"format": "wsq"}, UsageError, "format must be one of iso, xyt, csv, tsv, jsonl, parquet, arrow; "),
         ("x", {"dpi": 0}, UsageError, "dpi must be a positive number; got 0."),
         ("x", {"dpi": math.nan}, UsageError, "dpi must be a positive number; got nan."),
@@ -355,7 +356,8 @@ def test_inputs_that_are_none(given, options, kind, message):
 
 def test_files_that_are_no_prints(inputs):
     (inputs / "a.txt").write_text("words")
-    with pytest.raises(DataError, match=r"a\.txt: no fingerprint template; its suffix is none of \.iso, \.fmr, "):
+    message = r"a\.txt: not a fingerprint template; its suffix must be one of \.iso, \.fmr, "
+    with pytest.raises(DataError, match=message):
         read_prints(inputs / "a.txt")
-    with pytest.raises(DataError, match=r": no fingerprints there, neither templates"):
+    with pytest.raises(DataError, match=r": no fingerprints found, neither templates"):
         read_prints(inputs)

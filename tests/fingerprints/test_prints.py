@@ -1,4 +1,4 @@
-"""Check what prints are made of, and what is none."""
+"""Check which minutiae make prints, and which are refused."""
 
 import math
 

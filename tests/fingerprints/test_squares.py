@@ -1,4 +1,4 @@
-"""Check what functions of squares find, and that they find as much as expected."""
+"""Check what functions of squares find, and that it is as much as expected."""
 
 import math
 from collections import Counter
@@ -89,7 +89,7 @@ def test_expected_rates():
 
 @pytest.mark.parametrize(("density", "repeat"), [(0.2, 0.8), (0.5, 0.5), (0.9, 0.95), (0.2, 1), (1, 1), (0.05, 0.01)])
 def test_two_impressions(density, repeat):
-    """The densities of both and the share of the first in the second, within 4 standard errors of so many cells."""
+    """Densities, and the share of the first in the second, are within 4 standard errors."""
     one, two = two_impressions(300, cells=500, density=density, repeat=repeat, seed=5)
     assert one.shape == two.shape == (300, 500)
 
@@ -105,11 +105,11 @@ def test_two_impressions(density, repeat):
 
 
 def bounds_of_rates(functions, share):
-    """Between what the share of pairs lies that share a bucket, if both have a minutia in a square so often.
+    """Return bounds of the share of pairs with a common bucket; `share` is that of common squares.
 
-    Functions may have squares in common. That is why more pairs share none of their buckets than if these were
-    independent (Harris), but no more than exp(-m + d), where m is the mean number of buckets shared and d the sum of
-    the chances to share two that have squares in common (Janson).
+    Functions can have squares in common. So more pairs share no bucket than if functions were
+    independent (Harris), but no more than exp(-m + d), where m is the mean number of shared
+    buckets, and d the sum of the probabilities to share two that have squares in common (Janson).
     """
     held = np.zeros((len(functions), 1 + functions.max()))
     np.put_along_axis(held, functions, 1, axis=1)
@@ -122,11 +122,12 @@ def bounds_of_rates(functions, share):
 
 @pytest.mark.slow
 def test_rates_of_a_simulation():
-    """Of 5,000 fingers: measured 0.980 found and 0.065 of the others looked at, where 0.985 and 0.063 are expected.
+    """Of 5,000 fingers 0.980 were found and 0.065 of the others looked at; expected: 0.985, 0.063.
 
-    All prints share the functions, so that the mean itself depends on them: it lies between the bounds above, 0.975
-    and 0.985, 0.0629 and 0.0634. Around that the pairs of one finger are independent; of the other pairs those of one
-    query are not, nor those of one enrolled print, so that the errors of both means count. All within 4 of them.
+    All prints share the functions, so the mean itself depends on them: it lies between the bounds
+    above, 0.975 and 0.985, 0.0629 and 0.0634. Around that, pairs of one finger are independent.
+    Other pairs of one query are not, nor those of one enrolled print, so the errors of both means
+    count. All are within 4 standard errors.
     """
     fingers = 5000
     one, two = two_impressions(fingers)
@@ -149,9 +150,10 @@ def test_rates_of_a_simulation():
 
 @pytest.mark.slow
 def test_rates_of_two_groups():
-    """The groups share squares, too: found as often as by each if independent, looked at more often (Harris).
+    """The groups share squares, too, so more is looked at than if they were independent (Harris).
 
-    No more than the sum over all pairs of a function of each group, 0.0053 where 0.0040 is expected.
+    It is at most the sum over all pairs of a function of each group: 0.0053, where 0.0040 is
+    expected.
     """
     fingers = 2500
     one, two = two_impressions(fingers, seed=3)
@@ -176,7 +178,7 @@ def test_rates_of_two_groups():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_made_up_grids_do_not_depend_on_the_functions(seed):
-    """Print n is in bucket n no more often than in others: a share 0.2**3 of 1,000, 0.008, within 4 standard errors."""
+    """Print n is in bucket n as often as in others: a share of 0.2**3, within 4 standard errors."""
     one, _ = two_impressions(1000, seed=seed)
     index = SquareIndex(one, seed=seed)
     inside = one[np.arange(1000)[:, None], index.chosen[0][:1000]].all(axis=1)

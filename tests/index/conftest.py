@@ -1,4 +1,4 @@
-"""Provide a place for an index."""
+"""Provide a path for an index."""
 
 import pytest
 

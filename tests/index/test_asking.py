@@ -18,7 +18,7 @@ def shingled(text, shingles):
 
 
 def by_hand(texts, asked, shingles, threshold):
-    """[(position, similarity)] of all similar texts, best first."""
+    """Return [(position, similarity)] of all similar texts, best first."""
     one = shingled(asked, shingles)
     values = [(jaccard(one, shingled(text, shingles)), at) for at, text in enumerate(texts)]
     return [(at, value) for value, at in sorted(values, key=lambda one: (-one[0], one[1])) if value >= threshold]
@@ -27,7 +27,7 @@ def by_hand(texts, asked, shingles, threshold):
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["build", "add"])
 def test_documents_are_found_as_by_brute_force(place, way):
-    """With a recall of 0.99 and pairs mostly far above the threshold; the seed is fixed."""
+    """The recall is 0.99, most pairs are far above the threshold, and the seed is fixed."""
     texts = texts_of(600)
     options = {"threshold": 0.5, "shingles": "word:2", "expected": 1000}
     if way == "build":
@@ -45,7 +45,7 @@ def check_queries(index, texts):
     found = expected = 0
     for asked in texts_of(90, seed=2) + texts[::7]:
         true = by_hand(texts, asked, "word:2", 0.5)
-        got = index.query(asked, top=None)
+        got = index.query(asked, k=None)
         assert set(got) <= set(true)
         assert got == sorted(got, key=lambda one: -one[1])
         found, expected = found + len(got), expected + len(true)
@@ -57,19 +57,19 @@ def check_queries(index, texts):
 def test_top_and_threshold(place):
     texts = ["a b c d e f", "a b c d e g", "a b c d x y", "a b c d e f"]
     with Index.build(place, texts, threshold=0.3, shingles="word:1") as index:
-        assert index.query("a b c d e f", top=3) == [(0, 1.0), (3, 1.0), (1, 5 / 7)]
-        assert index.query("a b c d e f", top=1) == [(0, 1.0)]
-        assert index.query("a b c d e f", threshold=0.6, top=None) == [(0, 1.0), (3, 1.0), (1, 5 / 7)]
-        assert index.query("", top=None) == []
-        with pytest.raises(UsageError, match=r"^top must be "):
-            index.query("a", top=0)
+        assert index.query("a b c d e f", k=3) == [(0, 1.0), (3, 1.0), (1, 5 / 7)]
+        assert index.query("a b c d e f", k=1) == [(0, 1.0)]
+        assert index.query("a b c d e f", threshold=0.6, k=None) == [(0, 1.0), (3, 1.0), (1, 5 / 7)]
+        assert index.query("", k=None) == []
+        with pytest.raises(UsageError, match=r"^k must be "):
+            index.query("a", k=0)
 
 
 def test_batches_are_asked_as_single_items_are(place):
     texts = texts_of(200)
     with Index.build(place, pa.table({"id": [f"t{i}" for i in range(200)], "text": texts}), threshold=0.5) as index:
-        pairs = index.query_batch(texts[:50], top=5)
-        single = [(at, *one) for at in range(50) for one in index.query(texts[at], top=5)]
+        pairs = index.query_batch(texts[:50], k=5)
+        single = [(at, *one) for at in range(50) for one in index.query(texts[at], k=5)]
         assert list(pairs) == single
 
 

@@ -1,4 +1,4 @@
-"""Check that damage is found."""
+"""Check that damage to an index is detected."""
 
 import pytest
 
@@ -13,6 +13,6 @@ def test_damage_is_found(place):
             key = next(iter(dict(writer.pairs("buckets"))))
             writer.txn.delete(key, db=writer.tables["buckets"])
         with pytest.raises(
-            DataError, match=r"^the table of buckets does not fit the items of the index; build it again\.$"
+            DataError, match=r"^the table of buckets does not match the items of the index; build it again\.$"
         ):
             index.verify()

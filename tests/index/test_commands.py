@@ -1,4 +1,4 @@
-"""Check the commands about an index, and that a failed run changes nothing."""
+"""Check the commands for an index, and that a failed run changes nothing."""
 
 import csv
 import ctypes
@@ -35,7 +35,7 @@ def test_the_commands(run, inputs, out):
     again = run("index", "add", out / "i", inputs / "a.csv")
     assert (again.code, again.err.splitlines()[-1]) == (
         1,
-        "lookalike: id 't0' is there already; replace=True (--replace) takes the new item.",
+        "lookalike: id 't0' already exists; replace=True (--replace) replaces the old item.",
     )
     assert run("index", "add", out / "i", inputs / "a.csv", "--replace").code == 0
     asked = run("index", "query", out / "i", inputs / "a.csv", "--top", "1")
@@ -44,7 +44,7 @@ def test_the_commands(run, inputs, out):
     assert run("index", "remove", out / "i", "t1").code == 1
     assert run("index", "remove", out / "i").code == 2
     assert "items: 38\n" in run("index", "info", out / "i").out
-    assert run("index", "verify", out / "i").err == "verified: 38 items, all in order\n"
+    assert run("index", "verify", out / "i").err == "verified: 38 items, no errors\n"
     assert run("index", "compact", out / "i").err.startswith("compacted: ")
 
 
@@ -58,7 +58,7 @@ def state_in(path):
 
 
 def lines_of(*numbers, first=0, **more):
-    """Lines of JSON with such texts."""
+    """Return lines of JSON with these texts."""
     rows = [{"id": f"d{at}", "text": clear(number), **more} for at, number in enumerate(numbers, first)]
     return "".join(json.dumps(row) + "\n" for row in rows)
 
@@ -70,7 +70,7 @@ def removed_in(path):
 
 @pytest.fixture
 def seen(run, inputs, out):
-    """An index of the texts 1 and 2, called a and b."""
+    """Build an index of the texts 1 and 2, with the ids a and b."""
     (inputs / "seen.jsonl").write_text(f'{{"id": "a", "text": "{clear(1)}"}}\n{{"id": "b", "text": "{clear(2)}"}}\n')
     made = run("index", "build", out / "seen", inputs / "seen.jsonl", "-t", "0.6", "-q")
     assert made.code == 0, made.err
@@ -78,7 +78,7 @@ def seen(run, inputs, out):
 
 
 def test_lines_stay_as_they_stood(run, inputs, out, seen):
-    """Also where JSON could be written otherwise; keys that are in some lines alone are no matter."""
+    """Lines of unusual JSON are copied unchanged; keys that only some lines have do not matter."""
     odd = [
         b'{ "text" :"caf\\u00e9 ' + clear(3).encode() + b'", "n": 1.50,"id":"x"}',
         b'{"id": "y", "text": "' + clear(1).encode() + b'"}',
@@ -96,16 +96,16 @@ def test_lines_stay_as_they_stood(run, inputs, out, seen):
     assert [(row["id"], row["kept"]) for row in removed_in(out / "r.csv")] == [("y", "a"), ("w", "z")]
     assert (seen / "data.mdb").read_bytes() == before
     assert (
-        "read: 6 documents (2 empty)\nfound: 2 documents to drop, each similar to one seen before, and 4 to keep"
+        "read: 6 documents (2 empty)\nfound: 2 documents to remove, each similar to one seen before, and 4 to keep"
         in done.err
     )
-    assert "index: 2 items, as before\n" in done.err
+    assert "index: 2 items, unchanged\n" in done.err
     assert left_in(out) == {"seen", "n.jsonl", "r.csv"}
 
 
 @pytest.mark.slow
 def test_day_by_day(run, inputs, out):
-    """The index is made on the first day; what came on any day before is dropped."""
+    """The first day creates the index; texts of any earlier day are removed."""
     days = [(1, 2, 1), (2, 3, 4, 3), (4, 5, 1)]
     kept = ["1 2", "3 4", "5"]
     for day, numbers in enumerate(days):
@@ -137,7 +137,7 @@ def test_numbers_on_the_second_day(run, inputs, out):
 
 
 def test_lines_of_text_have_the_ids_of_the_index(run, inputs, out):
-    """The ids that are written are those by which the index knows the documents."""
+    """The output has the ids under which the index knows the documents."""
     for numbers in ((1, 2, 1), (2, 3)):
         (inputs / "a.txt").write_text("".join(clear(n) + "\n" for n in numbers))
         assert run("dedup", inputs / "a.txt", "--against", out / "seen", "--update", "-o", out / "n.csv").code == 0
@@ -185,7 +185,7 @@ def test_csv_to_all_kinds(run, inputs, out, seen):
 
 
 def test_nothing_is_left(run, inputs, out, seen):
-    """The columns are there nevertheless, and so are those of a file of what was dropped if nothing was."""
+    """The header is written nevertheless, also to an empty file of removed documents."""
     (inputs / "a.csv").write_text(f"id,text\nx,{clear(1)}\n")
     (inputs / "b.csv").write_text(f"id,text\nx,{clear(9)}\n")
     for name in "ab":
@@ -196,7 +196,7 @@ def test_nothing_is_left(run, inputs, out, seen):
 
 
 def test_several_inputs(run, inputs, out, seen):
-    """In their order, with the columns of all."""
+    """The output has them in order, with the columns of all."""
     (inputs / "one.jsonl").write_text(lines_of(3, 1, 4, n=1))
     (inputs / "two.csv").write_text(f"id,text,m\nx,{clear(4)},u\ny,{clear(5)},v\n")
     both = (inputs / "one.jsonl", inputs / "two.csv")
@@ -226,7 +226,7 @@ def test_standard_input_and_output(run, seen):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 def test_numbers_and_strings_as_ids(run, inputs, out, suffix):
-    """Of two columns each is of numbers, or of strings if there is one; also if it comes late."""
+    """A column holds numbers, or strings if any id is a string, even a late one."""
     (inputs / "old.jsonl").write_text(f'{{"id": 17, "text": "{clear(1)}"}}\n{{"id": -3, "text": "{clear(2)}"}}\n')
     assert run("index", "build", out / "seen", inputs / "old.jsonl", "-q").code == 0
     (inputs / "a.jsonl").write_text(lines_of(2, 5, 1, 5))
@@ -254,7 +254,7 @@ def rows_in(path):
 
 
 def test_strings_after_many_numbers(run, inputs, out, monkeypatch):
-    """The first batches drop documents for numbers, the last one for a string."""
+    """The first batches match items with numbers as ids, the last one an item with a string."""
     monkeypatch.setattr("lookalike.cli.documents.Source", functools.partial(Source, batch_bytes=200))
     with Index.create(out / "seen") as index:
         index.add([clear(number) for number in range(40)], [*range(39), "last"])
@@ -271,7 +271,7 @@ def test_strings_after_many_numbers(run, inputs, out, monkeypatch):
 @pytest.mark.parametrize("update", [(), ("--update",)])
 @pytest.mark.parametrize("name", ["n.jsonl", "n.parquet", "n.csv"])
 def test_the_same_whatever_the_size_of_batches(run, inputs, out, monkeypatch, update, name):
-    """Byte for byte, in all files; the ids in the index, too."""
+    """All files are equal byte for byte, and so are the ids in the index."""
     texts = changed_texts_of(150, changes=1)
     (inputs / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     found = []
@@ -291,13 +291,13 @@ def test_the_same_whatever_the_size_of_batches(run, inputs, out, monkeypatch, up
     assert len(rows_in(place / "r.csv")) > 50
 
 
-# --- what goes wrong changes nothing ---
+# --- failed runs change nothing ---
 
-TOO_LONG = "n" * 245 + ".csv"  # a name with room for no other
+TOO_LONG = "n" * 245 + ".csv"  # leaves no room for a longer temporary name
 
 
 def failing(inputs, out):
-    """Runs that fail after documents have been taken, and what they say."""
+    """Return runs that fail after documents have been read, and their messages."""
     good, bad = lines_of(3, 4), lines_of(3) + '{"id": "bad", "text": null}\n' + lines_of(4, first=5)
     (inputs / "good.jsonl").write_text(good)
     (inputs / "bad.jsonl").write_text(bad)
@@ -353,7 +353,7 @@ def test_a_failed_run_changes_no_index(run, inputs, out, seen, monkeypatch, way,
     assert why in complaint(done)
     assert state_in(seen) == before
     assert left_in(out) == {"seen"}
-    done = run("dedup", inputs / "good.jsonl", "--against", seen, "--update")  # made again
+    done = run("dedup", inputs / "good.jsonl", "--against", seen, "--update")  # a good run still works
     assert len(done.out.splitlines()) == 2
     with Index.open(seen) as index:
         assert index.verify() == 4
@@ -365,7 +365,7 @@ def test_bad_rows_are_skipped_and_counted(run, inputs, out, seen):
     for name in ("n.jsonl", "n.csv"):
         done = run("dedup", inputs / "a.jsonl", "--against", seen, "--on-error", "skip", "-o", out / name)
         assert done.code == 0, done.err
-        assert "read: 3 documents (2 skipped)\nfound: 1 document to drop, " in done.err
+        assert "read: 3 documents (2 skipped)\nfound: 1 document to remove, " in done.err
         assert " and 2 to keep; " in done.err
         assert [row["id"] for row in rows_in(out / name)] == ["d0", "d6"]
 
@@ -377,24 +377,24 @@ def test_bad_rows_are_skipped_and_counted(run, inputs, out, seen):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (("-t", "0.7"), "--threshold of the index is 0.6; got 0.7."),
-        (("-t", "2/3"), "--threshold of the index is 0.6; got 2/3."),
+        (("-t", "0.7"), "--threshold must be 0.6, as in the index; got 0.7."),
+        (("-t", "2/3"), "--threshold must be 0.6, as in the index; got 2/3."),
         (("-t", "60"), "threshold must be in (0, 1]; got '60'. Did you mean 0.6?"),
-        (("-s", "word:3"), "--shingle of the index makes unit char; got word."),
-        (("-s", "char:5"), "--shingle of the index makes k 9; got 5."),
-        (("--lowercase",), "--lowercase of the index makes lowercase False; got True."),
-        (("--space", "keep"), "--space of the index makes space collapse; got keep."),
-        (("--form", "nfkc"), "--form of the index makes form nfc; got nfkc."),
-        (("--recall", "0.9"), "--recall of the index is 0.99; got 0.9."),
-        (("--seed", "2"), "--seed of the index is 1; got 2."),
-        (("--measure", "containment"), "--measure of the index is jaccard; got containment."),
-        (("--html",), "--html of the index is False; got True."),
-        (("--article",), "--article of the index is False; got True."),
-        (("--keep", "longest"), "--keep is not for --against, which takes documents one by one, as they come."),
-        (("--keep", "first"), "--keep is not for --against, which takes documents one by one, as they come."),
-        (("--method", "exact"), "--method is not for --against, which takes documents one by one, as they come."),
-        (("--sketch", "simhash"), "--sketch is not for --against, which takes documents one by one, as they come."),
-        (("--audit", "10"), "--audit is not for --against, which takes documents one by one, as they come."),
+        (("-s", "word:3"), "--shingle must give unit char, as in the index; got word."),
+        (("-s", "char:5"), "--shingle must give k 9, as in the index; got 5."),
+        (("--lowercase",), "--lowercase must give lowercase False, as in the index; got True."),
+        (("--space", "keep"), "--space must give space collapse, as in the index; got keep."),
+        (("--form", "nfkc"), "--form must give form nfc, as in the index; got nfkc."),
+        (("--recall", "0.9"), "--recall must be 0.99, as in the index; got 0.9."),
+        (("--seed", "2"), "--seed must be 1, as in the index; got 2."),
+        (("--measure", "containment"), "--measure must be jaccard, as in the index; got containment."),
+        (("--html",), "--html must be False, as in the index; got True."),
+        (("--article",), "--article must be False, as in the index; got True."),
+        (("--keep", "longest"), "--keep cannot be used with --against, which handles documents one by one."),
+        (("--keep", "first"), "--keep cannot be used with --against, which handles documents one by one."),
+        (("--method", "exact"), "--method cannot be used with --against, which handles documents one by one."),
+        (("--sketch", "simhash"), "--sketch cannot be used with --against, which handles documents one by one."),
+        (("--audit", "10"), "--audit cannot be used with --against, which handles documents one by one."),
     ],
 )
 def test_options_that_contradict_the_index(run, inputs, out, seen, given, why):
@@ -426,7 +426,7 @@ def test_options_as_those_of_the_index(run, inputs, seen, given):
 
 
 def test_the_options_of_the_index_are_taken(run, inputs, out):
-    """Those that the first run was given, without giving them again."""
+    """Options of the first run apply without being repeated."""
     (inputs / "a.jsonl").write_text('{"text": "The Cat Sat On The Mat"}\n')
     (inputs / "b.jsonl").write_text('{"text": "the cat sat on the HAT"}\n{"text": "a dog"}\n')
     options = ("-t", "0.5", "-s", "word:2", "--lowercase", "--recall", "0.999")
@@ -435,11 +435,11 @@ def test_the_options_of_the_index_are_taken(run, inputs, out):
     assert done.out == '{"text": "a dog"}\n'
     assert float(removed_in(out / "r.csv")[0]["similarity"]) == pytest.approx(4 / 6)
     done = run("dedup", inputs / "b.jsonl", "--against", out / "seen", "-s", "word:3")
-    assert (done.code, complaint(done)) == (2, "--shingle of the index makes k 2; got 3.")
+    assert (done.code, complaint(done)) == (2, "--shingle must give k 2, as in the index; got 3.")
 
 
 def test_pages(run, inputs, out):
-    """Compared by what a reader sees, and written as they are."""
+    """They are compared by their visible text, and written unchanged."""
     pages = [f"<html><body><p>{clear(1)}</p></body></html>", f"<body><div><b>{clear(1)}</b></div></body>"]
     (inputs / "a.jsonl").write_text(json.dumps({"id": "x", "html": pages[0]}) + "\n")
     (inputs / "b.jsonl").write_text(json.dumps({"id": "y", "html": pages[1]}) + "\n")
@@ -450,7 +450,7 @@ def test_pages(run, inputs, out):
         second = run("dedup", inputs / "b.jsonl", "--against", out / "seen", *options)
         assert (second.code, second.out) == (0, "")
     assert complaint(run("dedup", inputs / "b.jsonl", "--against", out / "seen", "--article")) == (
-        "--article of the index is False; got True."
+        "--article must be False, as in the index; got True."
     )
 
 
@@ -468,18 +468,18 @@ def test_columns_by_name(run, inputs, out, seen):
 def test_update_needs_an_index_to_update(run, inputs, out):
     (inputs / "a.jsonl").write_text(lines_of(1))
     done = run("dedup", inputs / "a.jsonl", "--update", "-o", out / "n.jsonl")
-    assert (done.code, complaint(done)) == (2, "--update is for an index: name it with --against.")
+    assert (done.code, complaint(done)) == (2, "--update needs an index: name it with --against.")
     done = run("dedup", inputs / "a.jsonl", "--against", out / "none", "-o", out / "n.jsonl")
     assert (done.code, complaint(done)) == (
         1,
-        f"{out / 'none'}: there is no index; `lookalike index build` makes one.",
+        f"{out / 'none'}: there is no index; `lookalike index build` creates one.",
     )
     (out / "empty").mkdir()
     assert run("dedup", inputs / "a.jsonl", "--against", out / "empty", "--update").code == 1
     done = run("dedup", inputs / "a.jsonl", "--against", out / "no" / "index", "--update")
     assert (done.code, complaint(done)) == (
         1,
-        f"{out / 'no' / 'index'}: cannot be made, there is no folder {out / 'no'}.",
+        f"{out / 'no' / 'index'}: cannot be created: there is no folder {out / 'no'}.",
     )
     assert left_in(out) == {"empty"}
     assert left_in(out / "empty") == set()
@@ -489,26 +489,26 @@ def test_two_outputs_must_differ(run, inputs, out, seen):
     (inputs / "a.jsonl").write_text(lines_of(1))
     done = run("dedup", inputs / "a.jsonl", "--against", seen, "-o", out / "n.csv", "--removed", out / "n.csv")
     assert done.code == 2
-    assert "--out and --removed must be two files" in complaint(done)
+    assert "--out and --removed must be different files" in complaint(done)
 
 
 @pytest.mark.parametrize("kind", ["vectors", "sets"])
 def test_an_index_of_something_else(run, inputs, out, kind):
     if kind == "vectors":
         np.save(inputs / "v.npy", np.random.default_rng(1).normal(size=(20, 4)))
-        made = run("index", "build", out / "seen", inputs / "v.npy", "--measure", "cosine", "-t", "15", "-q")
+        made = run("index", "build", out / "seen", inputs / "v.npy", "--measure", "angle", "-t", "15", "-q")
     else:
         (inputs / "s.txt").write_text("1 2 3\n4 5 6\n")
         made = run("index", "build", out / "seen", inputs / "s.txt", "--kind", "sets", "-q")
     assert made.code == 0, made.err
     (inputs / "a.jsonl").write_text(lines_of(1))
     done = run("dedup", inputs / "a.jsonl", "--against", out / "seen")
-    assert (done.code, complaint(done)) == (2, f"dedup --against is for documents; the index holds {kind}.")
+    assert (done.code, complaint(done)) == (2, f"dedup --against needs an index of documents; the index holds {kind}.")
 
 
 def test_an_index_of_vectors_made_in_python(run, inputs, out):
     rows = np.random.default_rng(1).normal(size=(20, 4))
-    Index.build(out / "seen", rows, measure="cosine", threshold=15).close()
+    Index.build(out / "seen", rows, measure="angle", threshold=15).close()
     (inputs / "a.jsonl").write_text(lines_of(1))
     before = state_in(out / "seen")
     done = run("dedup", inputs / "a.jsonl", "--against", out / "seen", "--update", "-o", out / "n.jsonl")
@@ -567,7 +567,7 @@ def test_documents_as_bags(run, inputs, out, name):
 
 
 def test_a_number_too_large_for_an_id(run, inputs, out):
-    """Of a document that is dropped: one line, or it is dropped as any other."""
+    """If its document is removed, this is an error of one line, or no error at all."""
     ids = pa.array([1, 1 << 63], pa.uint64())
     pq.write_table(pa.table({"id": ids, "text": [clear(1)] * 2}), inputs / "a.parquet")
     to = ("-o", out / "n.parquet", "--removed", out / "r.csv")
@@ -603,7 +603,7 @@ class Capabilities(ctypes.Structure):
 
 @contextmanager
 def as_others():
-    """Let permissions hold for root, too: without the capabilities to pass over them, in this thread."""
+    """Make permissions apply to root too, by dropping its capabilities in this thread."""
     if os.geteuid() != 0:
         yield
         return
@@ -623,7 +623,7 @@ def as_others():
 
 @contextmanager
 def read_only(folder):
-    """A folder in which nothing can be written."""
+    """Make a folder and its files read-only."""
     paths = [folder, *folder.iterdir()]
     modes = [path.stat().st_mode for path in paths]
     for path in paths:
@@ -638,7 +638,7 @@ def read_only(folder):
 
 
 def test_a_folder_that_is_read_only(run, inputs, out, seen):
-    """Is enough without --update."""
+    """It is enough without --update."""
     (inputs / "a.jsonl").write_text(lines_of(1, 3))
     with read_only(seen):
         done = run("dedup", inputs / "a.jsonl", "--against", seen, "-o", out / "n.jsonl")

@@ -1,4 +1,4 @@
-"""Check the index as a whole: it is like a dictionary, for several threads and processes."""
+"""Check the index as a whole: as a dictionary, and with several threads and processes."""
 
 import subprocess
 import sys
@@ -19,14 +19,14 @@ steps = st.lists(st.tuples(st.sampled_from(["add", "replace", "remove", "compact
 @given(steps)
 @settings(max_examples=25, deadline=None)
 def test_it_is_like_a_dictionary(tmp_path_factory, given):
-    """Whatever is added, replaced and removed; texts repeat, so that some items are the same."""
+    """Items are added, replaced and removed; texts repeat, so some items are identical."""
     place = tmp_path_factory.mktemp("index") / "one"
     index = Index.create(place, threshold=0.9, shingles="word:1", store_text=True)
     texts = texts_of(10)
     kept = {}
     for what, name, text in given:
         if what == "add" and name in kept:
-            with pytest.raises(DataError, match=rf"^id {name} is there already; replace=True"):
+            with pytest.raises(DataError, match=rf"^id {name} already exists; replace=True"):
                 index.add([texts[text]], [name])
         elif what in ("add", "replace"):
             assert index.add([texts[text]], [name], replace=what == "replace") == 1
@@ -45,7 +45,7 @@ def test_it_is_like_a_dictionary(tmp_path_factory, given):
     assert len(index) == len(kept) == index.verify()
     assert {name: index.item(name) for name in index.ids()} == kept
     for text in texts:
-        same = {name for name, value in index.query(text, top=None) if value == 1}
+        same = {name for name, value in index.query(text, k=None) if value == 1}
         assert same == {name for name, one in kept.items() if sorted(set(one.split())) == sorted(set(text.split()))}
     index.close()
 
@@ -70,7 +70,7 @@ with Index.open(sys.argv[1], read_only=True) as index:
 
 @pytest.mark.slow
 def test_a_reader_in_another_process(place):
-    """It sees what is added, cannot write, and keeps the files from being replaced."""
+    """It sees added items, cannot write, and prevents the files from being replaced."""
     texts = texts_of(20)
     with Index.build(place, texts[:10], threshold=0.8) as index:
         command = [sys.executable, "-c", READER, str(place)]
@@ -81,7 +81,7 @@ def test_a_reader_in_another_process(place):
         index.add(texts[10:])
         print(file=reader.stdin, flush=True)
         assert reader.stdout.readline() == "20\n"
-        assert reader.stdout.readline() == f"{place}: was opened to be read only.\n"
+        assert reader.stdout.readline() == f"{place}: was opened read-only.\n"
         with pytest.raises(DataError, match=r"another process has the index open; try again when it is done\.$"):
             index.compact()
         print(file=reader.stdin, flush=True)
@@ -89,7 +89,7 @@ def test_a_reader_in_another_process(place):
         reader.stdin.close()
         reader.stdout.close()
         assert index.compact() >= 0
-        with pytest.raises(DataError, match=r"is open in this process already; one Index serves all threads\.$"):
+        with pytest.raises(DataError, match=r"is already open in this process; all threads can share one Index\.$"):
             Index.open(place)
         assert len(index) == 20
 
@@ -104,13 +104,13 @@ with Index.open(sys.argv[1]) as index:
 
 @pytest.mark.slow
 def test_another_process_begins_the_index(place):
-    """The bands that it has chosen are those of all."""
+    """All processes use the bands that it chose."""
     texts = texts_of(30)
     with Index.create(place, threshold=0.8) as index:
         assert index.query(texts[0]) == []
         done = subprocess.run([sys.executable, "-c", ADDER, str(place)], input="\n".join(texts[:20]), text=True)
         assert done.returncode == 0
-        assert index.query(texts[0], top=1) == [(0, 1.0)]
+        assert index.query(texts[0], k=1) == [(0, 1.0)]
         assert index.add(texts[20:]) == 10
         assert index.verify() == 30
 
@@ -122,7 +122,7 @@ def test_a_failed_build_leaves_nothing(place, tmp_path):
 
 
 def test_threads_that_add_lose_nothing(place):
-    """Items without ids are numbered within what is written at a time."""
+    """Items without ids are numbered within each write."""
     with Index.create(place) as index:
         threads = [
             Thread(target=index.add, args=([f"text {number} of thread {at}" for number in range(20)],))
@@ -138,7 +138,7 @@ def test_threads_that_add_lose_nothing(place):
 
 def test_all_is_added_or_nothing(place, tmp_path):
     with Index.build(place, ["a text", "another"], ["a", "b"]) as index:
-        with pytest.raises(AlreadyThere, match=r"^id 'a' is there already; "):
+        with pytest.raises(AlreadyThere, match=r"^id 'a' already exists; "):
             index.add((f"text {number}" for number in range(50)), [*range(49), "a"], batch=10)
         assert list(index.ids()) == ["a", "b"]
         assert index.verify() == 2

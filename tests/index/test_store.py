@@ -1,4 +1,4 @@
-"""Check that nothing is lost, whoever is killed, writes at the same time or has no room."""
+"""Check that nothing is lost when writers are killed or compete, or the disk is full."""
 
 import random
 import subprocess
@@ -16,16 +16,16 @@ from tests.writing import start_writer
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))  # fifty kills in all, which several processes share
+@pytest.mark.parametrize("seed", range(5))  # fifty kills in all, spread over test processes
 def test_a_killed_writer_loses_nothing(place, seed):
-    """A writer is killed ten times; what it has said is there is there, and nothing else but whole batches."""
+    """After ten kills, all that the writer reported is stored, and otherwise only whole batches."""
     texts = texts_of(50)
     Index.build(place, [f"{text} x" for text in texts], [f"first {at}" for at in range(50)], threshold=0.8).close()
     draw = random.Random(seed)
     done = 0
     for _ in range(10):
         writer, heard = start_writer(place, done, texts)
-        said = [heard.recv()]  # then it is at work
+        said = [heard.recv()]  # now it is writing
         time.sleep(draw.uniform(0, 0.05))
         writer.kill()
         writer.join()
@@ -39,12 +39,12 @@ def test_a_killed_writer_loses_nothing(place, seed):
             done = count
             assert set(range(done)) <= set(index.ids())
             name = draw.randrange(done)
-            assert index.query(texts[name % 50] + f" {name}", top=1) == [(name, 1.0)]
+            assert index.query(texts[name % 50] + f" {name}", k=1) == [(name, 1.0)]
 
 
 @pytest.mark.slow
 def test_a_full_disk(place):
-    """A limit on the size of files stands for the disk: what was there stays, and the error says what is wrong."""
+    """Simulated by a limit on file sizes: the items stay, and the error names the cause."""
     texts = texts_of(3000)
     Index.build(place, texts[:50], threshold=0.8).close()
     code = f"""
@@ -60,18 +60,18 @@ except DataError as error:
     print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], input="\n".join(texts[50:]), capture_output=True, text=True)
-    assert done.stdout == f"{place}: could not be written, the disk may be full; nothing was changed.\n", done.stderr
+    assert done.stdout == f"{place}: could not be written; the disk may be full. Nothing was changed.\n", done.stderr
     with Index.open(place) as index:
         assert index.verify() == 50
 
 
 def test_what_is_no_index(place, tmp_path):
-    with pytest.raises(DataError, match=r"some\.index: there is no index; `lookalike index build` makes one\.$"):
+    with pytest.raises(DataError, match=r"some\.index: there is no index; `lookalike index build` creates one\.$"):
         Index.open(place)
     Index.create(place).close()
-    with pytest.raises(DataError, match=r"some\.index: is there already; an index is made in a new folder\.$"):
+    with pytest.raises(DataError, match=r"some\.index: already exists; an index needs a new folder\.$"):
         Index.create(place)
-    with pytest.raises(DataError, match=r"cannot be made, there is no folder "):
+    with pytest.raises(DataError, match=r"cannot be created: there is no folder "):
         Index.create(tmp_path / "no" / "index")
     with Index.open(place) as index:
         assert len(index) == 0
@@ -79,13 +79,13 @@ def test_what_is_no_index(place, tmp_path):
         index.settings["format"] = 99
         with index.store.writing() as writer:
             writer.put_settings(index.settings)
-    with pytest.raises(DataError, match=r"an index of format 99, where 1 is read; build it again\.$"):
+    with pytest.raises(DataError, match=r"the index has format 99, but this version reads 1; build it again\.$"):
         Index.open(place)
 
 
 @pytest.mark.slow
 def test_another_that_writes(place):
-    """Whoever has patience waits; a server has little."""
+    """A patient writer waits; a server does not wait long."""
     with Index.build(place, ["a text"]) as index:
         code = f"""
 import sys
@@ -97,7 +97,7 @@ with Index.open({str(place)!r}) as index, index.store.writing():
         with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
             assert other.stdout.readline() == b"writing\n"
             index.store.patience = 0.1
-            with pytest.raises(StoreError, match=r": another is writing to the index; try again when it is done\.$"):
+            with pytest.raises(StoreError, match=r": another writer is using the index; try again when it is done\.$"):
                 index.add(["another text"])
             assert index.query("a text") == [(0, 1.0)]
             index.store.patience = None
@@ -110,7 +110,7 @@ with Index.open({str(place)!r}) as index, index.store.writing():
 
 @pytest.mark.slow
 def test_compacting_among_readers_and_writers(place):
-    """Threads that ask meanwhile are answered, and nothing is lost that others add."""
+    """Threads can query meanwhile, and nothing that others add is lost."""
     with Index.build(place, texts_of(100), threshold=0.8) as index:
         wrong, done, added = [], Event(), []
 
@@ -144,5 +144,5 @@ def test_an_index_that_is_cut_short(place):
     Index.build(place, texts_of(300)).close()
     content = (place / "data.mdb").read_bytes()
     (place / "data.mdb").write_bytes(content[: len(content) // 2])
-    with pytest.raises(StoreError, match=r": is cut short; take a whole copy, or build it again\.$"):
+    with pytest.raises(StoreError, match=r": is truncated; use a complete copy, or build it again\.$"):
         Index.open(place)

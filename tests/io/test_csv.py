@@ -1,4 +1,4 @@
-"""Check the reader of CSV where it has been in trouble: cells of any size, and separators of any kind."""
+"""Check the CSV reader on its hard cases: cells of any size, and all separators."""
 
 import pytest
 
@@ -12,7 +12,7 @@ LARGE = "x" * (1 << 20)
 
 
 def test_a_cell_of_a_megabyte(tmp_path, run):
-    """In a table, and in a file that may be one, whose first line is looked at."""
+    """It is read in a table, and in a file that is inspected to see whether it is one."""
     (tmp_path / "a.csv").write_text(f"id,text\n1,{LARGE}\n2,{LARGE}\n")
     assert RecordSource(tmp_path / "a.csv").read(Run(1))["text"].to_pylist() == [LARGE, LARGE]
     assert csv_rows(Part("a.csv", "csv", (tmp_path / "a.csv",)), 2)[1] == ["1", LARGE]
@@ -29,12 +29,12 @@ def test_a_cell_of_a_megabyte(tmp_path, run):
     [
         (b"name,born\nann,1970\nbob,1980\n", True),
         (b"name;born\nann;1970\n", True),
-        (b"name,born\n", False),  # just one line
+        (b"name,born\n", False),  # only one line
         (b"a sentence, with a comma\nand one without\n", False),
         (b"name,name\na,b\n", False),
         (b"", False),
-        (b"name,born\n" + b"ann,1970\n" * 10_000 + b"bob\n", True),  # its start shows it
-        (b"name,born\n" + b"x" * (1 << 17), False),  # no line but the first is whole
+        (b"name,born\n" + b"ann,1970\n" * 10_000 + b"bob\n", True),  # the start decides
+        (b"name,born\n" + b"x" * (1 << 17), False),  # only the first line is complete
     ],
 )
 def test_what_looks_like_csv(tmp_path, content, expected):

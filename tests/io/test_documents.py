@@ -1,4 +1,4 @@
-"""Every kind of input gives the same documents, however it is cut; bad rows are told apart exactly."""
+"""Check that all kinds of input give the same documents and bad rows in any batch size."""
 
 import bz2
 import csv
@@ -19,7 +19,7 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.io.documents import Source
 from tests.samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, families, sentence, write, zstd
 
-SIZES = (1, 64, 1000, 1 << 30)  # bytes a batch
+SIZES = (1, 64, 1000, 1 << 30)  # bytes per batch
 TEXTS = [
     "plain", "", " spaces  inside ", 'quotes "so" and , commas; and | bars', "tab\there", "café e\u0301 日本語 🙂",
     "NULL", "007", "back\\slash", sentence(1, 300), *(sentence(seed, 12) for seed in range(2, 14)),
@@ -56,7 +56,7 @@ def standard_input(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
     return lambda content: monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
 
 
-# --- every kind ---
+# --- all kinds of input ---
 
 DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 FILES: dict[str, Callable[[], bytes]] = {
@@ -141,7 +141,7 @@ def test_standard_input_of_text(standard_input: Callable[[bytes], None]) -> None
         (b'{"text": "not parsed"}\n1,2\n', ['{"text": "not parsed"}', "1,2"]),
     ],
 )
-def test_text_is_a_document_a_line(tmp_path: Path, content: bytes, texts: list[str], size: int) -> None:
+def test_text_has_one_document_per_line(tmp_path: Path, content: bytes, texts: list[str], size: int) -> None:
     source = Source(put(tmp_path / "lines.txt", content), batch_bytes=size)
     assert documents(source) == list(enumerate(texts))
     assert rows_of(source) == [{"id": at, "text": text} for at, text in enumerate(texts)]
@@ -153,7 +153,7 @@ def test_a_file_of_unknown_name_is_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_folder_is_a_document_a_file(tmp_path: Path, size: int) -> None:
+def test_a_folder_has_one_document_per_file(tmp_path: Path, size: int) -> None:
     folder = tmp_path / ".hidden above" / "corpus"
     for name, content in {
         "b.txt": b"two\nlines\n",
@@ -171,7 +171,7 @@ def test_a_folder_is_a_document_a_file(tmp_path: Path, size: int) -> None:
     assert [number for number, _ in documents(Source(folder, id="-", batch_bytes=size))] == [0, 1, 2, 3]
 
 
-def test_a_glob_is_a_document_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_glob_has_one_document_per_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("x/a1.txt", "x/a2.txt", "x/b1.txt", "x/y/a3.txt"):
         put(tmp_path / name, name.encode())
     assert documents(Source(f"{tmp_path}/x/a*.txt")) == [("a1.txt", "x/a1.txt"), ("a2.txt", "x/a2.txt")]
@@ -185,7 +185,7 @@ def test_a_file_whose_name_looks_like_a_glob(tmp_path: Path) -> None:
     assert documents(Source(write(tmp_path / "a[1].jsonl", ROWS))) == PAIRS
 
 
-def test_text_files_one_by_one_are_a_document_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_files_named_one_by_one_are_one_document_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [put(tmp_path / name, name.encode() + b"\nmore") for name in ("b.txt", "a.txt")]
     assert documents(Source(paths)) == [(str(path), path.name + "\nmore") for path in paths]
     monkeypatch.chdir(tmp_path)
@@ -224,7 +224,7 @@ def test_tables_of_different_columns_have_the_columns_of_all(tmp_path: Path) -> 
         {"text": "b", "n": 2.5, "more": [1]},
     ]
     clash = write(tmp_path / "3.jsonl", [{"text": "c", "n": "three"}])
-    with pytest.raises(DataError, match=r"do not fit into one table: .*\bn\b"):
+    with pytest.raises(DataError, match=r"cannot be combined into one table: .*\bn\b"):
         rows_of(Source([first, clash]))
 
 
@@ -314,7 +314,7 @@ def test_a_column_called_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.jsonl", "a.jsonl.gz", "a.csv", "a.txt"])
 @pytest.mark.parametrize("same", [False, True], ids=["unlike", "repeated"])
 def test_batches_have_about_the_size_asked_for(tmp_path: Path, name: str, same: bool) -> None:
-    size = 1 << 16  # CSV is never cut finer
+    size = 1 << 16  # CSV is never cut into smaller blocks
     rows = [{"id": str(i), "text": f"{0 if same else i:0200d}"} for i in range(20_000)]
     table = pa.Table.from_pylist(rows)
     encoders = {
@@ -364,7 +364,7 @@ def test_choice_of_columns(columns: pa.Table, options: Row, first: tuple[Any, st
         (table(text=["x"]), {"id": "key"}, r"no column 'key' for the id; it has text\."),
         (table(text=[1]), {}, r"column 'text' holds int64, not text\."),
         (table(text=["x"], n=[[1]]), {"text": "n"}, r"column 'n' holds list<.*>, not text\."),
-        (table(text=["x"], id=[[1]]), {}, r"column 'id' holds list<.*>, which is no id\."),
+        (table(text=["x"], id=[[1]]), {}, r"column 'id' holds list<.*>, which cannot be an id\."),
         (table(text=["x"]).append_column("text", [["y"]]), {}, r"2 columns 'text' for the text; it has text, text\."),
     ],
 )
@@ -389,7 +389,7 @@ GOOD = {"id": "g", "text": "good"}
 
 
 def strings(values: list[bytes | None], kind: pa.DataType) -> pa.Array:
-    """An array of strings that need not be valid UTF-8."""
+    """Return an array of strings that can hold invalid UTF-8."""
     binary = pa.array(values, pa.binary())
     return pa.Array.from_buffers(kind, len(binary), binary.buffers()) if kind == pa.string() else binary.cast(kind)
 
@@ -445,7 +445,7 @@ BAD: dict[str, tuple[bytes, str, list[str], int]] = {  # content, first bad row,
         "row 2: text is not valid UTF-8 (byte 0 is 0xff)", ["a", "d", "f"], 5,
     ),
     "fields.csv": (b"id,text\n\na,good\nb,one,two\nc\n", "row 2: 3 fields, not 2", ["a"], 2),
-    "a.tsv": (b"id\ttext\na\tgood\nb\n", "row 2: 1 fields, not 2", ["a"], 1),
+    "a.tsv": (b"id\ttext\na\tgood\nb\n", "row 2: 1 field, not 2", ["a"], 1),
 }  # fmt: skip
 
 
@@ -477,7 +477,7 @@ def test_skipping_leaves_out_exactly_the_bad_rows(tmp_path: Path, name: str, siz
 
 @pytest.mark.parametrize("size", SIZES)
 def test_row_numbers_count_bad_rows_too(tmp_path: Path, size: int) -> None:
-    """So that an id leads to the row of the file, whatever was skipped before it."""
+    """An id is the row's number in the file, whatever was skipped before it."""
     jsonl = put(tmp_path / "a.jsonl", b'{"text": "0"}\nbroken\n{"text": "2"}\n{"text": null}\n{"text": "4"}\n')
     lines = put(tmp_path / "a.txt", b"0\n\xff\n2\n\xff\n4\n")
     rows = put(tmp_path / "a.csv", b"text,x\n0,\n1\n2,\n3,,\n4,\n")
@@ -514,7 +514,7 @@ def test_bad_files_of_a_folder(tmp_path: Path, size: int) -> None:
     assert source.skipped == 3
     assert rows_of(source) == [{"id": "a.txt", "text": "one"}, {"id": "e.txt", "text": "five"}]
     assert documents(Source(tmp_path, on_error="skip", id="-", batch_bytes=size)) == [(0, "one"), (3, "five")]
-    with pytest.raises(DataError, match=r"b\.bin: holds null bytes, so it is no text; on_error"):
+    with pytest.raises(DataError, match=r"b\.bin: holds null bytes, so it is not text; on_error"):
         documents(Source(tmp_path, batch_bytes=size))
     (tmp_path / "b.bin").unlink()
     with pytest.raises(DataError, match=r"c/d\.txt: text is not valid UTF-8 \(byte 3 is 0xe9\)"):
@@ -578,7 +578,7 @@ def test_a_broken_file_is_an_error_with_its_name(tmp_path: Path, name: str) -> N
         with pytest.raises(DataError, match=rf"{name}: cannot be read as (jsonl|csv|parquet|arrow): \S") as error:
             read(Source(path))
         assert "\n" not in str(error.value)
-    with pytest.raises(DataError, match=rf"{name}: cannot be read as"):  # also as the second file
+    with pytest.raises(DataError, match=rf"{name}: cannot be read as"):  # as the second file too
         la.find_pairs(Source([write(tmp_path / "good.parquet", ROWS), path]))
 
 
@@ -591,12 +591,12 @@ def test_broken_standard_input(standard_input: Callable[[bytes], None]) -> None:
 def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"missing\.jsonl: no such file or folder\.$"):
         Source(tmp_path / "missing.jsonl")
-    with pytest.raises(DataError, match=r"no files there\.$"):
+    with pytest.raises(DataError, match=r"no files found\.$"):
         Source(tmp_path)
     put(tmp_path / ".hidden", b"x")
-    with pytest.raises(DataError, match=r"no files there\.$"):
+    with pytest.raises(DataError, match=r"no files found\.$"):
         Source(tmp_path)
-    with pytest.raises(DataError, match=r"\*\.csv: no files there\.$"):
+    with pytest.raises(DataError, match=r"\*\.csv: no files found\.$"):
         Source(f"{tmp_path}/*.csv")
     with pytest.raises(UsageError, match="nothing to read"):
         Source([])
@@ -650,7 +650,7 @@ def test_an_empty_table() -> None:
 
 
 def test_the_text_of_json_may_be_missing_in_the_first_line(tmp_path):
-    """The columns are those of many lines, not of the first alone."""
+    """The columns come from many lines, not just the first."""
     path = tmp_path / "late.jsonl"
     path.write_text('{"id": 1, "title": "Intro"}\n{"id": 2, "title": "Two", "text": "body"}\n')
     source = Source(path, on_error="skip")
@@ -659,7 +659,7 @@ def test_the_text_of_json_may_be_missing_in_the_first_line(tmp_path):
 
 
 def test_expected_documents_of_bytes_in_memory(monkeypatch):
-    """Standard input is planned for by its size, as a file is."""
+    """The estimate for standard input uses its size, as for a file."""
     lines = b"".join(b"a document of some length, number %d\n" % i for i in range(5000))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
     source = Source("-")
@@ -676,8 +676,8 @@ def test_an_empty_name():
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|", ","])
-def test_cells_of_csv_may_be_apart_by_other_signs(inputs, separator):
-    """As Excel writes it where the comma is for decimals, with a byte order mark."""
+def test_other_separators_of_csv(inputs, separator):
+    """Excel writes a semicolon where the comma is the decimal point, and a byte order mark."""
     rows = [["id", "text", "price, net"], ["a", "one; two, three", "1,50"], ["b", "four | five\tsix", "2,50"]]
     with (inputs / "some.csv").open("w", newline="", encoding="utf-8-sig") as file:
         csv.writer(file, delimiter=separator).writerows(rows)
@@ -702,7 +702,7 @@ def test_notes_beside_tables_are_passed_over(inputs):
 
 
 def test_a_dataset_on_disk(inputs):
-    """A folder of Arrow files with facts about them in JSON."""
+    """It is a folder of Arrow files with JSON files about them."""
     table = pa.table({"id": [1, 2], "text": ["one", "two"]})
     with (
         pa.OSFile(str(inputs / "data-00000-of-00001.arrow"), "wb") as file,
@@ -718,15 +718,23 @@ def test_a_dataset_on_disk(inputs):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("book.xlsx", b"PK\x03\x04 and so on", "book.xlsx: is a workbook or another archive; save its table as CSV"),
-        ("book.csv", b"PK\x03\x04 and so on", "is a workbook or another archive"),
-        ("a.jsonl.bz2", bz2.compress(b'{"text": "one"}'), "is compressed by bzip2, which is not read; bzcat"),
-        ("a.txt.xz", lzma.compress(b"one"), "is compressed by xz, which is not read; xzcat"),
+        (
+            "book.xlsx",
+            b"PK\x03\x04 and so on",
+            "book.xlsx: is a spreadsheet or another zip archive; save its table as CSV",
+        ),
+        ("book.csv", b"PK\x03\x04 and so on", "is a spreadsheet or another zip archive"),
+        (
+            "a.jsonl.bz2",
+            bz2.compress(b'{"text": "one"}'),
+            "is compressed with bzip2, which is not supported; pipe it through bzcat",
+        ),
+        ("a.txt.xz", lzma.compress(b"one"), "is compressed with xz, which is not supported; pipe it through xzcat"),
         ("a.csv", "id,text\n1,one".encode("utf-16"), "is in UTF-16; encoding='utf-16' .--encoding utf-16. reads it"),
-        ("a.pdf", b"%PDF-1.7", "is a PDF; pdftotext makes a text of it"),
+        ("a.pdf", b"%PDF-1.7", "is a PDF; convert it with pdftotext"),
     ],
 )
-def test_files_that_are_no_text_are_told(inputs, name, content, message):
+def test_files_that_are_not_text_are_reported(inputs, name, content, message):
     (inputs / name).write_bytes(content)
     with pytest.raises(DataError, match=message):
         la.Source(inputs / name)
@@ -735,7 +743,7 @@ def test_files_that_are_no_text_are_told(inputs, name, content, message):
 @pytest.mark.parametrize("content", ['[{"text": "one"}]', '[\n{"text": "one"}\n]'])
 def test_how_to_make_lines_of_an_array(inputs, content):
     (inputs / "a.json").write_text(content)
-    with pytest.raises(DataError, match=r"row 1: not .* \(of an array jq -c '.\[\]' makes lines\)"):
+    with pytest.raises(DataError, match=r"row 1: not .* \(convert an array with jq -c '.\[\]'\)"):
         list(la.Source(inputs / "a.json").batches())
 
 
@@ -777,17 +785,20 @@ def test_encodings_of_texts_and_standard_input(tmp_path: Path, standard_input: C
     assert documents(Source(path.parent, encoding="latin-1")) == [("a.txt", "café\nnaïve\n")]
     standard_input(content)
     assert documents(Source("-", encoding="latin-1")) == [(0, "café"), (1, "naïve")]
-    parquet = put(tmp_path / "a.parquet", encode_parquet(TABLE))  # which needs none
+    parquet = put(tmp_path / "a.parquet", encode_parquet(TABLE))  # needs no encoding
     assert len(documents(Source([parquet, path], encoding="latin-1", id="-"))) == len(ROWS) + 2
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"encoding": "latin-99"}, "encoding must be the name of one, such as utf-8, windows-1252, .*; got 'latin-99'"),
-        ({"encoding": "base64"}, "encoding must be the name of one, .*; got 'base64'"),
-        ({"encoding": "a\0b"}, "encoding must be the name of one"),
-        ({"encoding": "latin-1", "html": True}, "encoding is not for web pages, which tell theirs"),
+        (
+            {"encoding": "latin-99"},
+            "encoding must name a text encoding, such as utf-8, windows-1252, .*; got 'latin-99'",
+        ),
+        ({"encoding": "base64"}, "encoding must name a text encoding, .*; got 'base64'"),
+        ({"encoding": "a\0b"}, "encoding must name a text encoding"),
+        ({"encoding": "latin-1", "html": True}, "encoding does not apply to web pages, which declare their own"),
     ],
 )
 def test_encodings_that_cannot_be(tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -796,7 +807,7 @@ def test_encodings_that_cannot_be(tmp_path: Path, options: dict[str, Any], messa
 
 
 def test_encodings_of_what_has_none(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"encoding is for CSV, JSON lines and text; .*a\.parquet is parquet\.$"):
+    with pytest.raises(UsageError, match=r"encoding applies to CSV, JSON lines and text; .*a\.parquet is parquet\.$"):
         Source(put(tmp_path / "a.parquet", encode_parquet(TABLE)), encoding="latin-1")
     with pytest.raises(DataError, match=r"a\.csv: cannot be read as csv: .* can't decode byte 0x81"):
         documents(Source(put(tmp_path / "a.csv", b"text\n\x81\n"), encoding="windows-1252"))
@@ -804,7 +815,7 @@ def test_encodings_of_what_has_none(tmp_path: Path) -> None:
 
 def test_names_of_columns_that_are_not_utf8(tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", "id,téxt\n1,one\n".encode("latin-1"))
-    message = r"a column's name is not valid UTF-8 \(its byte 0xe9\); it has id, t\ufffdxt; encoding='windows"
+    message = r"a column's name is not valid UTF-8 \(byte 0xe9\); it has id, t\ufffdxt; encoding='windows"
     with pytest.raises(DataError, match=message):
         documents(Source(path))
     assert documents(Source(path, text="téxt", encoding="latin-1")) == [("1", "one")]
@@ -820,11 +831,11 @@ def test_rows_that_are_neither_whole_nor_utf8(tmp_path: Path, size: int, capfd: 
     assert capfd.readouterr() == ("", "")
 
 
-# --- columns that folders tell ---
+# --- columns from folder names ---
 
 
 def partitioned(folder: Path, *names: str) -> Path:
-    """A Parquet file of one row in each of the folders."""
+    """Write a Parquet file of one row to each of the folders."""
     for at, name in enumerate(names):
         put(folder / name / "part-0.parquet", encode_parquet(table(id=[at], review=[f"text {at}"])))
     return folder
@@ -835,17 +846,17 @@ def partitioned(folder: Path, *names: str) -> Path:
     [
         (["lang=de", "lang=en"], [{"lang": "de"}, {"lang": "en"}]),
         (["y=2023/m=9", "y=2024/m=10"], [{"y": 2023, "m": 9}, {"y": 2024, "m": 10}]),
-        (["m=09", "m=10"], [{"m": "09"}, {"m": "10"}]),  # as they are written
+        (["m=09", "m=10"], [{"m": "09"}, {"m": "10"}]),  # kept as written
         (["n=-1", "n=0"], [{"n": -1}, {"n": 0}]),
         (["a=1", "a=x"], [{"a": "1"}, {"a": "x"}]),
         (["a=1", "a=__HIVE_DEFAULT_PARTITION__"], [{"a": 1}, {"a": None}]),
         (["a=x%20y%3D1"], [{"a": "x y=1"}]),
         (["a=1", "b=2"], [{"a": 1, "b": None}, {"a": None, "b": 2}]),
-        (["id=7", "other"], [{}, {}]),  # which the files have themselves
+        (["id=7", "other"], [{}, {}]),  # the files have this column themselves
         (["=x", "x"], [{}, {}]),
     ],
 )
-def test_folders_tell_columns(tmp_path: Path, folders: list[str], expected: list[Row]) -> None:
+def test_columns_from_folder_names(tmp_path: Path, folders: list[str], expected: list[Row]) -> None:
     for given in (partitioned(tmp_path, *folders), f"{tmp_path}/**/*.parquet"):
         for size in SIZES:
             source = Source(given, batch_bytes=size)
@@ -857,7 +868,7 @@ def test_folders_tell_columns(tmp_path: Path, folders: list[str], expected: list
             assert sorted(documents(source)) == [(name, f"text {at}") for at, name in enumerate(ids)]
 
 
-def test_a_column_that_folders_tell_can_be_the_id(tmp_path: Path) -> None:
+def test_a_column_from_folder_names_can_be_the_id(tmp_path: Path) -> None:
     source = Source(partitioned(tmp_path, "k=a", "k=b"), id="k")
     assert documents(source) == [("a", "text 0"), ("b", "text 1")]
     with pytest.raises(DataError, match=r"no column 'j' for the id; it has id, review, k\.$"):
@@ -873,7 +884,7 @@ def test_a_column_that_folders_tell_can_be_the_id(tmp_path: Path) -> None:
     [
         (b'id,text\n1,"fine"\n2,"open, and on\n3,three\n4,four\n', 3, 2),
         (b'id,text\r\n1,"fine"\r\n2,"open\r\n3,three', 3, 1),
-        (b'id,text,n\n1,one,1\n2,two,"2\n3,three,3\n\n \n', 3, 1),  # in a column that is not asked for
+        (b'id,text,n\n1,one,1\n2,two,"2\n3,three,3\n\n \n', 3, 1),  # in a column that is not used
         (b'text,id\n"two\nlines",1\n"open,2\nthree,3\nfour,4\n', 4, 2),  # a row of one field
         (b'text,id\n"two\nlines",1\n"open,2\n"three",3\n4,"four,4\nfive,5\n', 6, 1),
     ],
@@ -885,10 +896,8 @@ def test_a_quote_that_is_not_closed(tmp_path: Path, content: bytes, line: int, a
             for on_error in ("fail", "skip"):
                 with pytest.raises(DataError) as error:
                     read(Source(path, on_error=on_error, batch_bytes=size))
-                where = (
-                    f"{path}, line {line}: a quote opens there and is not closed, so all {lines} after it are one cell."
-                )
-                assert str(error.value).startswith(where)
+                where = f"{path}, line {line}: a quote opens here and is never closed, so its cell includes the {lines}"
+                assert str(error.value).startswith(f"{where} after it.")
 
 
 @pytest.mark.parametrize(
@@ -898,7 +907,7 @@ def test_a_quote_that_is_not_closed(tmp_path: Path, content: bytes, line: int, a
         (b'id,text\n1,"two\nlines" \n\n', ["two\nlines "], 0),
         (b'id,text\n1,5" disk\n2,a "b\n', ['5" disk', 'a "b'], 0),
         (b'id,text\n1,"say ""\n"""\n', ['say "\n"'], 0),
-        (b'id,text\n1,"two\nlines"\n2,too,many\n', ["two\nlines"], 1),  # the last row is another
+        (b'id,text\n1,"two\nlines"\n2,too,many\n', ["two\nlines"], 1),  # the last row is a different one
         (b'id,text\n1,one\n2,"too\nmany",3\n', ["one"], 1),
     ],
 )

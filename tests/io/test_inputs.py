@@ -1,4 +1,4 @@
-"""Check what inputs are refused, and by which name."""
+"""Check which inputs are rejected, and by which name."""
 
 import pytest
 
@@ -12,24 +12,24 @@ from tests.commands import complaint
 @pytest.mark.parametrize("suffix", NO_TEXT)
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
 def test_files_that_cannot_be_text_are_refused_by_name(tmp_path, suffix, on_error):
-    """Also where bad rows are skipped, and whatever they hold."""
+    """They are rejected even if bad rows are skipped, and whatever they contain."""
     path = tmp_path / f"data{suffix.upper()}"
     path.write_bytes(b"Obj\x01 no null byte, and lines\nof what looks like text\n")
     for source in (la.Source, SetSource):
         with pytest.raises(DataError, match=rf"data{suffix.upper()}: is .*[^.]\.$"):
             source(path, on_error=on_error)
-    assert la.Source(path, format="text", on_error=on_error).parts[0].format == "text"  # who insists may
+    assert la.Source(path, format="text", on_error=on_error).parts[0].format == "text"  # the user can insist
 
 
 def test_the_command_says_what_to_do(run, inputs):
     (inputs / "a.avro").write_bytes(b"Obj\x01avro.codec\n")
     done = run("pairs", inputs / "a.avro", "--on-error", "skip")
     assert done.code == 1
-    assert complaint(done).endswith("a.avro: is Avro, which is not read; save it as Parquet or JSON lines.")
+    assert complaint(done).endswith("a.avro: is Avro, which is not supported; save it as Parquet or JSON lines.")
 
 
 def test_a_picture_among_documents(tmp_path):
-    """In a folder it is a bad document, which can be skipped; pictures alone are nothing to compare."""
+    """In a folder it is a bad document, which can be skipped; a folder of pictures is an error."""
     (tmp_path / "a.txt").write_text("some text")
     (tmp_path / "b.png").write_bytes(b"no null byte")
     with pytest.raises(DataError, match=r"b\.png: is a picture, not text; .*; on_error='skip'"):

@@ -1,4 +1,4 @@
-"""Check the one reader of JSON lines: types that are found, lines that are faulty, and what is wrong with each."""
+"""Check the reader of JSON lines: inferred types, faulty lines, and the fault of each."""
 
 import json
 
@@ -36,12 +36,12 @@ def test_simple_types():
 FAULTS = {
     '{"x": "1", "l": [1]}': "x is str, not int",
     '{"x": 1.5, "l": [1]}': "x is float, not int",
-    '{"x": 9223372036854775808, "l": [1]}': "x is 9223372036854775808, no integer of 64 bits",
+    '{"x": 9223372036854775808, "l": [1]}': "x is 9223372036854775808, not a 64-bit integer",
     '{"x": true, "l": [1]}': "x is bool, not int",
     '{"x": 1, "l": 1}': "l is int, not list",
     '{"x": 1, "l": [1, "a"]}': "l holds str, not numbers",
     "null": "not a JSON object but NoneType",
-    "[1]": "not a JSON object but list (of an array jq -c '.[]' makes lines)",
+    "[1]": "not a JSON object but list (convert an array with jq -c '.[]')",
     '{"x": 1} {"x": 2}': "not valid JSON (Extra data: line 1 column 10 (char 9))",
     '{"x": 1, "l": [1]': "not valid JSON (Expecting ',' delimiter: line 1 column 18 (char 17))",
 }

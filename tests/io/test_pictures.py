@@ -1,4 +1,4 @@
-"""Copies of a picture come out alike whatever their size, kind and orientation; what is no picture is told."""
+"""Check that copies of a picture come out similar, and that other files are reported."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ SKIP = r"; on_error='skip' \(--on-error skip\) leaves such rows out\.$"
 
 
 def scene(seed: int = 1, width: int = 96, height: int = 64) -> Image.Image:
-    """A smooth grey picture, drawn at random."""
+    """Return a random smooth grey picture."""
     grid = np.random.default_rng(seed).integers(0, 256, (5, 6), dtype=np.uint8)
     return Image.fromarray(grid).resize((width, height), Image.Resampling.BICUBIC)
 
@@ -151,11 +151,11 @@ def test_other_modes(tmp_path: Path) -> None:
     assert (two == 1).all()
 
 
-# --- what cannot be read ---
+# --- unreadable files ---
 
 
 def broken(folder: Path) -> dict[str, str]:
-    """{name: what is wrong} of files that are no pictures, or not whole."""
+    """Write files that are not pictures or are incomplete; return {name: fault}."""
     folder.mkdir(exist_ok=True)
     whole = save(folder / "whole.jpg", scene(1, 400, 300)).read_bytes()
     (folder / "short.jpg").write_bytes(whole[: len(whole) // 2])
@@ -164,10 +164,10 @@ def broken(folder: Path) -> dict[str, str]:
     (folder / "empty.gif").write_bytes(b"")
     save(folder / "nan.tif", Image.fromarray(np.full((4, 4), np.nan, np.float32)))
     return {
-        "empty.gif": "it is no picture of a known kind",
+        "empty.gif": "is not a picture in a supported format",
         "nan.tif": "cannot be read as a picture: a pixel is nan or infinite",
         "short.jpg": r"cannot be read as a picture: image file is truncated",
-        "text.png": "it is no picture of a known kind",
+        "text.png": "is not a picture in a supported format",
     }
 
 
@@ -226,7 +226,7 @@ def test_bad_pictures_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     save(folder / "b.png", scene(1))
     save(folder / "z.png", scene(2))
     (folder / "notes.txt").write_text("taken in June")
-    with pytest.raises(DataError, match=rf"empty\.gif: it is no picture of a known kind{SKIP}"):
+    with pytest.raises(DataError, match=rf"empty\.gif: is not a picture in a supported format{SKIP}"):
         VectorSource(folder).read(Run(1))
     for many in (1, 2, 100):
         monkeypatch.setattr(pictures, "MANY", many)
@@ -251,11 +251,12 @@ def test_a_black_picture_has_no_direction(tmp_path: Path) -> None:
 
 def test_files_named_otherwise(tmp_path: Path) -> None:
     save(tmp_path / "a.png", scene()).rename(tmp_path / "upload-1")
-    with pytest.raises(DataError, match=r"upload-1: its name does not tell what it is; --format does, one of npy, "):
+    message = "upload-1: cannot infer the format from the name; set --format to one of npy, "
+    with pytest.raises(DataError, match=message):
         VectorSource(tmp_path)
     for given in (tmp_path, tmp_path / "upload-1"):
         assert len(VectorSource(given, format="pictures").read(Run(1))) == 1
-    with pytest.raises(DataError, match=r"id is 'name', but pictures has no names to look for\.$"):
+    with pytest.raises(DataError, match=r"id is 'name', but pictures has no named columns or arrays\.$"):
         VectorSource(tmp_path, format="pictures", id="name").read(Run(1))
 
 

@@ -1,4 +1,4 @@
-"""Rows of users, items, ratings and times read from files, with all that they can have wrong; and files of names."""
+"""Check reading of users, items, ratings and times, with all kinds of faults, and of names."""
 
 import gzip
 from datetime import date, datetime, time
@@ -27,13 +27,13 @@ def test_files(tmp_path, name):
         (["userId", "movieId", "rating", "timestamp"], [0, 1, 2, 3]),
         (["Customer ID", "product_id", "Stars", "Date"], [0, 1, 2, 3]),
         (["score", "time", "member", "book"], [2, 3, 0, 1]),
-        (["title", "item", "user", "x"], [2, 1, None, None]),  # what is named most plainly
+        (["title", "item", "user", "x"], [2, 1, None, None]),  # the plainest name wins
         (["who", "what", "rating", "note"], [0, 1, 2, None]),
         (["x", "item", "y", "z"], [0, 1, None, None]),
         (["item", "x", "y", "rating"], [1, 0, 3, None]),
     ],
 )
-def test_columns_are_told_by_their_names(tmp_path, names, columns):
+def test_columns_are_recognized_by_name(tmp_path, names, columns):
     cells = [["1", "2", "3", "4"], ["5", "6", "7", "8"]]
     path = tmp_path / "a.csv"
     path.write_text("\n".join(",".join(row) for row in [names, *cells]) + "\n")
@@ -179,16 +179,16 @@ BAD_JSON = [
     ('{"user": "a", "item": "x"}\n{"item": "y"}\n', "user is null"),
     ('{"user": "a", "item": "x"}\n{"user": "", "item": "y"}\n', "user is empty"),
     ('{"user": "a", "item": "x"}\n\nnull\n', "not a JSON object but NoneType"),
-    ('{"user": "a", "item": "x"}\n[1]\n', "not a JSON object but list (of an array jq -c '.[]' makes lines)"),
+    ('{"user": "a", "item": "x"}\n[1]\n', "not a JSON object but list (convert an array with jq -c '.[]')"),
     ('{"user": "a", "item": "x"}\n{"user": "b", \n', "not valid JSON (Expecting property name enclosed in double"
      " quotes: line 1 column 15 (char 14))"),
     ('{"user": "a", "item": "x"}\n{"user" "b"}\n', "not valid JSON (Expecting ':' delimiter: line 1 column 9"
      " (char 8))"),
     ('{"user": "a", "item": "x"}\n{"user": 3, "item": "x"}\n', "user is int, not str"),
     ('{"user": 1, "item": "x"}\n{"user": "b", "item": "x"}\n', "user is str, not int"),
-    ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": "x"}\n', "stars is 'x', no number"),
+    ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": "x"}\n', "stars is 'x', not a number"),
     ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": null}\n', "stars must be a number; got None"),
-    ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": true}\n', "stars is True, no number"),
+    ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": true}\n', "stars is True, not a number"),
     ('{"user": 1, "item": 2, "stars": "3"}\n{"user": 2, "item": 2, "stars": "?"}\n', "stars must be a number; got '?'"),
 ]  # fmt: skip
 
@@ -254,7 +254,11 @@ def test_ratings_of_json_may_turn_out_to_be_fractions(tmp_path):
         ("a,b\n", {"user": "a", "item": "a"}, "user, item, rating and time must be different columns; got a, a."),
         ("a,b\n", {"user": "-"}, "user must name a column; got '-'."),
         ("a,b\n", {"rating": ""}, "rating must name a column; got ''."),
-        ("a,b\n", {"separator": ";;"}, "separator must be one character of ASCII, and no quote, or '::'; got ';;'."),
+        (
+            "a,b\n",
+            {"separator": ";;"},
+            "separator must be '::' or one ASCII character, not a quote or line end; got ';;'.",
+        ),
         ("a,b\n", {"format": "xls"}, "format must be one of parquet, arrow, jsonl, csv, tsv; got 'xls'."),
         ("a,b\n", {"on_error": "stop"}, "on_error must be one of fail, skip; got 'stop'."),
     ],
@@ -276,16 +280,16 @@ def test_inputs_that_do_not_go_together(tmp_path):
     two.write_text("user,item\na,x\n")
     with pytest.raises(DataError) as error:
         Ratings.read([one, two])
-    message = f"inputs must all have a rating or none; {one} has one, {two} none; --rating - leaves it out."
+    message = f"either all inputs must have a rating, or none; {one} has one, {two} has none; --rating - ignores it."
     assert str(error.value) == message
     assert len(Ratings.read([one, two], rating="-")) == 1
     nested = write(pa.table({"user": [["a"]], "item": ["x"]}), tmp_path / "3.parquet")
-    with pytest.raises(DataError, match=r"column 'user' for the user holds list<.*>, which is no id\.$"):
+    with pytest.raises(DataError, match=r"column 'user' for the user holds list<.*>, which cannot be an id\.$"):
         Ratings.read(nested)
     (tmp_path / "u.data").write_text("1 2\n")
-    with pytest.raises(DataError, match="its name does not tell what table it is; --format does"):
+    with pytest.raises(DataError, match="cannot infer the format from the name; set --format"):
         Ratings.read(tmp_path / "u.data")
-    (tmp_path / "u.data").write_text("1\t2\n1\t3\n")  # with tabs it can be nothing else
+    (tmp_path / "u.data").write_text("1\t2\n1\t3\n")  # tabs make it a table
     assert len(Ratings.read(tmp_path / "u.data")) == 2
 
 
@@ -299,7 +303,7 @@ def test_inputs_that_do_not_go_together(tmp_path):
         (["ax"], "row 0: ratings must be (user, item[, rating[, time]]), all as long; got 'ax'."),
     ],
 )  # fmt: skip
-def test_rows_that_are_none(rows, message):
+def test_invalid_rows(rows, message):
     with pytest.raises(LookalikeError) as error:
         Ratings.of(rows)
     assert str(error.value) == message
@@ -344,7 +348,7 @@ def test_names(tmp_path, name, content):
         (None, "{path}: no such file of names."),
     ],
 )
-def test_names_that_are_none(tmp_path, content, message):
+def test_invalid_names(tmp_path, content, message):
     path = tmp_path / "a.csv"
     if content is not None:
         path.write_bytes(content)
@@ -415,7 +419,7 @@ def test_two_colons_between_cells(tmp_path, size):
         path.write_bytes(content)
         assert rows_of(Ratings.read(path, batch_bytes=size, **options)) == expected
     many = tmp_path / "many.dat"
-    many.write_bytes(b"".join(b"%d::%d::3\n" % (n % 97, n) for n in range(50_000)))  # cut in many places
+    many.write_bytes(b"".join(b"%d::%d::3\n" % (n % 97, n) for n in range(50_000)))  # cut into many blocks
     assert len(Ratings.read(many)) == 50_000
 
 

@@ -1,4 +1,4 @@
-"""Tables of records from files of all kinds, and the command that resolves them."""
+"""Check tables of records from all kinds of files, and the command that resolves them."""
 
 import csv
 import json
@@ -74,16 +74,19 @@ def test_separator(inputs: Path, separator: str) -> None:
 def test_what_is_no_separator(inputs: Path, separator: str) -> None:
     with pytest.raises(UsageError) as error:
         RecordSource(write(inputs / "a.csv", ROWS), separator=separator)
-    assert str(error.value) == f"separator must be one character of ASCII, and no quote, or '::'; got {separator!r}."
+    assert (
+        str(error.value)
+        == f"separator must be '::' or one ASCII character, not a quote or line end; got {separator!r}."
+    )
 
 
-def test_format_that_the_name_does_not_tell(inputs: Path) -> None:
+def test_a_name_without_a_known_format(inputs: Path) -> None:
     path = inputs / "a.data"
     path.write_bytes(encode_csv(ROWS))
     with pytest.raises(DataError) as error:
         RecordSource(path)
     known = "parquet, arrow, jsonl, csv, tsv"
-    assert str(error.value) == f"{path}: its name does not tell what table it is; --format does, one of {known}."
+    assert str(error.value) == f"{path}: cannot infer the format from the name; set --format to one of {known}."
     assert rows_of(path, format="csv") == ROWS
     with pytest.raises(UsageError, match=r"^format must be one of parquet, arrow, jsonl, csv, tsv; got 'text'\."):
         RecordSource(path, format="text")
@@ -102,7 +105,7 @@ def test_folders_and_globs(inputs: Path) -> None:
 
 
 def test_files_with_other_columns(inputs: Path) -> None:
-    """Each row has all columns; those that its file lacks are null."""
+    """Every row has all columns; those missing in its file are null."""
     write(inputs / "1.csv", [{"id": "a", "name": "x"}])
     write(inputs / "2.jsonl", [{"born": "2020", "id": "b"}, {"id": "c", "mail": None}])
     write(inputs / "3.parquet", [{"name": "y", "id": "d"}])
@@ -117,7 +120,7 @@ def test_files_that_do_not_fit_together(inputs: Path) -> None:
     write(inputs / "2.parquet", [{"id": "b"}])
     with pytest.raises(DataError) as error:
         rows_of(inputs)
-    assert str(error.value).startswith("the inputs do not fit into one table: ")
+    assert str(error.value).startswith("the inputs cannot be combined into one table: ")
     assert "\n" not in str(error.value)
 
 
@@ -135,7 +138,7 @@ def test_rows_with_too_few_cells(inputs: Path) -> None:
     hint = "on_error='skip' (--on-error skip) leaves such rows out"
     assert str(error.value) == f"{path}, row 2: 2 fields, not 3; {hint}."
     source = RecordSource(path, on_error="skip")
-    for _ in range(2):  # reading again starts anew
+    for _ in range(2):  # reading again starts from zero
         assert [row["id"] for row in source.read(Run(1)).to_pylist()] == ["a", "c", "e"]
         assert source.skipped == 2
 
@@ -153,7 +156,7 @@ def test_broken_lines_of_json(inputs: Path, size: int) -> None:
 
 
 def test_faults_of_the_second_file(inputs: Path) -> None:
-    """The row is counted in its file; both files' faults are counted together."""
+    """Rows are numbered per file; the faults of both files are counted together."""
     write(inputs / "1.csv", ROWS)
     (inputs / "2.csv").write_bytes(SHORT)
     with pytest.raises(DataError, match=rf"^{re.escape(str(inputs / '2.csv'))}, row 2: "):
@@ -167,7 +170,7 @@ def test_faults_of_the_second_file(inputs: Path) -> None:
 def test_no_good_row_is_an_error(inputs: Path) -> None:
     path = inputs / "a.csv"
     path.write_bytes(b"id,name\n1\n2,b,c\n")
-    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: 1 fields, not 2\.$"):
+    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: 1 field, not 2\.$"):
         RecordSource(path, on_error="skip").read(Run(1))
 
 
@@ -183,7 +186,7 @@ def test_a_fault_far_down(inputs: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl.gz", ".csv.zst"])
-def test_files_that_are_none(inputs: Path, suffix: str) -> None:
+def test_files_with_a_wrong_suffix(inputs: Path, suffix: str) -> None:
     path = inputs / f"a{suffix}"
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(DataError) as error:
@@ -224,12 +227,12 @@ def test_an_empty_file_among_others(inputs: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "kind", "message"),
     [
-        ([], UsageError, "nothing to read: the input names no file."),
+        ([], UsageError, "nothing to read: no input was given."),
         ("", UsageError, "an input must name a file or folder; got ''."),
         ("/nowhere/a.csv", DataError, "/nowhere/a.csv: no such file or folder."),
     ],
 )
-def test_inputs_that_are_none(given: object, kind: type[LookalikeError], message: str) -> None:
+def test_invalid_inputs(given: object, kind: type[LookalikeError], message: str) -> None:
     with pytest.raises(kind) as error:
         RecordSource(given)
     assert str(error.value) == message
@@ -338,7 +341,7 @@ def test_two_tables_with_validation(run: Commands, companies: tuple[Path, Path],
     ]  # fmt: skip
     assert float(shares[0]["score_to"]) == 300
     assert (out / "p.svg").read_text().lstrip().startswith("<?xml")
-    assert "true matches by score, told from created" in outcome.err
+    assert "true matches by score, estimated from created" in outcome.err
     assert "left out" in outcome.err
     assert left_in(out) == {"m.parquet", "t.csv", "p.svg"}
     metadata = pq.read_schema(out / "m.parquet").metadata
@@ -377,7 +380,7 @@ def test_dates_that_cannot_be_read_are_counted(run: Commands, inputs: Path) -> N
     rows = [{**row, "born": "soon" if row["id"] in "ab" else "2000-01-01"} for row in ROWS]
     outcome = run("resolve", write(inputs / "a.csv", rows), *FIELDS, "-f", "born=date")
     assert outcome.code == 0
-    assert "note: 2 values of born cannot be read as date, and are missing" in outcome.err
+    assert "note: 2 values of born cannot be read as date: set to missing" in outcome.err
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -409,15 +412,19 @@ def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
         ((), 2, "name at least one --field to compare, such as --field name."),
         (("-f", "nme"), 1, "the table has no column 'nme' for field 'nme'; it has id, name, phone."),
         (("-f", "name=nam"), 2, "the kind of field 'name' must be one of"),
-        (("-f", "name", "--max-lag", "9"), 2, "max_lag is for the column that validates"),
+        (("-f", "name", "--max-lag", "9"), 2, "max_lag applies to the validation column"),
         (("-f", "name", "--precision", "95"), 2, "precision must be in (0, 1]; got 95.0. Did you mean 0.95?"),
         (("-f", "name", "--precision", "x"), 2, "Invalid value for '--precision'"),
         (("-f", "name", "--validate", "name"), 2, "validate must be a column that is not scored"),
         (("-f", "name", "--validate", "phone"), 2, "validate must be a column of dates or numbers"),
-        (("-f", "name", "--plot", "p.png"), 2, "--plot shows the shares by score, which --validate tells."),
+        (
+            ("-f", "name", "--plot", "p.png"),
+            2,
+            "--plot shows the share of true matches by score, which needs --validate.",
+        ),
         (("-f", "name", "--id", "key"), 1, "the table has no column 'key' for the id; it has id, name, phone."),
         (("-f", "name", "--id", "phone"), 1, "ids must be unique; '212-555-0100' occurs more than once."),
-        (("-f", "name", "--separator", ";;"), 2, "separator must be one character of ASCII"),
+        (("-f", "name", "--separator", ";;"), 2, "separator must be '::' or one ASCII character"),
         (("-f", "name", "--format", "text"), 2, "format must be one of"),
         (("-f", "name", "-o", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
         (("-f", "name", "--clusters", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
@@ -433,7 +440,7 @@ def test_complaints(run: Commands, people: Path, options: tuple[str, ...], code:
 
 def test_clusters_of_two_tables(run: Commands, people: Path) -> None:
     outcome = run("resolve", people, people, *FIELDS, "--clusters", "c.csv")
-    assert (outcome.code, complaint(outcome)) == (2, "--clusters are of one table; got two.")
+    assert (outcome.code, complaint(outcome)) == (2, "--clusters needs one table; got two.")
 
 
 def test_no_such_file(run: Commands, people: Path) -> None:
@@ -445,7 +452,7 @@ def test_no_such_file(run: Commands, people: Path) -> None:
 def test_a_plot_that_cannot_be_drawn_leaves_nothing(
     run: Commands, companies: tuple[Path, Path], out: Path, plot: str
 ) -> None:
-    """What is wrong with the command is told before any work is done, and nothing is written."""
+    """Errors in the command are reported before any work is done, and nothing is written."""
     outcome = run("resolve", *companies, *COMPANY_FIELDS, *BY_DAYS, "-o", out / "m.csv", "--plot", out / plot, "-q")
     assert outcome.code in (1, 2)
     assert complaint(outcome)
@@ -453,7 +460,7 @@ def test_a_plot_that_cannot_be_drawn_leaves_nothing(
 
 
 def test_outputs_in_one_place(run: Commands, people: Path, out: Path) -> None:
-    """One file cannot be both."""
+    """One file cannot hold both outputs."""
     outcome = run("resolve", people, *FIELDS, "-o", out / "m.csv", "--clusters", out / "m.csv", "-q")
     assert outcome.code == 2
     assert left_in(out) == set()
@@ -470,7 +477,7 @@ def test_a_note_is_kept_in_the_file(run: Commands, inputs: Path, tmp_path: Path)
     outcome = run("resolve", write(inputs / "a.csv", ROWS), "-f", "name", "-f", "phone", "-q", "-o", out)
     assert (outcome.code, outcome.err) == (0, "")
     note = pq.read_schema(out).metadata[b"lookalike.note"].decode()
-    assert "fields the probabilities are no more than a guess" in note
+    assert "fields the probabilities are only a guess" in note
 
 
 def test_tables_with_different_separators(run: Commands, inputs: Path) -> None:

@@ -1,4 +1,4 @@
-"""Sets come out the same from every kind of file, however it is cut; bad rows are told apart exactly."""
+"""Check that all kinds of files give the same sets and bad rows in any batch size."""
 
 import gzip
 import io
@@ -24,7 +24,7 @@ from lookalike.io.sets import SetSource
 from lookalike.items.sets import Sets, hash_integers, hash_texts, hash_values
 from tests.samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, write, zstd
 
-SIZES = (1, 64, 1000, 1 << 30)  # bytes a batch
+SIZES = (1, 64, 1000, 1 << 30)  # bytes per batch
 BOM = b"\xef\xbb\xbf"
 WORDS = ["é", "a b", "日本語", "🙂", "", "007", "x", "NULL", "-1"]
 
@@ -36,7 +36,7 @@ def put(path: Path, content: bytes) -> Path:
 
 
 def check(source: SetSource, expected: dict[Any, Any]) -> None:
-    """The source has just these sets, {id: elements}, in this order; and again if it is read again."""
+    """Check that the source has exactly these sets, {id: elements}, in order, on every read."""
     for _ in range(2):
         ids, sets = source.read(Run(1))
         wanted = Sets.of([Counter(some) if source.bag else some for some in expected.values()])
@@ -47,7 +47,7 @@ def check(source: SetSource, expected: dict[Any, Any]) -> None:
 
 
 def fails(source: SetSource, message: str) -> None:
-    """Reading ends with this message, in one line."""
+    """Check that reading fails with this one-line message."""
     with pytest.raises(DataError) as error:
         source.read(Run(1))
     assert re.search(message, str(error.value)), str(error.value)
@@ -59,7 +59,7 @@ def standard_input(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
     return lambda content: monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
 
 
-# --- text: a set a line ---
+# --- text: one set per line ---
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def standard_input(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
         (BOM + b"1 2\n3", {1: [1, 2], 2: [3]}),
         (BOM + b"a\r\nb\r\n", {1: ["a"], 2: ["b"]}),
         ("é,日本語\u3000🙂\n\u00a0é\u2003é\n".encode(), {1: ["é", "日本語", "🙂"], 2: ["é", "é"]}),
-        (b"1 2\n3 x\n", {1: ["1", "2"], 2: ["3", "x"]}),  # all are strings if one is
+        (b"1 2\n3 x\n", {1: ["1", "2"], 2: ["3", "x"]}),  # one string makes all of them strings
         (b"x\n3 1\n", {1: ["x"], 2: ["3", "1"]}),
         (b"1 2\n03\n", {1: ["1", "2"], 2: ["03"]}),
         (b"1 2\n+3\n", {1: ["1", "2"], 2: ["+3"]}),
@@ -84,7 +84,7 @@ def standard_input(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
         (b"1\n1.0\n1e0\n", {1: ["1"], 2: ["1.0"], 3: ["1e0"]}),
         (b"-1 0\n-9223372036854775808 9223372036854775807\n", {1: [-1, 0], 2: [-(1 << 63), (1 << 63) - 1]}),
         (b"18446744073709551615\n1\n", {1: [(1 << 64) - 1], 2: [1]}),
-        (b"18446744073709551615\n-1\n", {1: ["18446744073709551615"], 2: ["-1"]}),  # not in one kind of integer
+        (b"18446744073709551615\n-1\n", {1: ["18446744073709551615"], 2: ["-1"]}),  # no integer type holds both
         (b"-1\n9223372036854775808\n", {1: ["-1"], 2: ["9223372036854775808"]}),
         (b"1\n18446744073709551616\n", {1: ["1"], 2: ["18446744073709551616"]}),
         (b'{"a": 1}\n', {1: ['{"a":', "1}"]}),
@@ -141,7 +141,7 @@ def test_several_text_files_have_names_in_their_ids(tmp_path: Path, size: int) -
         check(SetSource(inputs, batch_bytes=size), expected)
     check(SetSource([two, one]), {f"{two}:1": ["1", "x"], **expected})
     fails(
-        SetSource([one, one]), r"ids must be unique where a line or list is a set; '.*1\.txt:1' occurs more than once"
+        SetSource([one, one]), r"ids must be unique when each line or list is a set; '.*1\.txt:1' occurs more than once"
     )
 
 
@@ -171,7 +171,7 @@ def test_text_as_its_plain_twin(lines: list[str], bag: bool, size: int) -> None:
     check(source, sets)
 
 
-# --- tables: a row an element ---
+# --- tables: one element per row ---
 
 ROWS: list[Row] = [
     {"basket": f"b{at * at % 5}", "item": WORDS[at * 7 % len(WORDS)] or "·", "count": str(at % 3)} for at in range(40)
@@ -181,7 +181,7 @@ DICTIONARY = pa.dictionary(pa.int32(), pa.string())
 
 
 def plain_sets(rows: list[Row], bag: bool, counted: bool = True) -> dict[Any, Any]:
-    """The plain twin: {id: elements} of rows of three columns."""
+    """Return {id: elements} of rows of three columns, in plain Python."""
     sets: dict[Any, list[Any]] = {}
     for identity, element, count in (tuple(row.values()) for row in rows):
         some = sets.setdefault(identity, [])
@@ -285,7 +285,7 @@ def test_rows_as_their_plain_twin(drawn: tuple[list[tuple[int, int, int]], bool,
     encoders = {"csv": encode_csv, "jsonl": encode_jsonl, "parquet": lambda rows: encode_parquet(table)}
     if rows and kind in encoders:
         source.parts = [set_files.Part("rows", kind, content=encoders[kind](rows))]
-    if rows and kind == "csv":  # where ids have no type
+    if rows and kind == "csv":  # there ids have no type
         rows = [row | {"set": str(row["set"])} for row in rows]
     check(source, plain_sets(rows, bag))
 
@@ -324,7 +324,7 @@ def test_hashes_are_those_of_lists() -> None:
     assert hash_texts(pa.array(WORDS, pa.large_string())).tolist() == hash_values(WORDS).tolist()
 
 
-# --- which kind the elements are ---
+# --- kinds of elements ---
 
 
 def table_of(*elements: Any, kind: pa.DataType | None = None) -> pa.Table:
@@ -342,7 +342,7 @@ def test_kinds_of_elements(tmp_path: Path, size: int) -> None:
     check(SetSource([digits, table_of(2, kind=pa.int8())], **options), {"a": [1], "0": [2]})
     check(SetSource([digits, table_of("2")], **options), {"a": ["1"], "0": ["2"]})
     check(SetSource([table_of("2"), digits], **options), {"0": ["2"], "a": ["1"]})
-    check(SetSource([table_of("1", "2")], **options), {0: ["1"], 1: ["2"]})  # a type says what it is
+    check(SetSource([table_of("1", "2")], **options), {0: ["1"], 1: ["2"]})  # the type decides
     check(SetSource([table_of(1), table_of(kind=pa.string())], **options), {0: [1]})
     message = r"^the elements of sets must be all strings or all integers; .* has (integers|strings) and .* has (i|s)"
     for inputs in (
@@ -367,7 +367,7 @@ def test_huge_integers_of_text_beside_a_table(tmp_path: Path) -> None:
     fails(SetSource([table_of(-1), path]), r"a\.csv: integer elements must fit in 64 bits")
 
 
-# --- lists: a row a set ---
+# --- lists: one set per row ---
 
 LISTS: list[Row] = [{"id": f"k{at}", "n": at, "items": WORDS[at : at + 3] * (1 + at % 2)} for at in range(11)]
 LIST_TABLE = pa.Table.from_pylist(LISTS)
@@ -440,7 +440,9 @@ def test_the_first_lists_of_json_may_be_empty(tmp_path: Path) -> None:
 def test_ids_of_lists_are_unique() -> None:
     table = pa.table({"id": ["a", "b", "a"], "e": [[1], [2], [3]]})
     for size in SIZES:
-        fails(SetSource(table, batch_bytes=size), r"^ids must be unique where a line or list is a set; 'a' occurs more")
+        fails(
+            SetSource(table, batch_bytes=size), r"^ids must be unique when each line or list is a set; 'a' occurs more"
+        )
     fails(SetSource([pa.table({"id": ["a"], "e": [1]}), table[:1]]), "ids must be unique")
 
 
@@ -448,7 +450,7 @@ def test_ids_of_lists_are_unique() -> None:
 
 
 def strings(values: list[bytes | None]) -> pa.Array:
-    """An array of strings that need not be valid UTF-8."""
+    """Return an array of strings that can hold invalid UTF-8."""
     binary = pa.array(values, pa.binary())
     return pa.Array.from_buffers(pa.string(), len(binary), binary.buffers())
 
@@ -512,7 +514,7 @@ BAD: dict[str, tuple[bytes, str, dict[Any, list[Any]], int]] = {  # content, fir
         b"s,e,n\na,x,1\na,,1\n,x,1\na,x,\nb,x,-1\nb,x,two\nb,x,1.5\nb,y,2\nb\nb,x,1,1\nb,\xff,1\nb,x,\xff\nc,x,0\n",
         "row 2: e is empty", COUNTS, 10,
     ),
-    "fields.csv": (b"s,e\na,x\nb\nc,d,e\na,y\nb,z\n", "row 2: 1 fields, not 2", LETTERS, 2),
+    "fields.csv": (b"s,e\na,x\nb\nc,d,e\na,y\nb,z\n", "row 2: 1 field, not 2", LETTERS, 2),
     "a.tsv": (b"s\te\tn\na\tx\t1\nb\ty\ttwo\nb\ty\t2\nc\tx\t0", "row 2: n must be .*; got 'two'", COUNTS, 1),
     "a.jsonl": (JSON_ROWS, "row 2: e is null", COUNTS, 10),
     "lists.jsonl": (JSON_LISTS, "row 2: e is str, not list", LETTERS, 13),
@@ -570,13 +572,13 @@ def test_many_bad_lists_of_json(tmp_path: Path) -> None:
 def test_counts_that_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path / "a.csv", b"s,e,n\na,x,1000000000000000000\na,y,3\n")
     check(SetSource(path), {"a": ["x", "y"]})
-    fails(SetSource(path, bag=True), r"a\.csv: the counts must add up to at most 1,073,741,824; they are more\.$")
+    fails(SetSource(path, bag=True), r"a\.csv: the counts must add up to at most 1,073,741,824; they add up to more\.$")
     monkeypatch.setattr(set_elements, "MOST_COPIES", 5)
     monkeypatch.setattr(set_files, "MOST_COPIES", 5)
     check(SetSource(pa.table({"s": [1, 2], "e": [3, 3], "n": [2, 3]}), bag=True), {1: [3, 3], 2: [3, 3, 3]})
     fails(
         SetSource(pa.table({"s": [1, 2], "e": [3, 3], "n": [3, 3]}), bag=True, batch_bytes=1),
-        "at most 5; they are more",
+        "at most 5; they add up to more",
     )
 
 
@@ -608,22 +610,30 @@ def test_choice_of_columns(table: pa.Table, rows: str | None, expected: dict[Any
 @pytest.mark.parametrize(
     ("table", "rows", "message"),
     [
-        (columns(a=[1]), None, r"sets need two columns, set and element, or one of lists; it has a\."),
-        (pa.table({}), None, r"sets need two columns, set and element, or one of lists; it has none\."),
+        (columns(a=[1]), None, r"sets need two columns, set and element, or one column of lists; it has a\."),
+        (pa.table({}), None, r"sets need two columns, set and element, or one column of lists; it has none\."),
         (columns(a=[1], b=[2]), "a,c", r"no column 'c'; it has a, b\."),
         (columns(a=[1], b=[2]), "a,b,n", r"no column 'n'; it has a, b\."),
         (columns(a=[1]).append_column("a", [["y"]]), None, r"2 columns 'a'; it has a, a\."),
-        (columns(a=[1], b=[2.5]), None, r"column 'b' holds double, no strings or integers; --rows names the columns\."),
-        (columns(a=[1], b=[[2.5]]), None, r"column 'b' holds list<.*double>, no strings or integers; .*"),
-        (columns(a=[1], b=[["x"]], n=[1]), "a,b,n", r"column 'b' holds list<.*>, no strings or integers; .*"),
-        (columns(a=[[1]], b=["x"]), "a,b", r"column 'a' holds list<.*>, which is no id; --rows names the columns\."),
-        (columns(a=[[1]], b=[[2]]), None, r"column 'a' holds list<.*>, which is no id; .*"),
+        (
+            columns(a=[1], b=[2.5]),
+            None,
+            r"column 'b' holds double, not strings or integers; --rows names other columns\.",
+        ),
+        (columns(a=[1], b=[[2.5]]), None, r"column 'b' holds list<.*double>, not strings or integers; .*"),
+        (columns(a=[1], b=[["x"]], n=[1]), "a,b,n", r"column 'b' holds list<.*>, not strings or integers; .*"),
+        (
+            columns(a=[[1]], b=["x"]),
+            "a,b",
+            r"column 'a' holds list<.*>, which cannot be an id; --rows names other columns\.",
+        ),
+        (columns(a=[[1]], b=[[2]]), None, r"column 'a' holds list<.*>, which cannot be an id; .*"),
         (
             listed(pa.list_view(pa.string())),
             "n,items",
-            r"column 'items' holds list_view<.*>, no strings or integers; .*",
+            r"column 'items' holds list_view<.*>, not strings or integers; .*",
         ),
-        (columns(a=[1], b=["x"], n=[[1]]), "a,b,n", r"column 'n' holds list<.*>, no counts; .*"),
+        (columns(a=[1], b=["x"], n=[[1]]), "a,b,n", r"column 'n' holds list<.*>, not counts; .*"),
     ],
 )
 def test_columns_that_cannot_be_chosen(table: pa.Table, rows: str | None, message: str) -> None:
@@ -633,7 +643,7 @@ def test_columns_that_cannot_be_chosen(table: pa.Table, rows: str | None, messag
 @pytest.mark.parametrize("rows", ["", "a", "a,", "a,,b", "a,a", "a,b,c,d"])
 def test_rows_names_two_columns_or_three(rows: str) -> None:
     with pytest.raises(
-        UsageError, match=f"rows must name columns as 'set,element' or 'set,element,count' does; got '{rows}'"
+        UsageError, match=f"rows must be 'set,element' or 'set,element,count', each a different column; got '{rows}'"
     ):
         SetSource(TABLE, rows=rows)
 
@@ -643,9 +653,11 @@ def test_options(tmp_path: Path) -> None:
     for separator in ("", "\n"):
         with pytest.raises(UsageError, match="separator must be one or more characters within a line; got"):
             SetSource(text, separator=separator)
-    with pytest.raises(UsageError, match="separator is for text, a set a line; --format text reads a table as that"):
+    with pytest.raises(
+        UsageError, match="separator is for text with one set per line; --format text reads a table that way"
+    ):
         SetSource(TABLE, separator=",")
-    with pytest.raises(UsageError, match=r"rows names columns of tables, and .*a\.txt is read as text; --format says"):
+    with pytest.raises(UsageError, match=r"rows names columns of tables, but .*a\.txt is read as text; set --format"):
         SetSource(text, rows="a,b")
     with pytest.raises(UsageError, match=r"on_error must be one of fail, skip; got 'skp'\. Did you mean 'skip'\?"):
         SetSource(text, on_error="skp")

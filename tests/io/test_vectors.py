@@ -1,4 +1,4 @@
-"""Vectors and codes come out the same from every kind of file; bad rows are told apart exactly."""
+"""Check that all kinds of files give the same vectors, codes and bad rows."""
 
 import gzip
 import io
@@ -26,7 +26,7 @@ from lookalike.items.vectors import Vectors
 from tests.commands import Commands, complaint
 from tests.samples import encode_arrow, encode_csv, encode_jsonl, encode_parquet, zstd
 
-SIZES = (1, 100, 1 << 30)  # bytes a batch
+SIZES = (1, 100, 1 << 30)  # bytes per batch
 BOM = b"\xef\xbb\xbf"
 NAN, INF = float("nan"), float("inf")
 SKIP = r"; on_error='skip' \(--on-error skip\) leaves such rows out\.$"
@@ -50,7 +50,7 @@ def vectors_of(source: VectorSource) -> Vectors:
 
 
 def check(source: VectorSource, rows: Any, ids: Any = None, skipped: int = 0) -> None:
-    """The source has just these vectors and ids; and again if it is read again."""
+    """Check that the source has exactly these vectors and ids, each time it is read."""
     for _ in range(2):
         found = vectors_of(source)
         values = found.values if isinstance(found.values, np.ndarray) else found.values.toarray()
@@ -61,7 +61,7 @@ def check(source: VectorSource, rows: Any, ids: Any = None, skipped: int = 0) ->
 
 
 def strings_of(codes: Bits) -> list[str]:
-    """Each code as a string, its first bit first."""
+    """Return each code as a string, first bit first."""
     return [
         "".join(str(int(words[at // 64]) >> at % 64 & 1) for at in range(codes.length))
         for words in codes.words.tolist()
@@ -69,7 +69,7 @@ def strings_of(codes: Bits) -> list[str]:
 
 
 def check_bits(source: VectorSource, strings: list[str], ids: Any = None, skipped: int = 0) -> None:
-    """The source has just these codes."""
+    """Check that the source has exactly these codes."""
     for _ in range(2):
         found = source.read(Run(1))
         assert isinstance(found, Bits)
@@ -79,7 +79,7 @@ def check_bits(source: VectorSource, strings: list[str], ids: Any = None, skippe
 
 
 def fails(message: str, inputs: Any, kind: type[LookalikeError] = DataError, **options: Any) -> None:
-    """Reading ends with this message, in one line."""
+    """Check that reading fails with this one-line message."""
     with pytest.raises(kind) as error:
         VectorSource(inputs, **options).read(Run(1))
     assert re.search(message, str(error.value)), str(error.value)
@@ -204,8 +204,8 @@ def test_bad_rows_of_sparse_matrices(tmp_path: Path) -> None:
     check(VectorSource(path, on_error="skip", directions=True), [[0, 1], [2, 0]], [0, 3], 3)
     zero = put(tmp_path / "zero.npz", few(sparse.csr_array(np.array([[0, 1], [0, 0]]))))
     fails(rf"zero\.npz, row 2: a zero vector has no direction{SKIP}", zero, directions=True)
-    fails(r"zero\.npz: bits are not read from a sparse matrix\.$", zero, bits=True)
-    fails(r"zero\.npz: vector is 'a', but npz has no names to look for\.$", zero, vector="a")
+    fails(r"zero\.npz: bits cannot be read from a sparse matrix\.$", zero, bits=True)
+    fails(r"zero\.npz: vector is 'a', but npz has no named columns or arrays\.$", zero, vector="a")
 
 
 def test_places_out_of_a_sparse_matrix(tmp_path: Path) -> None:
@@ -226,9 +226,9 @@ def test_vecs(tmp_path: Path, suffix: str, kind: str) -> None:
         b"\x05": f"{name}, row 1: its dimension must be at least 1; got 0",
         vecs(kind, []): f"{name}, row 1: its dimension must be at least 1; got 0",
         b"\xff\xff\xff\xff" * 4: f"{name}, row 1: its dimension must be at least 1; got -1",
-        vecs(kind, row)[:-1]: f"{name}, row 1: the file ends within it",
-        vecs(kind, row, row)[:-1]: f"{name}, row 2: the file ends within it",
-        vecs(kind, row, row) + b"\x05": f"{name}, row 3: the file ends within it",
+        vecs(kind, row)[:-1]: f"{name}, row 1: the file ends in the middle of it",
+        vecs(kind, row, row)[:-1]: f"{name}, row 2: the file ends in the middle of it",
+        vecs(kind, row, row) + b"\x05": f"{name}, row 3: the file ends in the middle of it",
         vecs(kind, row, row[:3]): f"{name}, row 2: 3 dimensions, where the first has 5",
         vecs(kind, row, row[:3], row, row): f"{name}, row 2: 3 dimensions, where the first has 5",
     }.items():
@@ -238,13 +238,19 @@ def test_vecs(tmp_path: Path, suffix: str, kind: str) -> None:
 
 
 WRONG_ARRAYS: dict[str, tuple[bytes, str]] = {
-    "line.npy": (npy(np.zeros(3)), r"vectors must be a matrix, one a row; got an array of shape \(3,\)"),
-    "cube.npy": (npy(np.zeros((2, 2, 2))), r"vectors must be a matrix, one a row; got an array of shape \(2, 2, 2\)"),
-    "thin.npy": (npy(np.zeros((3, 0))), r"vectors must be a matrix, one a row; got an array of shape \(3, 0\)"),
-    "text.npy": (npy(np.array([["a"]])), "vectors must be of numbers; got <U1"),
-    "complex.npy": (npy(np.ones((2, 2), complex)), "vectors must be of numbers; got complex128"),
-    "dates.npy": (npy(np.zeros((2, 2), "M8[s]")), r"vectors must be of numbers; got datetime64\[s\]"),
-    "complex.npz": (few(sparse.csr_array(np.ones((2, 2), complex))), "vectors must be of numbers; got complex128"),
+    "line.npy": (npy(np.zeros(3)), r"vectors must be a matrix, one vector per row; got shape \(3,\)"),
+    "cube.npy": (
+        npy(np.zeros((2, 2, 2))),
+        r"vectors must be a matrix, one vector per row; got shape \(2, 2, 2\)",
+    ),
+    "thin.npy": (
+        npy(np.zeros((3, 0))),
+        r"vectors must be a matrix, one vector per row; got shape \(3, 0\)",
+    ),
+    "text.npy": (npy(np.array([["a"]])), "vectors must be numeric; got <U1"),
+    "complex.npy": (npy(np.ones((2, 2), complex)), "vectors must be numeric; got complex128"),
+    "dates.npy": (npy(np.zeros((2, 2), "M8[s]")), r"vectors must be numeric; got datetime64\[s\]"),
+    "complex.npz": (few(sparse.csr_array(np.ones((2, 2), complex))), "vectors must be numeric; got complex128"),
     "objects.npy": (
         npy(np.array([[{}]]), allow_pickle=True),
         "cannot be read as npy: it holds Python objects, which are never loaded; save it as numbers",
@@ -262,9 +268,9 @@ WRONG_ARRAYS: dict[str, tuple[bytes, str]] = {
     "head.npy": (npy(MATRIX)[:40], r"cannot be read as npy: \S.*"),
     "token.npy": (npy(MATRIX).replace(b"}", b" ", 1), r"cannot be read as npy: \S.*"),
     "other.npy": (b"1,2\n3,4\n" * 9, "cannot be read as npy: the magic string is not correct; .*"),
-    "empty.npz": (b"", "cannot be read as npz: it is no zip file"),
-    "other.npz": (npy(MATRIX), "cannot be read as npz: it is no zip file"),
-    "short.npz": (npz(a=MATRIX)[:-8], "cannot be read as npz: it is no zip file"),
+    "empty.npz": (b"", "cannot be read as npz: it is not a zip file"),
+    "other.npz": (npy(MATRIX), "cannot be read as npz: it is not a zip file"),
+    "short.npz": (npz(a=MATRIX)[:-8], "cannot be read as npz: it is not a zip file"),
     "broken.npz": (npz(a=MATRIX).replace(b"\x93NUMPY", b"\x93NUMPX"), r"cannot be read as npz: \S.*"),
     "short.fvecs.gz": (gzip.compress(vecs("<f4", *ROWS))[:-9], r"cannot be read as fvecs: \S.*"),
 }
@@ -347,7 +353,7 @@ def test_csv_without_a_header(tmp_path: Path, size: int) -> None:
     check(VectorSource(path, id="2", batch_bytes=size), MATRIX[:, [0, 2, 3, 4]].tolist(), ids)
     fails(r"a\.csv: no column 'id' for the id; it has 1, 2, 3, 4, 5\.$", path, id="id")
     path = put(tmp_path / "bad.csv", b"1,3\n3\n4,x\n,5\n6,7,8\nnan,1\n9,1e3\n")
-    fails(rf"bad\.csv, row 2: 1 fields, not 2{SKIP}", path, batch_bytes=size)
+    fails(rf"bad\.csv, row 2: 1 field, not 2{SKIP}", path, batch_bytes=size)
     check(VectorSource(path, on_error="skip", batch_bytes=size), [[1, 3], [9, 1000]], [0, 6], 5)
 
 
@@ -359,8 +365,8 @@ def test_csv_without_a_header(tmp_path: Path, size: int) -> None:
         (b"0,1,2,3\n5,6,7,8\n", [[5, 6, 7, 8]], None),
         (b"1;2;3;4\n5;6;7;8\n", [[5, 6, 7, 8]], None),
         (b"0,1,2,3\n0,1,2,3\n5,6,7,8\n", [[0, 1, 2, 3], [0, 1, 2, 3], [5, 6, 7, 8]], None),
-        (b"0,1,2,3\n", [[0, 1, 2, 3]], None),  # all there is
-        (b"0,1\n1,0\n1,1\n", [[0, 1], [1, 0], [1, 1]], None),  # so few integers can be a vector
+        (b"0,1,2,3\n", [[0, 1, 2, 3]], None),  # the only line
+        (b"0,1\n1,0\n1,1\n", [[0, 1], [1, 0], [1, 1]], None),  # two integers can be a vector
         (b"0,1,3,4\n5,6,7,8\n", [[0, 1, 3, 4], [5, 6, 7, 8]], None),
         (b"2,3\n.5,.5\n", [[2, 3], [0.5, 0.5]], None),
         (b"0\n.5\n", [[0], [0.5]], None),
@@ -369,16 +375,16 @@ def test_csv_without_a_header(tmp_path: Path, size: int) -> None:
         (b",id,b\n0,a,4\n1,b,6\n", [[0, 4], [1, 6]], ["a", "b"]),
     ],
 )
-def test_first_lines_that_count_the_columns(
+def test_first_lines_that_number_the_columns(
     tmp_path: Path, content: bytes, rows: list[list[float]], ids: list[str] | None
 ) -> None:
     check(VectorSource(put(tmp_path / ("a.tsv" if b"\t" in content else "a.csv"), content)), rows, ids)
 
 
-def test_a_line_that_counts_the_columns_is_told(run: Commands, tmp_path: Path) -> None:
+def test_a_line_that_numbers_the_columns_is_reported(run: Commands, tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", b"0,1\n.5,1\n1,2\n")
     outcome = run("vectors", path, "-t", 45)
-    assert f"note: the first line of {path} counts the columns, so it is no row" in outcome.err.replace("\n", " ")
+    assert f"note: the first line of {path} numbers the columns, so it is the header" in outcome.err.replace("\n", " ")
     assert "read: 2 vectors" in outcome.err
     assert "note" not in run("vectors", put(path, b"0,1\n1,1\n1,2\n"), "-t", 45).err
 
@@ -414,7 +420,7 @@ def test_standard_input(standard_input: Callable[[bytes], None]) -> None:
         standard_input(content)
         check(VectorSource("-", **options), ROWS, ids)
     standard_input(b"")
-    fails(r"^standard input: no vectors there\.$", "-")
+    fails(r"^standard input: no vectors found\.$", "-")
 
 
 FINITE = st.floats(-1e6, 1e6, width=32)
@@ -477,11 +483,11 @@ def test_choice_of_columns(table: pa.Table, options: dict[str, str], expected: l
         (pa.table({}), {}, r"no column holds numbers or lists of numbers; it has none\."),
         (
             pa.table({"x": [2.5]}), {"vector": "x"},
-            r"column 'x' holds double, no lists of numbers; --vector names the column\.",
+            r"column 'x' holds double, not lists of numbers; name the column with --vector\.",
         ),
-        (pa.table({"x": [["a"]]}), {"vector": "x"}, r"column 'x' holds list<.*string>, no lists of numbers; .*"),
-        (pa.table({"v": [[2]], "id": [[1]]}), {}, r"column 'id' holds list<.*>, which is no id\."),
-        (pa.table({"v": [[2]]}), {"id": "v", "vector": "v"}, r"column 'v' holds list<.*>, which is no id\."),
+        (pa.table({"x": [["a"]]}), {"vector": "x"}, r"column 'x' holds list<.*string>, not lists of numbers; .*"),
+        (pa.table({"v": [[2]], "id": [[1]]}), {}, r"column 'id' holds list<.*>, which cannot be an id\."),
+        (pa.table({"v": [[2]]}), {"id": "v", "vector": "v"}, r"column 'v' holds list<.*>, which cannot be an id\."),
         (
             pa.table({"v": [2]}), {"id": "v", "vector": "v", "bits": True},
             r"column 'v' cannot be both the id and the vector\.",
@@ -492,7 +498,10 @@ def test_choice_of_columns(table: pa.Table, options: dict[str, str], expected: l
             r"which column holds the codes\? Name it with --vector; it has s, n\.",
         ),
         (pa.table({"yes": [True]}), {"bits": True}, r"no column holds codes or lists of 0 and 1; it has yes\."),
-        (pa.table({"x": [2.5]}), {"vector": "x", "bits": True}, r"column 'x' holds double, no codes; --vector names.*"),
+        (
+            pa.table({"x": [2.5]}), {"vector": "x", "bits": True},
+            r"column 'x' holds double, not codes; name the column with --vector\.",
+        ),
         (pa.table({"v": [[1]], "w": [[0]]}), {"bits": True}, r"which column holds the codes\? Name it with .*"),
     ],
 )  # fmt: skip
@@ -504,14 +513,14 @@ def test_options(tmp_path: Path) -> None:
     path = put(tmp_path / "a.npy", npy(MATRIX))
     fails(r"on_error must be one of fail, skip; got 'skp'\. Did you mean 'skip'\?", path, UsageError, on_error="skp")
     fails(r"format must be one of npy, npz, fvecs, .*, pictures; got 'text'", path, UsageError, format="text")
-    fails(r"nothing to read: the input names no file\.$", [], UsageError)
+    fails(r"nothing to read: no input was given\.$", [], UsageError)
     fails(r"an input must name a file or folder; got ''\.$", "", UsageError)
     fails(r"gone\.npy: no such file or folder\.$", tmp_path / "gone.npy")
-    fails(r"a\.npy: vector is 'v', but npy has no names to look for\.$", path, vector="v")
-    fails(r"a\.npy: id is 'v', but npy has no names to look for\.$", path, id="v")
+    fails(r"a\.npy: vector is 'v', but npy has no named columns or arrays\.$", path, vector="v")
+    fails(r"a\.npy: id is 'v', but npy has no named columns or arrays\.$", path, id="v")
     check(VectorSource(path, id="-"), ROWS)
     check(VectorSource(put(tmp_path / "array", path.read_bytes()), format="npy"), ROWS)
-    message = r"a\.txt: its name does not tell what it is; --format does, one of npy, npz, "
+    message = r"a\.txt: cannot infer the format from the name; set --format to one of npy, npz, "
     fails(message, put(tmp_path / "a.txt", b"1,2\n"))
     check(VectorSource(tmp_path / "a.txt", format="csv"), [[1, 2]])
 
@@ -532,7 +541,7 @@ WIDE_BAD = pa.table({"x": [1.0, None, 3.0, NAN, 0.0, 5.0], "y": pa.array([2, 2, 
 
 
 def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
-    """Contents, the first fault, the rows that are good, and their numbers."""
+    """Return for each file its content, the first fault, the good rows, and their numbers."""
     table = pa.table({"v": pa.array(LISTS, pa.list_(pa.float64()))})
     fixed = pa.table({"v": pa.array([[1, 2], None, [3, None], [NAN, 1], [0, 0], [5, 6]], pa.list_(pa.float32(), 2))})
     lines = encode_jsonl([{"v": row} for row in LISTS])
@@ -555,9 +564,9 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
         "line.jsonl": (b"oops\n" + b'{"v": [1]}\n', r"row 1: not valid JSON \(Expecting value.*", [[1]], [1]),
         "list.jsonl": (
             b'{"v": [1]}\n[1]\n',
-            r"row 2: not a JSON object but list \(of an array jq -c '\.\[\]' makes lines\)", [[1]], [0],
+            r"row 2: not a JSON object but list \(convert an array with jq -c '\.\[\]'\)", [[1]], [0],
         ),
-        "x.jsonl": (b'{"x": 1}\n{"x": "1"}\n{"x": 2.5}\n', "row 2: x is '1', no number", [[1], [2.5]], [0, 2]),
+        "x.jsonl": (b'{"x": 1}\n{"x": "1"}\n{"x": 2.5}\n', "row 2: x is '1', not a number", [[1], [2.5]], [0, 2]),
         "id.jsonl": (
             b'{"id": 1, "x": 1}\n{"id": "b", "x": 1}\n{"id": null, "x": 5}\n{"id": 4, "x": 2}\n',
             "row 2: id is str, not int", [[1], [2]], [1, 4],
@@ -568,8 +577,8 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
             encode_jsonl(WIDE_BAD.to_pylist()) + b'{"x": 1}\n', "row 2: x is null", KEPT, [0, 4, 5],
         ),
         "a.csv": (csv, "row 2: x is empty", KEPT, PLACES),
-        "cell.csv": (b"x,y\n1,2\n3,five\n", "row 2: y is 'five', no number", [[1, 2]], [0]),
-        "field.csv": (b"x,y\n1,2\n3\n4,5,6\n", "row 2: 1 fields, not 2", [[1, 2]], [0]),
+        "cell.csv": (b"x,y\n1,2\n3,five\n", "row 2: y is 'five', not a number", [[1, 2]], [0]),
+        "field.csv": (b"x,y\n1,2\n3\n4,5,6\n", "row 2: 1 field, not 2", [[1, 2]], [0]),
         "a.npy": (
             npy(np.array([[1, 2], [NAN, 1], [0, 0], [1, INF], [5, 6]])),
             "row 2: a component is nan or infinite", KEPT, [0, 2, 4],
@@ -652,12 +661,12 @@ def test_rows_are_numbered_across_inputs(tmp_path: Path) -> None:
 
 def test_inputs_of_several_dimensions(tmp_path: Path) -> None:
     one, two = put(tmp_path / "1.npy", npy(MATRIX)), put(tmp_path / "2.npy", npy(MATRIX[:, :3]))
-    message = r"2\.npy: vectors of 3 dimensions, where .*1\.npy has 5; all inputs must have as many\.$"
+    message = r"2\.npy: vectors of 3 dimensions, where .*1\.npy has 5; all inputs must have the same number\.$"
     fails(message, [one, two])
     fails(message, [one, two], on_error="skip")
     fails(r"the table: vectors of 2 dimensions, where .*1\.npy has 5; all", [one, pa.table({"v": [[1, 2]]})])
     codes = [put(tmp_path / "c.npy", npy(np.array([1], "u8"))), put(tmp_path / "d.npy", npy(np.array([1], "u4")))]
-    fails(r"d\.npy: codes of 32 bits, where .*c\.npy has 64; all inputs must have as many\.$", codes, bits=True)
+    fails(r"d\.npy: codes of 32 bits, where .*c\.npy has 64; all inputs must have the same number\.$", codes, bits=True)
 
 
 def test_inputs_without_rows(tmp_path: Path) -> None:
@@ -673,11 +682,11 @@ def test_inputs_without_rows(tmp_path: Path) -> None:
         "b.parquet": encode_parquet(list_table(pa.list_(pa.float32()))[:0]),
     }.items():  # fmt: skip
         path = put(tmp_path / name, content)
-        fails(rf"{name}: no vectors there\.$", path)
+        fails(rf"{name}: no vectors found\.$", path)
         check(VectorSource([path, list_table(pa.list_(pa.float64()), ids=False)]), ROWS)
-    fails(r"^the table: no codes there\.$", pa.table({"v": pa.array([], pa.string())}), bits=True)
+    fails(r"^the table: no codes found\.$", pa.table({"v": pa.array([], pa.string())}), bits=True)
     lost = put(tmp_path / "lost.jsonl", b"oops\n{}\n")
-    fails(r"lost\.jsonl: no vectors there; all 2 rows were left out\.$", lost, on_error="skip")
+    fails(r"lost\.jsonl: no vectors found; all 2 rows were left out\.$", lost, on_error="skip")
 
 
 BROKEN: dict[str, bytes] = {
@@ -701,7 +710,7 @@ BITS = np.array([[int(digit) for digit in row] for row in DIGITS])
 
 
 def words(*numbers: int, width: int = 64) -> list[str]:
-    """Integers as strings, the lowest bit first."""
+    """Return integers as strings, lowest bit first."""
     return [format(number % (1 << width), f"0{width}b")[::-1] for number in numbers]
 
 
@@ -769,21 +778,22 @@ def test_hexadecimal_codes_are_their_numbers(digits: int, data: st.DataObject) -
 
 
 def bad_codes() -> dict[str, tuple[Any, str, list[str], list[int], int]]:
-    """A table or a file's content, the first fault, the good codes and their numbers, and how many are left out."""
+    """Return cases: the input, the first fault, the good codes, their numbers, and the skips."""
     strings = ["12", "0110", None, "011", "01x0", "1111", "é110"]
     hexadecimal = ["0x", "0x1f", "1f", "0xgg", "0x123", "0xff", "1x22"]
     return {
         "strings": (
-            pa.table({"c": strings}), "row 1: c is '12', no string of 0 and 1, nor 0x and hexadecimal digits",
+            pa.table({"c": strings}), "row 1: c is '12', neither a string of 0 and 1 nor 0x and hexadecimal digits",
             ["0110", "1111"], [1, 5], 5,
         ),
-        "length": (pa.table({"c": ["01", "011"]}), "row 2: c is '011', not 2 of 0 and 1", ["01"], [0], 1),
+        "length": (pa.table({"c": ["01", "011"]}), "row 2: c is '011', not 2 digits of 0 and 1", ["01"], [0], 1),
         "hexadecimal": (
             pa.table({"c": hexadecimal[1:]}), "row 2: c is '1f', not 0x and 2 hexadecimal digits",
             words(0x1F, 0xFF, width=8), [0, 4], 4,
         ),
         "early": (
-            pa.table({"c": hexadecimal}), "row 1: c is '0x', no string .*", words(0x1F, 0xFF, width=8), [1, 5], 5,
+            pa.table({"c": hexadecimal}), "row 1: c is '0x', neither a string .*",
+            words(0x1F, 0xFF, width=8), [1, 5], 5,
         ),
         "integers": (pa.table({"c": [1, None, 3]}), "row 2: c is null", words(1, 3), [0, 2], 1),
         "lists": (
@@ -796,7 +806,7 @@ def bad_codes() -> dict[str, tuple[Any, str, list[str], list[int], int]]:
         ),
         "a.csv": (
             b"c\n5\n-1\nx\n99999999999999999999\n18446744073709551615\n\"\"\n7\n",
-            "row 3: c is 'x', no integer of 64 bits",
+            "row 3: c is 'x', not a 64-bit integer",
             words(5, -1, -1, 7), [0, 1, 4, 6], 3,
         ),
         "wide.csv": (b"a,b\n0,1\n1,2\n1,x\n1,1\n", "row 2: a bit must be 0 or 1", ["01", "11"], [0, 3], 2),
@@ -860,7 +870,7 @@ def test_progress_ends_at_its_total(tmp_path: Path) -> None:
         assert list(run.seconds) == ["read"]
 
 
-def test_numbers_that_folders_tell_are_no_components(tmp_path: Path) -> None:
+def test_numbers_in_folder_names_are_not_components(tmp_path: Path) -> None:
     for year in (2023, 2024):
         put(tmp_path / f"year={year}" / "a.parquet", encode_parquet(pa.table({"x": [0.5], "y": [1.5]})))
     check(VectorSource(tmp_path), [[0.5, 1.5]] * 2)

@@ -1,4 +1,4 @@
-"""Files come back as they were written, have the same bytes however the rows came, and appear whole or not at all."""
+"""Check that files are read back unchanged, do not depend on batches, and are never incomplete."""
 
 import datetime
 import gzip
@@ -41,7 +41,7 @@ def read(path: Path) -> pa.Table:
 
 
 def cuts(table: pa.Table, *sizes: int) -> Iterator[pa.Table]:
-    """The table in pieces of these sizes over and over."""
+    """Yield the table in pieces of these sizes, repeated."""
     start = at = 0
     while start < len(table):
         yield table.slice(start, sizes[at % len(sizes)])
@@ -121,7 +121,7 @@ def test_settings_are_in_the_metadata(tmp_path: Path) -> None:
 @pytest.mark.parametrize("failure", [RuntimeError("stop"), KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, suffix: str, failure: BaseException) -> None:
     def tables() -> Iterator[pa.Table]:
-        yield from cuts(pa.concat_tables([TABLE] * (GROUP // 2)), 1000)  # so much that some is written already
+        yield from cuts(pa.concat_tables([TABLE] * (GROUP // 2)), 1000)  # enough that some is already written
         raise failure
 
     path = tmp_path / f"out{suffix}"

@@ -1,4 +1,4 @@
-"""Check bit codes: what they are made from, and what is refused."""
+"""Check bit codes: the inputs they accept and those they reject."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ NAN = float("nan")
 
 
 def bits_of(codes: Bits) -> list[str]:
-    """The plain twin: each code as a string, its first bit first."""
+    """Return each code as a string, first bit first: the plain twin."""
     return [
         "".join(str(int(words[at // 64]) >> at % 64 & 1) for at in range(codes.length))
         for words in codes.words.tolist()
@@ -31,7 +31,7 @@ STRINGS = st.integers(1, 140).flatmap(
 
 
 @given(STRINGS)
-def test_strings_matrices_and_bytes_are_one(strings: list[str]) -> None:
+def test_strings_matrices_and_bytes_give_the_same_codes(strings: list[str]) -> None:
     matrix = np.array([[int(digit) for digit in row] for row in strings])
     packed = np.packbits(matrix.astype(bool), axis=1, bitorder="little")
     width = len(strings[0])
@@ -75,25 +75,25 @@ def test_integers_of_a_list_have_64_bits() -> None:
         ([1.0], r"bits must be integers, or a matrix of 0 and 1; got float64 of shape \(1,\)\."),
         ([None], r"bits must be integers, or a matrix of 0 and 1; got object of shape \(1,\)\."),
         (np.uint64(3), r"bits must be integers, or a matrix of 0 and 1; got uint64 of shape \(\)\."),
-        ([[1, 0], [1]], r"bits must be integers, or rows of 0 and 1, all of one length\."),
-        ([[0, 1], [2, 0]], r"row 1: bits must be 0 or 1\. Packed bytes are taken by Bits\.packed\."),
+        ([[1, 0], [1]], r"bits must be integers, or rows of 0 and 1, all of the same length\."),
+        ([[0, 1], [2, 0]], r"row 1: bits must be 0 or 1\. For packed bytes, use Bits\.packed\."),
         ([[0, NAN]], r"row 0: bits must be 0 or 1\."),
-        (["01", "0"], r"row 1: codes must be strings of 0 and 1 of one length; got '0'\."),
-        (["01", "02"], r"row 1: codes must be strings of 0 and 1 of one length; got '02'\."),
-        (["01", None], r"row 1: codes must be strings of 0 and 1 of one length; got None\."),
+        (["01", "0"], r"row 1: codes must be strings of 0 and 1 of the same length; got '0'\."),
+        (["01", "02"], r"row 1: codes must be strings of 0 and 1 of the same length; got '02'\."),
+        (["01", None], r"row 1: codes must be strings of 0 and 1 of the same length; got None\."),
     ],
 )
-def test_what_are_no_bits(rows: Any, message: str) -> None:
+def test_invalid_bits(rows: Any, message: str) -> None:
     with pytest.raises(DataError, match=f"^{message}"):
         Bits.of(rows)
 
 
-def test_what_are_no_packed_bits() -> None:
+def test_invalid_packed_bits() -> None:
     with pytest.raises(DataError, match=r"^packed bits must be a matrix of bytes; got int64 of shape \(1, 1\)\."):
         Bits.packed([[1]])
     with pytest.raises(DataError, match=r"^packed bits must be a matrix of bytes; got uint8 of shape \(1,\)\."):
         Bits.packed(np.zeros(1, np.uint8))
-    with pytest.raises(DataError, match=r"^row 1: a bit beyond the 9 of a code is set\."):
+    with pytest.raises(DataError, match=r"^row 1: a bit beyond the code length of 9 is set\."):
         Bits.packed(np.array([[255, 1], [0, 2]], np.uint8), 9)
     for length in (0, 17):
         with pytest.raises(UsageError, match=r"^length must be an integer of at"):

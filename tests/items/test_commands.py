@@ -1,4 +1,4 @@
-"""Check web pages in any encoding from file to result."""
+"""Check web pages in any encoding, from the file to the result."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ from tests.samples import encode_jsonl
 
 @pytest.fixture
 def folder(inputs: Path) -> Path:
-    """The same article twice, in two encodings and surroundings, and another one in the surroundings of the first."""
+    """Two copies of an article, encoded and framed differently, and another in the first frame."""
     menu = "<ul>" + MENU.replace("</a>", " und übermorgen</a>") + "</ul>"
     put(inputs / "a.html", f"{page(STORY)}<p>\u201cÉté\u201d".encode("cp1252"))
     put(
@@ -62,7 +62,7 @@ def test_dedup_writes_the_pages(run: Commands, folder: Path, out: Path) -> None:
 
 
 def test_dedup_of_pages_in_bytes(run: Commands, inputs: Path, out: Path) -> None:
-    """Decoded where a file holds strings alone, as they were where it holds bytes."""
+    """Decoded in formats that hold only strings, unchanged in those that hold bytes."""
     pages = ["<p>caf\xe9".encode("cp1252"), "<meta charset=koi8-r>маяк".encode("koi8-r")]
     path = inputs / "a.parquet"
     pq.write_table(pa.table({"id": [1, 2], "html": pages}), path)
@@ -82,7 +82,7 @@ def test_dedup_of_pages_in_bytes(run: Commands, inputs: Path, out: Path) -> None
 
 
 def test_pages_without_the_option_give_a_note(run: Commands, folder: Path) -> None:
-    note = "note: the pages are compared with their markup; --html compares the text in them"
+    note = "note: web pages are compared with their markup; --html compares only their text"
     outcome = run("pairs", folder / "a.html", folder / "c.html", "--on-error", "skip")
     assert note in outcome.err.splitlines()
     assert note not in run("pairs", folder, "--html").err
@@ -96,24 +96,29 @@ def test_pages_without_the_option_that_fail_advise_it(run: Commands, folder: Pat
     assert complaint(run("pairs", folder, "-q")) == f"{folder / 'a.html'}: text {hint.format(at)}"
     assert complaint(run("pairs", folder / "a.html", "-q")).endswith(hint.format(at))
     rows = put(folder / "rows.jsonl", encode_jsonl([{"id": "a", "html": page()}]))
-    assert "Name it with --text (--html reads the pages in html); it has id, html." in complaint(run("pairs", rows))
+    assert "Name it with --text (--html reads the column html as web pages); it has id, html." in complaint(
+        run("pairs", rows)
+    )
 
 
-def test_files_that_are_passed_over_give_a_note(run: Commands, folder: Path) -> None:
-    note = f"note: {folder} has {{}} not named .html, .htm, .xhtml, passed over"
-    assert "passed over" not in run("pairs", folder, "--html").err
+def test_skipped_files_give_a_note(run: Commands, folder: Path) -> None:
+    note = f"note: skipped {{}} in {folder} not named .html, .htm, .xhtml"
+    assert "note: skipped" not in run("pairs", folder, "--html").err
     put(folder / "index.php", b"<p>one")
     assert note.format("1 file") in run("pairs", folder, "--html").err.splitlines()
     put(folder / "saved", b"<p>one")
     assert note.format("2 files") in run("pairs", folder, "--article").err.splitlines()
-    assert "passed over" not in run("pairs", f"{folder}/*", "--html").err
+    assert "note: skipped" not in run("pairs", f"{folder}/*", "--html").err
 
 
 def test_documents_that_are_mostly_empty_give_a_note(run: Commands, folder: Path) -> None:
     rows = put(folder / "rows.jsonl", encode_jsonl([{"id": at, "html": f"<p>{at} Hut"} for at in range(3)]))
     for args, note in (
-        ((rows, "--article"), "have no article in the column html; --html without --article compares all"),
-        ((rows, "--html", "-s", "stop:3"), "have no shingle in the column html, which begins with a stop word; --stop"),
+        ((rows, "--article"), "have no article in column html; --html without --article compares all visible"),
+        (
+            (rows, "--html", "-s", "stop:3"),
+            "have no shingles in column html, which begin with stop words; set their language",
+        ),
         ((put(folder / "lines.txt", b"\n\n a\n"),), "have no text\n"),
     ):
         assert f"note: most documents {note}" in run("pairs", *args).err
@@ -152,17 +157,17 @@ def test_wrong_options(run: Commands, inputs: Path) -> None:
     empty = put(inputs / "empty.txt", b" \n\n")
     latin = put(inputs / "latin.txt", b"caf\xe9\n")
     for options, code, message in (
-        (("-s", "stop:3", "--stop-words", "words.txt"), 2, "stop_words must be codes of languages (de, en, es, fr, "),
+        (("-s", "stop:3", "--stop-words", "words.txt"), 2, "stop_words must be language codes (de, en, es, fr, it, "),
         (("--stop-words", "de"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
         (("--stop-words", "en"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
         (("--spot-distance", "2"), 2, "distance (--spot-distance) is for stop-word shingles, such as stop:3; got char"),
         (("-s", "stop:x"), 2, "shingle must look like char:9, word:5 or stop:3; got 'stop:x'."),
-        (("-s", "stop:3", "--antecedents", "gone.txt"), 1, "gone.txt: no such file; --antecedents takes a file of "),
-        (("-s", "stop:3", "--antecedents", "lists/gone"), 1, "lists/gone: no such file; --antecedents takes a file "),
-        (("-s", "stop:3", "--antecedents", ""), 2, "antecedents must have a word at least; got ''."),
-        (("-s", "stop:3", "--antecedents", ", -"), 2, "antecedents must have a word at least; got ', -'."),
-        (("-s", "stop:3", "--antecedents", empty), 1, f"{empty}: has no words; it must have one a line."),
-        (("-s", "stop:3", "--stop-words", empty), 1, f"{empty}: has no words; it must have one a line."),
+        (("-s", "stop:3", "--antecedents", "gone.txt"), 1, "gone.txt: no such file; --antecedents must be a file of "),
+        (("-s", "stop:3", "--antecedents", "lists/gone"), 1, "lists/gone: no such file; --antecedents must be a file "),
+        (("-s", "stop:3", "--antecedents", ""), 2, "antecedents must have at least one word; got ''."),
+        (("-s", "stop:3", "--antecedents", ", -"), 2, "antecedents must have at least one word; got ', -'."),
+        (("-s", "stop:3", "--antecedents", empty), 1, f"{empty}: has no words; it must have one word per line."),
+        (("-s", "stop:3", "--stop-words", empty), 1, f"{empty}: has no words; it must have one word per line."),
         (("-s", "stop:3", "--spot-distance", "0"), 2, "distance must be an integer of at least 1; got 0."),
         (("-s", "stop:3", "--stop-words", latin), 1, f"{latin}: not valid UTF-8 (byte 3)."),
     ):
@@ -172,7 +177,7 @@ def test_wrong_options(run: Commands, inputs: Path) -> None:
 
 def test_without_selectolax(run: Commands, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
-    message = "pages are parsed by selectolax, which is missing: pip install 'lookalike[html]'"
+    message = "reading pages needs selectolax, which is not installed: pip install 'lookalike[html]'"
     outcome = run("pairs", folder, "--html")
     assert (outcome.code, complaint(outcome)) == (2, message)
     with pytest.raises(UsageError) as error:

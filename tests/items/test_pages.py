@@ -1,4 +1,4 @@
-"""Check the text of web pages: what a reader sees, the article of it, and sources of pages."""
+"""Check the text of web pages: the visible text, the article, and sources of pages."""
 
 import codecs
 import gzip
@@ -22,7 +22,7 @@ PAGES = Path(__file__).parents[2] / "examples" / "pages"
 NAMES = sorted(path.name for path in PAGES.glob("*.html"))
 
 
-# --- what a reader sees ---
+# --- visible text ---
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,12 @@ def test_blocks_separate_words_and_inline_tags_do_not(html: str, text: str) -> N
         "<input type=hidden value=no placeholder=no>",
     ],
 )
-def test_what_is_not_seen(html: str) -> None:
+def test_invisible_elements(html: str) -> None:
     assert visible_text(f"<head><title>no</title><meta name=a content=no></head>yes{html}") == "yes"
     assert visible_text(f"<p>yes {html} yes").replace("\n", " ") == "yes yes"
 
 
-def test_what_is_seen_after_all() -> None:
+def test_visible_exceptions() -> None:
     assert visible_text("<dialog open>one</dialog><p style='display:block'>two<details>three</details>") == (
         "one\ntwo\nthree"
     )
@@ -139,9 +139,9 @@ WORDS = "déjà vu \u2013 naïve café €"
         ("", "utf-8", WORDS),
         ("", "utf-8-sig", WORDS),
         ("", "cp1252", WORDS),
-        ("<meta charset=iso-8859-1>", "utf-8-sig", WORDS),  # the mark is stronger
+        ("<meta charset=iso-8859-1>", "utf-8-sig", WORDS),  # the byte order mark wins
         ("<meta charset=utf-8>", "utf-8", WORDS),
-        ("<meta charset=iso-8859-1>", "cp1252", WORDS),  # as browsers take it
+        ("<meta charset=iso-8859-1>", "cp1252", WORDS),  # as browsers do
         ("<META HTTP-EQUIV='Content-Type' CONTENT='text/html; charset=Windows-1252'>", "cp1252", WORDS),
         ('<?xml version="1.0" encoding="latin1"?>', "cp1252", WORDS),
         ("<!-- <meta charset=utf-8> --><meta  charset = \"ISO-8859-15\" >", "iso8859-15", "café €"),
@@ -166,7 +166,7 @@ WORDS = "déjà vu \u2013 naïve café €"
         ("<meta charset=iso-8859-8-i>", "iso8859-8", "מגדלור"),
         ("<meta charset=iso88592>", "iso8859-2", "maják na skále"),
         ("<meta charset=iso88591>", "cp1252", WORDS),
-        ("<meta charset=utf-16>", "utf-8", WORDS),  # which a page cannot tell in ASCII
+        ("<meta charset=utf-16>", "utf-8", WORDS),  # cannot be true of a page that declares it in ASCII
         ("<meta charset=klingon>", "utf-8", WORDS),
         ("<meta charset=base64>", "cp1252", WORDS),
         ("<meta charset=idna>", "utf-8", WORDS),
@@ -179,7 +179,7 @@ def test_encodings(start: str, encoding: str, words: str) -> None:
     assert decode_page(content) == f"{start}<p>{words}</p>"
 
 
-def test_labels_of_encodings_are_unknown_to_python_and_stand_for_what_it_knows() -> None:
+def test_labels_stand_for_encodings_that_python_knows() -> None:
     for label, name in LABELS.items():
         assert label == label.lower()
         assert decode_page(f"<meta charset={label.upper()}>\u017e\u0e01\u05d0".encode(name, "ignore") + b"\xff")
@@ -219,7 +219,7 @@ def test_articles(before: str, after: str, between: str) -> None:
 
 
 def test_short_blocks_of_an_article() -> None:
-    """Headlines, and what stands between paragraphs and has stop words; not bylines, captions or dates."""
+    """Headlines, and blocks with stop words between paragraphs; not bylines, captions or dates."""
     html = "<h1>Alone with a cat</h1><div>Photograph: Agency</div>" + page(
         STORY[:2],
         before="<h1>Alone at last</h1>",
@@ -229,7 +229,7 @@ def test_short_blocks_of_an_article() -> None:
 
 
 def test_prose_that_is_far_from_the_article() -> None:
-    """A paragraph of the imprint does not outweigh the links before it, but half of an article does."""
+    """A paragraph of legal text does not outweigh the links before it, but another article does."""
     links = f"<ul>{MENU * 5}</ul>"
     legal = "What is on this page is not for those who are under the age of ten."
     assert article_text(page(STORY, after=f"{links}<p>{legal}")) == "\n".join(STORY)
@@ -237,12 +237,12 @@ def test_prose_that_is_far_from_the_article() -> None:
 
 
 @pytest.mark.parametrize("element", ["main", "article", "div role=main"])
-def test_the_element_of_the_main_content(element: str) -> None:
+def test_the_main_element(element: str) -> None:
     around = f"<div>{ANOTHER[0]}</div>"
     assert article_text(f"{around}<{element}>{page()}</{element.split()[0]}>{around}") == "\n".join(STORY)
 
 
-def test_an_element_of_the_main_content_that_is_not() -> None:
+def test_a_main_element_without_the_main_content() -> None:
     assert article_text(f"<main><p>{STORY[0]}</p></main>{page(ANOTHER)}") == "\n".join((STORY[0], *ANOTHER))
 
 
@@ -322,7 +322,7 @@ def test_the_heaviest_stretch(weights: list[int]) -> None:
 
 
 def test_the_pages_of_the_examples() -> None:
-    """In all newspapers an article is the same, but for its headline and where one has cut it."""
+    """An article is the same in all newspapers except for its headline and one cut."""
     found = {name: article_text((PAGES / name).read_bytes()).split("\n") for name in NAMES}
     for article in ("bridge", "orchestra"):
         herald, lantern, post = (found[f"{paper}-{article}.html"] for paper in ("herald", "lantern", "post"))
@@ -333,8 +333,8 @@ def test_the_pages_of_the_examples() -> None:
     assert all("Anzeigen" not in block for block in found["bote-seilbahn.html"])
 
 
-def test_stop_words_tell_the_same_article_from_the_same_newspaper() -> None:
-    """With them a threshold of a half finds just the right pairs; characters find less than half of those."""
+def test_stop_words_separate_the_same_article_from_the_same_newspaper() -> None:
+    """At threshold 0.5 they find exactly the right pairs; characters find under half of these."""
     stops = Shingles(unit="stop", k=3, stop_words="de,en")
     expected = {(a, b) for a in NAMES for b in NAMES if a < b and a.split("-")[1] == b.split("-")[1]}
     source = Source(PAGES, html=True)
@@ -364,7 +364,7 @@ def whole(source: Source) -> list[dict[str, Any]]:
 
 
 def test_tables_of_pages(tmp_path: Path) -> None:
-    """Strings are decoded already, whatever the page says; bytes are not."""
+    """Strings are decoded already, whatever encoding the page declares; bytes are not."""
     table = pa.Table.from_pylist(ROWS)
     own = [row["html"].encode("utf-8" if row["id"] == "a" else "cp1252") for row in ROWS]
     in_bytes = table.set_column(1, "html", pa.array(own))
@@ -382,7 +382,7 @@ def test_tables_of_pages(tmp_path: Path) -> None:
 
 
 def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
-    """As in a CSV file that was pasted together of pages."""
+    """As in a CSV file pasted together from pages."""
     path = tmp_path / "a.csv"
     path.write_bytes(b"id,html\n1,<p>caf\xe9\n2,<p>caf\xc3\xa9\n3,<meta charset=koi8-r>\xcd\xd1\xcb\n")
     assert documents(Source(path, html=True)) == [("1", "café"), ("2", "café"), ("3", "мяк")]
@@ -401,7 +401,7 @@ def test_nulls_are_faults(tmp_path: Path) -> None:
 
 
 def test_files_of_pages(tmp_path: Path) -> None:
-    """Of a folder those that are named like pages, of a glob or by name all; one page is a document too."""
+    """A folder gives the files named like pages; a glob or a name gives all."""
     pages = {
         "1.html": b"<p>one\n<p>two",
         "2.HTM": b"caf\xe9",
@@ -428,7 +428,7 @@ def test_files_of_pages(tmp_path: Path) -> None:
         documents(Source(tmp_path / "deep" / "3.xhtml", format="files"))
 
 
-def test_a_folder_without_names_of_pages(tmp_path: Path) -> None:
+def test_a_folder_without_html_file_names(tmp_path: Path) -> None:
     put(tmp_path / "one", b"<p>one")
     put(tmp_path / "two", b"<p>two")
     assert documents(Source(tmp_path, html=True)) == [("one", "one"), ("two", "two")]
@@ -441,7 +441,7 @@ def test_pages_in_files_are_decoded_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert whole(Source(tmp_path, html=True)) == [{"id": "a.html", "text": "café"}]
 
 
-def test_how_many_pages_are_expected(tmp_path: Path) -> None:
+def test_the_expected_number_of_pages(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", encode_jsonl([{"text": f"<p {'x' * 2000}>{'y' * 200}"}] * 50))
     texts = pa.array(["y" * 200] * 5, pa.large_string())
     assert 40 <= Source(path, html=True).expected(texts) <= 60

@@ -1,4 +1,4 @@
-"""Check what two texts share, traced back to where it stands in them: exact places, a plain twin, Unicode."""
+"""Check shared passages of two texts: their exact places, a plain twin, and Unicode."""
 
 import unicodedata
 from dataclasses import replace
@@ -14,12 +14,13 @@ from lookalike.core.errors import DataError
 from lookalike.items.passages import Passage, prepared, runs, shared_passages, unit_spans, windows
 from lookalike.items.shingles import split_words
 
-# Pieces that no normal form joins to each other. A character of a SIMPLE piece's normal form stands for the piece.
+# Pieces that no normal form joins together. Any character of a SIMPLE piece in normal form stands
+# for the whole piece.
 SIMPLE = ["a", "b", "B", " ", "\n", "\u3000", "\t", ".", "\u00e9", "e\u0301", "\u03a3", "\u03c3", "\ud55c",
           "\u1112\u1161\u11ab", "\u0e01", "\u0e31", "\u4e00", "\U0001f600"]  # fmt: skip
 PIECES = [*SIMPLE, "\ufb01", "\u00bd", "\u00a8", "\u0958", "E\u0301\u0323", "\u0e01\u0e38", "\u0e33"]
-WHITE = {char for char in map(chr, range(0x3001)) if char.isspace()} - set("\x1c\x1d\x1e\x1f")  # as Unicode has it
-# Characters that join, move and come apart in all ways.
+WHITE = {char for char in map(chr, range(0x3001)) if char.isspace()} - set("\x1c\x1d\x1e\x1f")  # as Unicode defines it
+# Characters that normal forms join, reorder and decompose in all ways.
 MIXED = (
     "abAB \n.\u00a0\u3000\u2028\x1c_9\u00e9e\u0301\u0323\u0327\u0345\u0130\u03a3\u03c2\u0391\u0e01\u0e31\u0e33\u0e38"
     "\u1100\u1161\u11a8\uac00\ud55c\u3131\u314f\uff76\uff9e\uffa1\uffc2\u304b\u3099\u4e00\uf900\ufb01\u00bd\u00a8\u2126"
@@ -48,7 +49,7 @@ settings = st.one_of(plain, spots)
 
 
 def shared(left, right, spec, **options):
-    """The texts of the passages, which must have the exact places."""
+    """Return the texts of the shared passages on both sides."""
     found = shared_passages(left, right, Shingles.parse(spec, **options))
     return [(left[at.left : at.left_end], right[at.right : at.right_end]) for at in found]
 
@@ -80,19 +81,19 @@ def test_spots():
     assert found == [("the keeper of the old lamp", "The keeper of the old lamp"), ("a mild day", "a mild day")]
 
 
-def test_spots_that_follow_each_other_take_in_what_is_between():
+def test_consecutive_spots_include_the_words_between_them():
     options = {"antecedents": {"the"}, "stop_words": {"the"}}
     left, right = "the cat sat here, the dog ran", "the cat sat quite still, the dog ran"
     assert shared(left, right, "stop:3", **options) == [(left, right)]
 
 
-def test_chains_reach_over_the_words_they_pass():
+def test_chains_include_the_words_they_skip():
     options = {"distance": 2, "stop_words": {"the"}}
     assert shared("x the old lamp", "the new lamp x", "stop:2", **options) == [("the old lamp", "the new lamp")]
 
 
-def test_what_overlaps_on_the_right_is_cut():
-    """The two runs share the word three on the right: the second begins after it, on the left too."""
+def test_overlaps_on_the_right_are_cut():
+    """Two runs share the word "three" on the right: the second begins after it, on both sides."""
     left, right = "two three four. one two three", "one two three four"
     found = shared(left, right, "word:2")
     assert found == [("one two three", "one two three"), ("four", "four")]
@@ -111,7 +112,7 @@ def test_passages_may_overlap_on_the_left():
     assert found == [Passage(0, 13, 0, 13), Passage(0, 13, 15, 28)]
 
 
-def test_of_several_places_the_longest_run_is_taken_and_then_the_next():
+def test_the_longest_run_wins_and_then_the_next_place():
     assert shared_passages("ab. abc. abd", "abc", Shingles(k=2)) == [Passage(4, 7, 0, 3)]
     assert shared_passages("ab1ab2ab3", "ab1!ab?", Shingles(k=2)) == [Passage(0, 3, 0, 3), Passage(3, 5, 4, 6)]
 
@@ -138,7 +139,7 @@ def test_empty_and_disjoint_texts_share_nothing(spec):
 
 
 @pytest.mark.slow
-def test_only_so_many_characters_are_looked_at():
+def test_only_the_first_characters_are_compared():
     text = "one two three four"
     assert shared_passages(text, text, Shingles.parse("word:2"), most=13) == [Passage(0, 13, 0, 13)]
     assert shared_passages(text, text, Shingles(k=2), most=0) == []
@@ -149,7 +150,7 @@ def test_only_so_many_characters_are_looked_at():
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["char:9", "word:5", "stop:3"])
 def test_one_word_over_and_over(spec):
-    """Work is linear, whichever of the texts is the longer one."""
+    """The work is linear, whichever text is longer."""
     many, few = "the " * 100_000, "the " * 10
     assert shared_passages(many, many, Shingles.parse(spec), 400_000) == [Passage(0, 399_999, 0, 399_999)]
     assert shared_passages(many, few, Shingles.parse(spec), 400_000) == [Passage(0, 39, 0, 39)]
@@ -180,7 +181,7 @@ def test_texts_must_be_valid_unicode(form):
         ("x\u3000\u2003y", "x y", {}),
     ],
 )
-def test_spellings_of_the_same(left, right, options):
+def test_encodings_of_the_same_text(left, right, options):
     left, right = f"\u4e00({left})", f"?({right})"
     whole = Passage(1, len(left), 1, len(right))
     assert shared_passages(left, right, Shingles(k=2, **options)) == [whole]
@@ -188,8 +189,8 @@ def test_spellings_of_the_same(left, right, options):
     assert shared_passages(left, right, Shingles.parse("word:1", **options)) == [inner]
 
 
-def test_a_character_that_comes_apart_is_shown_whole_and_once():
-    """The ligature fi is two characters in normal form KC, and a passage may end between them."""
+def test_a_decomposed_character_is_shown_whole_and_once():
+    """The ligature fi is two characters in normal form KC, and a passage can end between them."""
     shingles = Shingles(k=2, form="nfkc")
     assert shared_passages("af", "a\ufb01", shingles) == [Passage(0, 2, 0, 2)]
     assert shared_passages("af ix", "a\ufb01x", shingles) == [Passage(0, 2, 0, 2), Passage(4, 5, 2, 3)]
@@ -198,8 +199,8 @@ def test_a_character_that_comes_apart_is_shown_whole_and_once():
 
 
 @given(settings, mixed)
-def test_what_is_seen_is_what_shingles_are(shingles, text):
-    """The prepared text, its units and the windows of these."""
+def test_windows_are_the_shingles(shingles, text):
+    """So are the prepared text and its units."""
     clean, starts, ends = prepared(text, shingles)
     assert clean == shingles.prepare(pa.array([text], pa.large_string()))[0].as_py()
     assert len(clean) == len(starts) == len(ends)
@@ -225,7 +226,7 @@ def test_what_is_seen_is_what_shingles_are(shingles, text):
 
 
 def traced(pieces, shingles):
-    """The characters of a text made of pieces, as shingles see them: (character, start, end)."""
+    """Return the characters of a text in pieces as shingles see them: (character, start, end)."""
     found, at = [], 0
     for part in "".join(pieces) if shingles.form == "none" else pieces:
         clean = part
@@ -238,7 +239,7 @@ def traced(pieces, shingles):
 
 
 def twin_units(pieces, shingles):
-    """The units of a text: (unit, start, end)."""
+    """Return the units of a text: (unit, start, end)."""
     characters = traced(pieces, shingles)
     clean = "".join(char for char, _, _ in characters)
     found, at = [], 0
@@ -258,7 +259,7 @@ def twin_units(pieces, shingles):
 
 
 def twin_windows(pieces, shingles):
-    """The shingles of a text: (its units, the places of these and of those it passes over)."""
+    """Return the shingles of a text: (units, the places of these and of the units between)."""
     units = twin_units(pieces, shingles)
     chosen = [list(range(i, i + shingles.k)) for i in range(len(units) - shingles.k + 1)]
     if shingles.unit == "stop":
@@ -275,7 +276,7 @@ def twin_windows(pieces, shingles):
 
 
 def covered(own, other):
-    """The characters of units in shared windows; and these with all that is between them and between such windows."""
+    """Return the characters of units in shared windows, and these with all characters between."""
     theirs = {window for window, _ in other}
     units, all_ = set(), set()
     before = None
@@ -290,7 +291,7 @@ def covered(own, other):
 
 @st.composite
 def pairs(draw):
-    """Two texts in pieces, the second made of stretches of the first and of others."""
+    """Draw two texts in pieces, the second made of stretches of the first and other pieces."""
     left = draw(st.lists(st.sampled_from(PIECES), max_size=20))
     right = []
     for start, size, other in draw(st.lists(st.tuples(*[st.integers(0, 20)] * 2, st.sampled_from(PIECES)), max_size=4)):
@@ -301,7 +302,7 @@ def pairs(draw):
 @pytest.mark.slow
 @given(settings, pairs())
 def test_passages_cover_what_is_shared(shingles, pieces):
-    """On the right every unit; and nothing else, but what is between units and between windows in a row."""
+    """On the right they cover every shared unit, and beyond these only what lies between them."""
     left, right = ("".join(one) for one in pieces)
     one, two = (twin_windows(part, shingles) for part in pieces)
     found = shared_passages(left, right, shingles)
@@ -322,7 +323,7 @@ few = st.lists(st.sampled_from(SIMPLE), max_size=30).map("".join)
 
 @given(plain, few, few)
 def test_the_two_sides_of_a_passage_are_the_same(shingles, left, right):
-    """Up to normal form, case and white space; a text of fewer than k units is one shingle, itself."""
+    """Except for normal form, case and white space."""
     whole = replace(shingles, k=1 << 20)
     for at in shared_passages(left, right, shingles):
         sides = left[at.left : at.left_end], right[at.right : at.right_end]
@@ -345,8 +346,8 @@ def test_identical_texts_are_one_passage(shingles, text):
         assert shingles.space == "keep" or not (text[:start] + text[end:]).strip()
 
 
-def test_texts_that_do_not_fit_the_places_of_others():
-    """A text with its sentences in another order: every one is found."""
+def test_sentences_in_another_order():
+    """Every sentence is found."""
     rng = np.random.default_rng(5)
     sentences = [" ".join(f"w{n}" for n in rng.integers(0, 999, 12)) for _ in range(50)]
     left, right = ". ".join(sentences), ". ".join(sentences[i] for i in rng.permutation(50))

@@ -2,7 +2,7 @@
 
 from lookalike.items.sets import Sets
 
-# Values of format 1; the hash of the integer 0 is splitmix64's own published one.
+# Values of format 1; the hash of the integer 0 is the value published for splitmix64.
 STRINGS = [7548481514061301999, 17653579546828544110]
 INTEGERS = [0xE220A8397B1DCDAF, 16490336266968443936, 3055647633038352039]
 

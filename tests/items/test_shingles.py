@@ -1,4 +1,4 @@
-"""Check shingles of texts: the readable and the hashed form agree, Unicode."""
+"""Check shingles of texts: the readable and the hashed form agree, and Unicode is handled."""
 
 import unicodedata
 from itertools import combinations
@@ -42,25 +42,25 @@ settings = st.one_of(st.builds(Shingles, unit=st.sampled_from(["char", "word"]),
 
 
 def hashed(shingles, *given):
-    """The hashed sets of texts as Python sets."""
+    """Return the hashed sets of texts as Python sets."""
     sets = shingles.sets(given)
     return [set(sets[row].tolist()) for row in range(len(sets))]
 
 
 def similarity(shingles, a, b):
-    """The Jaccard similarity of two texts by their hashes, which must be that by their strings."""
+    """Return the Jaccard similarity of two texts by hashes, which must equal that by strings."""
     found = float(ref.jaccard(*hashed(shingles, a, b)))
     assert found == jaccard(shingles.of(a), shingles.of(b))
     return found
 
 
-# --- two forms of one thing ---
+# --- readable and hashed shingles ---
 
 
 @pytest.mark.slow
 @given(settings, texts)
 def test_shingles_in_order(shingles, text):
-    """As many hashes as shingles, equal ones alike; without repeats they are the set."""
+    """One hash per shingle, the same for equal shingles; without repeats they are the set."""
     found = shingles.in_order(text)
     _, hashes = shingles.hashes(shingles.prepare(pa.array([text], pa.large_string())))
     assert len(found) == len(hashes)
@@ -71,7 +71,7 @@ def test_shingles_in_order(shingles, text):
 @pytest.mark.slow
 @given(settings, st.lists(texts, max_size=6))
 def test_hashed_sets_are_the_readable_sets(shingles, given):
-    """As many hashes as shingles for every text and every pair: then hashing is one to one."""
+    """There are as many hashes as shingles for every text and pair, so hashing is one to one."""
     sets = hashed(shingles, *given)
     readable = [shingles.of(one) for one in given]
     assert [len(one) for one in sets] == [len(one) for one in readable]
@@ -105,7 +105,7 @@ def test_sets_of_lists_arrays_slices_and_chunks_are_the_same(shingles, given):
 @pytest.mark.slow
 @given(spots, texts)
 def test_spots_are_their_plain_twin(shingles, text):
-    """Lists of words in lower case find those words in all upper and lower case, and as names are written."""
+    """Lists of words in lower case also find those words in upper case and capitalised."""
     given = shingles.prepare(pa.array([text], pa.large_string()))[0].as_py()
     listed = {None: words_of("en"), "de,en": words_of("de,en")}.get(shingles.stop_words, shingles.stop_words)
     stops = {form for word in listed for form in (word, word.capitalize(), word.upper())}
@@ -146,7 +146,7 @@ def test_white_space_alone_is_an_empty_text(space):
     assert shingles.sets([" \t\u3000", ""]).sizes.tolist() == [0, 0]
 
 
-def test_a_line_separator_of_ascii_is_no_white_space():
+def test_ascii_separators_are_not_white_space():
     """U+001C to U+001F are white space to str.split but not to Unicode."""
     assert Shingles(k=3).of("a\x1cb") == {"a\x1cb"}
     assert hashed(Shingles(k=3), "a\x1cb") != hashed(Shingles(k=3), "a b")
@@ -191,7 +191,7 @@ def test_stop_words_without_enough_words_after_them_make_no_shingle():
 @pytest.mark.parametrize("name", ["stop_words", "antecedents"])
 @pytest.mark.parametrize("words", [[], [""], ["-", " "]])
 def test_a_list_must_have_a_word(name, words):
-    with pytest.raises(UsageError, match=f"{name} must have a word at least; got "):
+    with pytest.raises(UsageError, match=f"{name} must have at least one word; got "):
         Shingles(k=1, unit="stop", **{name: words})
 
 
@@ -208,7 +208,7 @@ def test_stop_words_of_several_words_agree_in_both_forms():
 
 @pytest.mark.parametrize("text", ["a\ua7cbb", "a\ua7dcb"])
 def test_stop_words_after_letters_that_the_table_does_not_know(text):
-    """Capitals of later Unicode versions are separators here, even where Arrow knows their lower case."""
+    """Capitals of later Unicode versions are separators here, even if Arrow can lowercase them."""
     shingles = Shingles(k=1, unit="stop", stop_words=frozenset("b"))
     assert shingles.of(text) == {"b"}
     assert shingles.sets(["x b b b", text]).sizes.tolist() == [1, 1]
@@ -251,7 +251,7 @@ def test_spots(options, found):
     assert shingles.sets([REPORT]).sizes.tolist() == [len(found)]
 
 
-def test_chains_of_words_next_to_each_other_are_what_stop_shingles_are():
+def test_stop_shingles_are_chains_of_adjacent_words():
     assert Shingles(unit="stop", k=3, distance=1, skip_stops=False) == Shingles.parse("stop:3")
     assert Shingles.parse("stop:2", distance=2).of("the old lamp") == {"the lamp"}
 
@@ -281,12 +281,12 @@ def test_normal_form_c(composed, decomposed, unit):
 
 @pytest.mark.parametrize(("capital", "small"), [("H\u0331", "\u1e96"), ("J\u030c", "\u01f0")])
 def test_normal_form_c_of_lower_case(capital, small):
-    """Only the small letters of these have composed forms, so these must be made after the change of case."""
+    """Only their small letters have composed forms, so normalisation must follow lowercasing."""
     shingles = Shingles(k=2, lowercase=True)
     assert shingles.of(f"{capital}x") == shingles.of(f"{small}x") == {f"{small}x"}
 
 
-def test_devanagari_that_nfc_takes_apart():
+def test_devanagari_that_nfc_decomposes():
     """U+0958 is excluded from composition: its normal form is the pair."""
     assert hashed(Shingles(k=2), "\u0958") == hashed(Shingles(k=2), "\u0915\u093c")
     assert hashed(Shingles(k=2, form="none"), "\u0958") != hashed(Shingles(k=2, form="none"), "\u0915\u093c")
@@ -300,7 +300,7 @@ def test_normal_form_kc(fancy, plain):
 
 @given(st.lists(texts, max_size=4), st.sampled_from(["nfc", "nfkc"]))
 def test_prepare_is_unicode_normalisation(given, form):
-    """Texts that are left alone, since no character of theirs is unstable, are in normal form already."""
+    """Texts without unstable characters are left alone: they are in normal form already."""
     prepared = Shingles(form=form).prepare(pa.array(given, pa.large_string()))
     assert prepared.to_pylist() == [unicodedata.normalize(form.upper(), one) for one in given]
 
@@ -311,9 +311,9 @@ def test_prepare_is_unicode_normalisation(given, form):
         ("it's snake_case, 3.5x", ["it", "s", "snake_case", "3", "5x"]),
         ("\u5317\u4eac ab\u5317c", ["\u5317", "\u4eac", "ab", "\u5317", "c"]),
         ("\u0e01\u0e34\u0e19", ["\u0e01\u0e34", "\u0e19"]),  # a Thai vowel sign stays with its letter
-        ("\u3042\u30a2\u30a4", ["\u3042", "\u30a2\u30a4"]),  # hiragana stand alone, katakana are spelt
+        ("\u3042\u30a2\u30a4", ["\u3042", "\u30a2\u30a4"]),  # hiragana are words by themselves, katakana form words
         ("\u0928\u092e\u0938\u094d\u0924\u0947", ["\u0928\u092e\u0938\u094d\u0924\u0947"]),
-        ("\u0301a\u0301\u0302b \u0301", ["a\u0301\u0302b"]),  # a mark without a letter is nothing
+        ("\u0301a\u0301\u0302b \u0301", ["a\u0301\u0302b"]),  # a mark without a letter is ignored
         ("a\u200db\u00adc", ["a\u200db", "c"]),
         ("\U0001f600x\U00020000\U00020001", ["x", "\U00020000", "\U00020001"]),
         ("", []),
@@ -337,10 +337,10 @@ def test_32_bits_leave_32_zeros():
 
 @pytest.mark.slow
 def test_32_bits_collide_as_often_as_they_should():
-    """n shingles make about n**2 / 2**33 colliding pairs; with 64 bits they make none."""
+    """n shingles have about n**2 / 2**33 colliding pairs; with 64 bits they have none."""
     n = 400_000
     rng = np.random.default_rng(1)
-    letters = rng.integers(ord("a"), ord("z") + 1, (n // 100, 108), dtype=np.uint8)  # 100 shingles a text
+    letters = rng.integers(ord("a"), ord("z") + 1, (n // 100, 108), dtype=np.uint8)  # 100 shingles per text
     texts = [row.tobytes().decode() for row in letters]
     distinct = len(set().union(*(Shingles(k=9).of(text) for text in texts[:40])))
     assert distinct == 4000
@@ -391,8 +391,8 @@ def test_parse_errors(spec, message):
         ({"unit": "stop", "distance": 0}, "distance must be an integer of at least 1; got 0."),
         (
             {"unit": "stop", "stop_words": "en,xx"},
-            "stop_words must be codes of languages (de, en, es, fr, it, nl, pt, sv) or words (--stop-words: a "
-            "file of them); got 'en,xx'.",
+            "stop_words must be language codes (de, en, es, fr, it, nl, pt, sv) or words (--stop-words: a "
+            "file of words); got 'en,xx'.",
         ),
         ({"unit": "stop", "stop_words": [5]}, "stop_words must be a collection of words; got [5]."),
         ({"unit": "stop", "antecedents": "the"}, "antecedents must be a collection of words; got 'the'."),
@@ -420,7 +420,7 @@ def test_k_that_is_a_whole_number_of_another_type(k):
 
 
 @pytest.mark.parametrize("k", ["x", None, True, float("inf"), float("nan")])
-def test_k_that_is_no_number(k):
+def test_k_that_is_not_a_whole_number(k):
     with pytest.raises(UsageError, match=r"^k must be an integer of at least 1; got "):
         Shingles(k=k)
 
@@ -434,13 +434,13 @@ def test_k_that_is_no_number(k):
         (pa.array([b"a", b"\xff"]), "texts must be strings of valid Unicode"),
     ],
 )
-def test_texts_that_are_none(texts, message):
+def test_invalid_texts(texts, message):
     with pytest.raises(DataError, match=rf"^{message}") as error:
         Shingles().sets(texts)
     assert "\n" not in str(error.value)
 
 
-def test_settings_read_as_they_are_written():
+def test_settings_as_text():
     assert str(Shingles()) == "char:9"
     shown = str(Shingles(k=5, unit="word", bag=True, lowercase=True, space="keep", form="none", bits=32))
     assert shown == "word:5 bag lowercase space=keep form=none bits=32"
@@ -470,7 +470,7 @@ SHINGLES = {
 
 @pytest.mark.parametrize("spec", ["char:9", "word:2", "stop:3", "char:100"])
 def test_format_1_shingles(spec):
-    """Shingle hashes as files of format 1 have them: a change here needs a new format number."""
+    """Files of format 1 hold these shingle hashes: a change here needs a new format number."""
     _, hashes = Shingles.parse(spec).hashes(pa.array([GOLDEN_TEXT], pa.large_string()))
     assert (len(hashes), int(hashes[0])) == SHINGLES[spec]
 

@@ -1,4 +1,4 @@
-"""Check which positions belong to which of two collections."""
+"""Check which positions belong to which collection."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Check vectors: what they are made from, what is refused, and what is left out."""
+"""Check vectors: the inputs they accept, those they reject, and the rows they skip."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def test_components_are_floats(given: str, kept: str) -> None:
     assert few.values.toarray().tolist() == [[0, 1, 1], [1, 0, 1]]
 
 
-def test_floats_stay_where_they_are(tmp_path: Path) -> None:
+def test_floats_are_not_copied(tmp_path: Path) -> None:
     for kind in (np.float32, np.float64):
         matrix = np.ones((3, 2), kind)
         assert Vectors.of(matrix).values is matrix
@@ -57,7 +57,7 @@ def test_floats_stay_where_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
-def test_a_matrix_of_the_old_kind_becomes_an_array() -> None:
+def test_a_numpy_matrix_becomes_an_array() -> None:
     values = Vectors.of(np.asmatrix([[1.0, 2.0]])).values
     assert type(values) is np.ndarray
 
@@ -120,21 +120,21 @@ def test_no_vectors() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (np.zeros(3), r"vectors must be a matrix, one a row; got shape \(3,\)\."),
-        (np.zeros((2, 2, 2)), r"vectors must be a matrix, one a row; got shape \(2, 2, 2\)\."),
-        (5, r"vectors must be a matrix, one a row; got shape \(\)\."),
-        (sparse.coo_array(np.ones(3)), r"vectors must be a matrix, one a row; got shape \(3,\)\."),
-        (np.array([["a", "b"]]), "vectors must be of numbers; got <U1."),
-        (np.ones((2, 2), complex), "vectors must be of numbers; got complex128."),
-        (sparse.csr_array(np.ones((2, 2), complex)), "vectors must be of numbers; got complex128."),
-        ([[1, None]], "vectors must be of numbers; got object."),
-        ([[1, 10**400]], "vectors must be of numbers; got object."),
+        (np.zeros(3), r"vectors must be a matrix, one vector per row; got shape \(3,\)\."),
+        (np.zeros((2, 2, 2)), r"vectors must be a matrix, one vector per row; got shape \(2, 2, 2\)\."),
+        (5, r"vectors must be a matrix, one vector per row; got shape \(\)\."),
+        (sparse.coo_array(np.ones(3)), r"vectors must be a matrix, one vector per row; got shape \(3,\)\."),
+        (np.array([["a", "b"]]), "vectors must be numeric; got <U1."),
+        (np.ones((2, 2), complex), "vectors must be numeric; got complex128."),
+        (sparse.csr_array(np.ones((2, 2), complex)), "vectors must be numeric; got complex128."),
+        ([[1, None]], "vectors must be numeric; got object."),
+        ([[1, 10**400]], "vectors must be numeric; got object."),
         ([[1, 2], [3, [4]]], "vectors must be rows of numbers."),
         ([1, 2], "vectors must be rows of numbers."),
-        (np.ma.masked_array([[1.0, 2]], [[False, True]]), "vectors must have all their components; got a masked array"),
+        (np.ma.masked_array([[1.0, 2]], [[False, True]]), "vectors must not have masked components; got a masked arra"),
     ],
 )
-def test_what_are_no_vectors(rows: Any, message: str) -> None:
+def test_invalid_vectors(rows: Any, message: str) -> None:
     with pytest.raises(DataError, match=f"^{message}"):
         Vectors.of(rows)
 
@@ -148,7 +148,7 @@ def test_options_of_vectors() -> None:
         Vectors.of([[1], [2]], ids=["a", 2])
 
 
-def test_a_sparse_matrix_of_the_user_is_not_changed() -> None:
+def test_the_users_sparse_matrix_is_not_changed() -> None:
     twice = sparse.csr_array((np.array([1.0, 2, 3]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     vectors = Vectors.of(twice)
     assert vectors.values.toarray().tolist() == [[0, 3], [3, 0]]

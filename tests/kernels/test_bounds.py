@@ -28,7 +28,7 @@ def test_products_of_128_bits(w, x, y, z):
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_how_much_must_be_shared(measure):
-    """The least number of shared elements with which two sets of these sizes are similar."""
+    """It is the least number of shared elements that makes sets of these sizes similar."""
     kind, p, q = measure
     for a in range(1, 31):
         for b in range(1, 31):

@@ -1,4 +1,4 @@
-"""Check what is made of buckets, pairs and stars, against plain twins."""
+"""Check buckets, pairs, stars and components against plain twins."""
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from lookalike.theory.banding import Buckets, low_bits, sort_keys
 from tests import reference as ref
 from tests.kernel_samples import EDGES, SIZES, as_lists, as_rows, drawn_sets, seeds, thresholds
 
-splits = st.one_of(st.none(), st.integers(0, 13))  # where the second of two collections begins
+splits = st.one_of(st.none(), st.integers(0, 13))  # where the right collection begins
 
 
 def drawn_buckets(rng, items, buckets):
-    """Buckets of two items or more, each in ascending order."""
+    """Return random buckets of two or more items, each in ascending order."""
     return [sorted(rng.sample(range(items), rng.randint(2, items))) for _ in range(buckets)]
 
 
@@ -23,7 +23,7 @@ def drawn_buckets(rng, items, buckets):
 
 
 def drawn_keys(rng, items, bands):
-    """Keys of which many are equal, and some are equal but for the lowest bits."""
+    """Return random keys: many are equal, and some are equal except for the lowest bits."""
     few = [*EDGES, *(rng.getrandbits(64) for _ in range(max(2, items // 3)))]
     return [[rng.choice(few) ^ (rng.random() < 0.2) for _ in range(bands)] for _ in range(items)]
 
@@ -38,7 +38,7 @@ def test_members(rng, items):
 
 @given(seeds, st.sampled_from([0, 1, 2, 9, 40]), st.sampled_from([1, 2, 5, 10_000]), splits)
 def test_new_pairs(rng, items, room, split):
-    """Band by band and a few pairs at a time: each pair once, in the first band where it shares a bucket."""
+    """A few at a time, band by band: each pair once, in the first band where it shares a bucket."""
     bands = 4
     keys = drawn_keys(rng, items, bands)
     mask = low_bits(items)

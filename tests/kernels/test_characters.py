@@ -12,7 +12,7 @@ from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES
 
 SPACES = [*b"\t\n\v\f\r ", 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 KIND_COUNTS = [912861, 25, 39055, 159761, 2410]  # separators, white space, letters, lone letters, marks
-FLAT = PAGES[INDEX].reshape(-1)  # what the table says of every code point
+FLAT = PAGES[INDEX].reshape(-1)  # the entries of all code points
 
 
 # --- the frozen table ---
@@ -24,7 +24,7 @@ UNSPACED = (
 
 
 def expected_kind(code):
-    """What a character should be, by the Unicode data of the running Python."""
+    """Return the kind that a character should have, by the Unicode data of the running Python."""
     category, name = unicodedata.category(chr(code)), unicodedata.name(chr(code), "")
     if code in SPACES:
         return SPACE
@@ -40,7 +40,7 @@ def expected_kind(code):
 
 @pytest.mark.slow
 def test_table_is_that_of_unicode_14():
-    """Every code point; a newer Python may know characters that were not assigned then."""
+    """For every code point; a newer Python can know characters that Unicode 14 does not assign."""
     kinds = FLAT & KIND
     expected = np.array([expected_kind(code) for code in range(0x110000)])
     different = np.flatnonzero(kinds != expected)
@@ -58,7 +58,7 @@ def stable_characters():
 
 @pytest.mark.slow
 def test_stable_characters_are_in_normal_form_side_by_side():
-    """All of them in one text, in two orders; and no letter of Latin or its kin is called unstable."""
+    """All of them in one text, in two orders. All characters up to U+02FF are stable."""
     stable = stable_characters()
     for order in (stable, stable[::-1]):
         assert unicodedata.is_normalized("NFC", "".join(order))
@@ -66,7 +66,7 @@ def test_stable_characters_are_in_normal_form_side_by_side():
 
 
 def tricky(code):
-    """Parts of decompositions, marks, and neighbours of Hangul: where composition happens if it does."""
+    """Return whether composition can involve a character: decomposable, a mark, or Hangul."""
     is_mark = unicodedata.category(chr(code)).startswith("M")
     return is_mark or unicodedata.decomposition(chr(code)) != "" or 0x1100 <= code < 0x1200
 
@@ -82,5 +82,5 @@ def test_texts_of_stable_characters_are_in_normal_form(text):
 
 
 def test_few_characters_are_unstable():
-    """The flag is there to spare most texts the normalisation."""
+    """The flag exists so that most texts need no normalisation."""
     assert Fraction(int(np.count_nonzero(FLAT & UNSTABLE)), 0x110000) < Fraction(1, 300)

@@ -8,7 +8,7 @@ from lookalike.kernels.hashing import mix
 from tests import reference as ref
 from tests.kernel_samples import numbers
 
-# Values of format 1; mix(1) is splitmix64's own published one.
+# Values of format 1; mix(1) is the value published for splitmix64.
 MIX = [0, 0x5692161D100B05E5, 13029008266876403067]
 
 

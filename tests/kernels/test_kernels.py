@@ -1,4 +1,4 @@
-"""Check where machine code is kept, and whose is run."""
+"""Check where machine code is cached, and that only our own is run."""
 
 import os
 import shutil
@@ -14,8 +14,8 @@ from lookalike.kernels.hashing import mix
 
 
 @pytest.mark.slow
-def test_machine_code_has_a_place_where_nothing_else_can_be_written(tmp_path):
-    """As for executors of a cluster: neither the package nor a home folder can be written to."""
+def test_machine_code_is_cached_even_if_the_usual_folders_are_not_writable(tmp_path):
+    """As for executors of a cluster: neither the package nor a home folder is writable."""
     package = tmp_path / "site" / "lookalike"
     shutil.copytree(Path(kernels.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "kernels" / "__pycache__").write_text("no folder")
@@ -34,7 +34,7 @@ def test_machine_code_has_a_place_where_nothing_else_can_be_written(tmp_path):
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_machine_code_of_others_is_not_run(tmp_path, monkeypatch):
+def test_machine_code_of_other_users_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels, "gettempdir", lambda: str(tmp_path))
     own = kernels._own_folder()
     assert own == kernels._own_folder() == tmp_path / f"lookalike-{os.getuid()}"
@@ -45,7 +45,7 @@ def test_machine_code_of_others_is_not_run(tmp_path, monkeypatch):
     assert kernels._own_folder() != own
 
 
-def test_machine_code_that_another_process_drops_at_the_same_time(tmp_path):
+def test_machine_code_dropped_by_another_process_at_the_same_time(tmp_path):
     (tmp_path / "kernel.py").touch()
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / "gone.nbc").symlink_to("nowhere")  # listed, but no longer there

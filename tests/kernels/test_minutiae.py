@@ -1,4 +1,4 @@
-"""Check the kernels of fingerprints against their plain-Python twins, and the laws that they follow."""
+"""Check the kernels of fingerprints against plain twins, and their collision probabilities."""
 
 import math
 import random
@@ -22,14 +22,14 @@ def as_points(minutiae):
     return np.array(minutiae, np.float64).reshape(-1, 3)
 
 
-def as_kernel_takes(prints):
-    """(points, starts) of lists of minutiae."""
+def as_arrays(prints):
+    """Return lists of minutiae as arrays (points, starts)."""
     starts = np.concatenate(([0], np.cumsum([len(one) for one in prints], dtype=np.int64)))
     return as_points([minutia for one in prints for minutia in one]), starts
 
 
 def differ(one, other):
-    """By how much two rows of features differ, angles on a circle and in pixels at 100 pixels' distance."""
+    """Return the greatest difference of two rows of features; a full turn counts as 100."""
     return max(
         abs(a - b) if at % 3 == 0 else 100 * abs(ref.wrapped(a - b))
         for at, (a, b) in enumerate(zip(one, other, strict=True))
@@ -37,7 +37,7 @@ def differ(one, other):
 
 
 def same_corner(one, other):
-    """Whether features are the same but for rounding, which may also swap neighbours with about the same bearing."""
+    """Return whether features agree up to rounding, which can swap neighbours of equal bearing."""
     first, second = one[1], one[4]
     close = abs(ref.wrapped(first - second)) < 1e-9 or abs(abs(first - second) - 1) < 1e-9
     at_seam = min(abs(abs(first) - 0.5), abs(abs(second) - 0.5)) < 1e-9
@@ -58,7 +58,7 @@ def test_wrapped(turn):
 @given(seeds, st.integers(0, 4), st.integers(1, 7))
 def test_corners(rng, count, neighbours):
     prints = [drawn(rng) for _ in range(count)]
-    points, starts = as_kernel_takes(prints)
+    points, starts = as_arrays(prints)
     bounds, features, minutiae = kernels.corners(points, starts, neighbours, NEAREST, FARTHEST)
     assert len(features) == len(minutiae) == bounds[-1]
     for one, start, (first, last) in zip(prints, starts[:-1], pairwise(bounds), strict=True):
@@ -68,8 +68,8 @@ def test_corners(rng, count, neighbours):
             assert same_corner(wanted, got)
 
 
-def test_nearest_and_farthest_are_within():
-    """Neighbours may be just as near and just as far away as that, and no nearer or farther."""
+def test_nearest_and_farthest_are_inclusive():
+    """Neighbours can be exactly that near or far, and no nearer or farther."""
     for distance, corners in [(12, 1), (120, 1), (11.999, 0), (120.001, 0)]:
         points = as_points([(0, 0, 0), (distance, 0, 0), (0, 50, 0)])
         *_, minutiae = kernels.corners(points, np.array([0, 3]), 6, 12.0, 120.0)
@@ -78,7 +78,7 @@ def test_nearest_and_farthest_are_within():
 
 @pytest.mark.parametrize("minutiae", [[], [(0, 0, 0)], [(0, 0, 0), (20, 0, 0)], [(5, 5, 0.1 * i) for i in range(9)]])
 def test_too_few_minutiae_have_no_corners(minutiae):
-    points, starts = as_kernel_takes([minutiae])
+    points, starts = as_arrays([minutiae])
     bounds, features, numbers = kernels.corners(points, starts, 6, 12.0, 120.0)
     assert bounds.tolist() == [0, 0]
     assert features.shape == (0, 6)
@@ -88,10 +88,10 @@ def test_too_few_minutiae_have_no_corners(minutiae):
 
 @given(seeds, st.floats(-3, 3), st.floats(-1e5, 1e5), st.floats(-1e5, 1e5))
 def test_no_shift_or_turn_changes_corners(rng, turn, x, y):
-    """To 1e-6 pixels: coordinates of 1e5 are rounded to 1.5e-11."""
+    """Up to 1e-6 pixels, as coordinates of 1e5 are rounded to 1.5e-11."""
     minutiae = rng.choice([spread, many_turns])(rng, rng.choice((3, 8, 20, 40)))
     moved = ref.laid(minutiae, (turn, complex(x, y)))
-    made = [kernels.corners(*as_kernel_takes([one]), NEIGHBOURS, NEAREST, FARTHEST) for one in (minutiae, moved)]
+    made = [kernels.corners(*as_arrays([one]), NEIGHBOURS, NEAREST, FARTHEST) for one in (minutiae, moved)]
     (_, features, numbers), (_, others, their_numbers) = made
     assert numbers.tolist() == their_numbers.tolist()
     assert all(map(same_corner, features.tolist(), others.tolist()))
@@ -111,7 +111,7 @@ def test_corner_codes(rows, seed, tables):
 
 @given(st.lists(st.integers(0, 63), min_size=2, max_size=2), st.lists(st.integers(0, 13), min_size=4, max_size=4))
 def test_corners_of_different_pieces_have_different_codes(distances, angles):
-    """The pieces can be told from the code, so that no two buckets are one."""
+    """The pieces can be recovered from the code, so different buckets have different codes."""
     row = [0.0] * 6
     row[0], row[3] = ((distance + 0.5) * WIDTH for distance in distances)
     row[1], row[2], row[4], row[5] = ((angle + 0.5) / PARTS - 0.5 for angle in angles)
@@ -127,11 +127,11 @@ def test_corners_of_different_pieces_have_different_codes(distances, angles):
 
 TABLES = 20_000
 OFFSETS = uniforms(7, TABLES, 6)
-ROW = (50.0, 0.1, -0.3, 77.0, 0.495, -0.5)  # two of the angles right beside the seam of the circle
+ROW = (50.0, 0.1, -0.3, 77.0, 0.495, -0.5)  # two of the angles are right next to the seam of the circle
 
 
 def shared(one, other):
-    """The share of tables where two corners are in one bucket; its standard error is below 0.0036."""
+    """Return the share of tables in which two corners share a bucket (standard error < 0.0036)."""
     codes = kernels.corner_codes(np.array([one, other]), OFFSETS, WIDTH, PARTS)
     return (codes[:, 0] == codes[:, 1]).mean()
 
@@ -139,10 +139,10 @@ def shared(one, other):
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("part", [0, 0.1, 0.5, 0.9, 1, 1.7])
 @pytest.mark.parametrize("number", range(6))
-def test_law_of_one_number(number, part, sign):
-    """Corners that differ by d in a number that is cut at width w share a bucket with probability 1 - d/w.
+def test_collision_rate_for_one_feature(number, part, sign):
+    """Corners that differ by d in a feature of width w share a bucket with probability 1 - d/w.
 
-    Within 4 standard errors of so many tables, at most 0.0142; also where the difference goes over the seam.
+    Within four standard errors, at most 0.0142, even where the difference crosses the seam.
     """
     width = WIDTH if number % 3 == 0 else 1 / PARTS
     other = list(ROW)
@@ -153,8 +153,8 @@ def test_law_of_one_number(number, part, sign):
     assert shared(ROW, other) == pytest.approx(law, abs=4 * math.sqrt(law * (1 - law) / TABLES) + 1e-4)
 
 
-def test_law_of_all_numbers():
-    """The product of those of each; within 4 standard errors."""
+def test_collision_rate_for_all_features():
+    """It is the product of the rates for each, within four standard errors."""
     parts = (0.1, -0.2, 0.15, -0.05, 0.1, 0.2)
     other = np.array(ROW) + np.array(parts) * ([WIDTH, 1 / PARTS, 1 / PARTS] * 2)
     other = [value if at % 3 == 0 else ref.wrapped(value) for at, value in enumerate(other.tolist())]
@@ -163,14 +163,14 @@ def test_law_of_all_numbers():
 
 
 def sorted_keys(corners, tables):
-    """Of [(minutia, codes)], table by table: code * 2**32 + number of the corner, in order."""
+    """Return code * 2**32 + number for each corner (minutia, codes), sorted, table by table."""
     keys = [sorted(codes[table] << 32 | at for at, (_, codes) in enumerate(corners)) for table in range(tables)]
     return np.array(keys, np.uint64).reshape(tables, len(corners))
 
 
 @given(seeds, st.integers(0, 4), st.integers(1, 4))
 def test_meetings(rng, prints, tables):
-    """Of corners with codes from few, so that buckets are full, and some with the greatest code."""
+    """For corners with few different codes, so that buckets are full, among them the greatest."""
     owners = sorted(rng.choices(range(prints), k=20)) if prints else []
     some = (0, 1, 2, 3, 2**31 - 1)
     held = [(minutia, rng.choices(some, k=tables)) for minutia in range(len(owners)) for _ in range(rng.randrange(3))]
@@ -187,11 +187,11 @@ def test_meetings(rng, prints, tables):
     assert found == ref.meetings(held, asked, owners, prints)
 
 
-# --- how most say that a print lies ---
+# --- consensus about the alignment ---
 
 
 def drawn_meetings(rng, points, asking, size):
-    """Meetings of minutiae: many of the same number, as of prints of one finger, and others."""
+    """Return random meetings: many between equal numbers, as for one finger, and others."""
     both = min(len(points), len(asking))
     return [
         (same := rng.randrange(both), same) if rng.random() < 0.6 else (rng.randrange(len(points)), rng.randrange(both))
@@ -201,11 +201,11 @@ def drawn_meetings(rng, points, asking, size):
 
 @given(seeds, st.sampled_from([(0.04, 25.3), (0.1, 61.7), (0.34, 5.3), (0.01, 401.9)]))
 def test_consensus(rng, within):
-    """Votes are those of the twin wherever there are as many as needed, and less than needed elsewhere."""
+    """Votes equal those of the twin if they are enough, and are not enough otherwise."""
     slack, reach = within
     asking = drawn(rng, (1, 2, 7, 20))
     prints = [impression(rng, asking) or spread(rng, 2) for _ in range(rng.randrange(4))]
-    points, starts = as_kernel_takes(prints)
+    points, starts = as_arrays(prints)
     found = [drawn_meetings(rng, one, asking, rng.choice((0, 1, 10, 63, 64, 65, 150))) for one in prints]
     bounds = np.concatenate(([0], np.cumsum([len(one) for one in found], dtype=np.int64)))
     first = zip(starts[:-1].tolist(), found, strict=True)
@@ -226,14 +226,14 @@ def test_consensus(rng, within):
 
 
 def test_agreement_goes_around_the_circle():
-    """Turns of 0.49 and -0.49 are 0.02 apart, and their mean is half a turn."""
+    """Turns of 0.49 and -0.49 differ by 0.02, and their mean is half a turn."""
     said, place = np.array([[0.49, 10.0, 20.0], [-0.49, 14.0, 20.0], [0.3, 10.0, 20.0]]), np.zeros(3)
     assert kernels.agreed(said, 0.04, 25.0, place) == 2
     assert abs(ref.wrapped(place[0] - 0.5)) < 1e-12
     assert place[1:].tolist() == [12, 20]
 
 
-def test_agreement_is_less_than_slack_and_reach():
+def test_agreement_excludes_slack_and_reach_themselves():
     one = [0.1, 0.0, 0.0]
     for other, count in [([0.1, 15.0, 20.0], 1), ([0.1, 14.9, 20.0], 2), ([0.36, 0, 0], 1), ([0.34, 0, 0], 2)]:
         assert kernels.agreed(np.array([one, other]), 0.25, 25.0, np.zeros(3)) == count
@@ -243,7 +243,7 @@ def test_agreement_is_less_than_slack_and_reach():
 
 
 def two_prints(rng, kinds=KINDS):
-    """A print, another that is of the same finger or of any, and about how the second lies on the first."""
+    """Return a print, another of the same or any finger, and about how the second aligns."""
     asking = drawn(rng, kinds=kinds)
     lies = (rng.uniform(-1, 1), complex(rng.uniform(-50, 50), rng.uniform(-50, 50)))
     if not asking or rng.random() < 0.3:
@@ -280,9 +280,9 @@ def test_partners(rng, within):
 
 @given(seeds)
 def test_refit(rng):
-    """As close as by the twin, and no place or turn beside it brings the partners closer together.
+    """The fit is as good as the twin's, and no place or turn near it is better.
 
-    Where the partners of one side are all at one place, any turn does.
+    If the partners of one side are all in one place, any turn is as good.
     """
     points, asking, _ = two_prints(rng)
     met = [rng.choice((-1, number)) for number in rng.sample(range(len(points)), min(len(points), len(asking)))]
@@ -321,9 +321,9 @@ def test_within(rng, reach):
 
 @given(seeds, st.integers(0, 3))
 def test_lay_upon(rng, rounds):
-    """On another print, on itself and on none; where all are at one place there is no turn to improve."""
+    """On another print, itself and an empty one; minutiae all in one place have no best turn."""
     other, asking, lies = two_prints(rng, [kind for kind in KINDS if kind is not one_place or not rounds])
-    points, starts = as_kernel_takes([other, asking, []])
+    points, starts = as_arrays([other, asking, []])
     places = np.array([[lies[0], lies[1].real, lies[1].imag]] * 3)
     counts = kernels.lay_upon_each(points, starts, np.arange(3), as_points(asking), places, 15.0, 0.065, rounds)
     for row, there in enumerate((other, asking, [])):

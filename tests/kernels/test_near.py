@@ -1,7 +1,7 @@
-"""Check kernels that find near rows block by block, each against its plain twin, at the borders of blocks.
+"""Check kernels that find near rows in blocks against their plain twins, at the borders of blocks.
 
-Numbers are whole, or halves and quarters, and few enough for single precision to be exact: so a kernel has to agree
-with its twin pair for pair, and nothing can be put down to rounding.
+Numbers are whole, halves or quarters, and few enough for single precision to be exact: so a kernel
+must agree with its twin pair for pair, and rounding is no excuse.
 """
 
 from itertools import pairwise
@@ -43,7 +43,7 @@ words = st.integers(0, ref.ALL)
 
 
 class Block:
-    """Whole-numbered rows in random order, with scales, halves and bounds that are exact in single precision."""
+    """Whole-numbered rows in random order, with arrays that are exact in single precision."""
 
     def __init__(self, items, dimensions, kind=np.float64, seed=0, held=1.0):
         rng = np.random.default_rng([items, dimensions, seed])
@@ -60,7 +60,7 @@ class Block:
         self.rows = [[int(4 * x) for x in row] for row in rows.tolist()]
 
     def expected(self, rectangles):
-        """In whole numbers: sixteen times what the kernel compares."""
+        """Return the twin's pairs, in whole numbers: sixteen times what the kernel compares."""
         halves, bounds = ([int(16 * x) for x in some.tolist()] for some in (self.halves, self.bounds))
         return ref.near_products(self.rows, halves, self.order.tolist(), rectangles, bounds)
 
@@ -78,7 +78,7 @@ class Block:
 
 
 def some_are_near(found, pairs):
-    """Else the test would say nothing."""
+    """Return whether some pairs are near and some are not; else the test would show nothing."""
     return 0 < len(found) < pairs
 
 
@@ -88,7 +88,7 @@ def some_are_near(found, pairs):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_a_block_with_itself(size):
-    """Every size of a block about the borders of what is worked on at a time, not at the start of the order."""
+    """For all sizes near the borders of tiles, and not at the start of the order."""
     block = Block(size + 3, 3)
     rectangles = [(2, size + 2, 2, size + 2)]
     found = block.found(rectangles)
@@ -108,7 +108,7 @@ def test_a_block_with_another(one, other):
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("dimensions", DIMENSIONS)
 def test_any_number_of_dimensions(dimensions, kind):
-    """With 300 dimensions and more fewer columns are worked on at a time."""
+    """From 300 dimensions on, a tile has fewer columns."""
     block = Block(140, dimensions, kind)
     rectangles = [(3, 70, 3, 70), (0, 5, 0, 5), (10, 50, 60, 100), (1, 42, 70, 136)]
     for rectangle in rectangles:
@@ -119,8 +119,8 @@ def test_any_number_of_dimensions(dimensions, kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOATS)
-def test_nothing_is_left_over_from_the_block_before(kind):
-    """Blocks of all shapes in one call, large ones before small ones; the order of blocks is of no matter."""
+def test_nothing_is_left_over_from_the_previous_block(kind):
+    """Blocks of all shapes in one call, large before small; the order of blocks does not matter."""
     block = Block(1300, 6, kind)
     rectangles = [
         (0, 600, 0, 600), (5, 8, 20, 22), (600, 640, 600, 640), (0, 41, 700, 741), (1, 2, 3, 4), (7, 7, 9, 12),
@@ -132,8 +132,8 @@ def test_nothing_is_left_over_from_the_block_before(kind):
     assert sorted(number for one in rectangles for number in block.found([one])) == expected
 
 
-def test_an_item_may_be_in_both_blocks():
-    """As where a sample is compared with all: then an item is met with itself."""
+def test_an_item_can_be_in_both_blocks():
+    """As when a sample is compared with all items: then an item is compared with itself."""
     block = Block(100, 4)
     block.order = np.concatenate((block.order[:50], block.order[:50]))
     rectangles = [(0, 50, 50, 100)]
@@ -145,8 +145,8 @@ def test_no_blocks_and_no_items():
     assert Block(0, 3).found([]) == Block(0, 3).found_sparse([]) == []
 
 
-def test_more_pairs_than_there_was_room_for():
-    """All pairs are near, in small blocks and in large ones; and none are."""
+def test_more_pairs_than_the_first_array_holds():
+    """All pairs are near, in small blocks and in large ones, or none are."""
     for block, rectangles in [
         (Block(300, 2), [(0, 300, 0, 300)]),
         (Block(80, 2), [(0, 40, 40, 80), (40, 80, 40, 80), (0, 40, 0, 40)]),
@@ -174,7 +174,7 @@ def test_blocks_at_random(seed, dimensions, kind):
 @pytest.mark.parametrize("size", [30, 90])
 @pytest.mark.parametrize("dimensions", [1, 7, 40, 300])
 def test_rounding_moves_the_bound_a_little(size, dimensions):
-    """Of rows that are not whole-numbered: all pairs beyond the bound by n roundings, none that far within it."""
+    """For other numbers, all pairs beyond a margin of n roundings are found, and none below it."""
     rng = np.random.default_rng(dimensions)
     values = rng.normal(size=(size, dimensions))
     values /= np.sqrt((values * values).sum(axis=1, keepdims=True))
@@ -197,7 +197,7 @@ def test_rounding_moves_the_bound_a_little(size, dimensions):
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("dimensions", DIMENSIONS)
 def test_sparse_rows(dimensions, kind):
-    """Many of them empty; the same as for dense ones."""
+    """Many are empty; the result is the same as for dense rows."""
     block = Block(60, dimensions, kind, held=0.2 if dimensions < 100 else 0.02)
     for rectangles in ([(3, 50, 3, 50)], [(0, 20, 25, 60)], [(10, 11, 0, 1), (0, 60, 0, 60), (5, 9, 5, 9)]):
         assert block.found_sparse(rectangles) == block.expected(rectangles) == block.found(rectangles)
@@ -225,7 +225,7 @@ def test_indices_of_64_bits():
 
 
 def drawn_codes(rng, items, bits):
-    """Integers of so many bits, about some of which others lie near."""
+    """Return random integers of `bits` bits, close to one of four centres."""
     centres = [int.from_bytes(rng.bytes(bits // 8 + 1)) % (1 << bits) for _ in range(4)]
     codes = []
     for _ in range(items):
@@ -257,7 +257,7 @@ def test_blocks_of_codes(size, bits):
 
 
 @pytest.mark.parametrize("size", [TILE - 1, TILE, TILE + 1, 2 * TILE + 3])
-def test_more_codes_than_are_worked_on_at_a_time(size):
+def test_more_codes_than_a_tile_holds(size):
     rng = np.random.default_rng(size)
     codes = drawn_codes(rng, size, 20)
     order, bounds = rng.permutation(size), rng.integers(0, 4, size)
@@ -276,7 +276,7 @@ def test_ones_of_a_word(x):
 
 
 @given(st.integers(1, 4), st.data())
-def test_how_many_bits_codes_differ_in(width, data):
+def test_the_number_of_differing_bits(width, data):
     codes = data.draw(st.lists(st.integers(0, (1 << 64 * width) - 1), min_size=1, max_size=8))
     words = as_words(codes, width)
     left, right = (grid.ravel() for grid in np.indices((len(codes), len(codes))))

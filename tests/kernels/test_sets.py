@@ -1,4 +1,4 @@
-"""Check rows of elements, sorted and compared, against plain twins."""
+"""Check the sorting and comparison of rows against plain twins."""
 
 import random
 
@@ -14,7 +14,7 @@ from tests.kernel_samples import EDGES, SIZES, THRESHOLDS, as_lists, as_rows, dr
 
 @given(seeds, st.sampled_from(SIZES), st.sampled_from(["even", "low", "high", "equal"]))
 def test_sorted_hashes_whatever_their_spread(rng, n, spread):
-    """Evenly spread values are what makes the sort fast, not what makes it right."""
+    """Evenly spread values make the sort fast, but it is right for all values."""
     make = {
         "even": lambda: rng.getrandbits(64),
         "low": lambda: rng.getrandbits(10),
@@ -58,7 +58,7 @@ def test_overlaps(rng, threshold):
 
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 def test_overlaps_on_both_sides_of_the_threshold(threshold):
-    """All sizes of small sets and all overlaps of them, so that one element more or less decides."""
+    """For all sizes and overlaps of small sets, so that one element more or less decides."""
     rows, expected = [], []
     for a in range(13):
         for b in range(13):

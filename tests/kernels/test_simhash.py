@@ -17,12 +17,12 @@ whole_weights = st.integers(-1000, 1000).map(float)
 
 
 def weighted_rows(weights):
-    """Rows of (element, weight)."""
+    """Draw rows of (element, weight)."""
     return st.lists(st.lists(st.tuples(elements, weights), max_size=6), max_size=4)
 
 
 def signed(rows, seed, count):
-    """The packed signs of rows of (element, weight)."""
+    """Return the packed signs of rows of (element, weight)."""
     indptr, flat_elements = flat([[x for x, _ in row] for row in rows])
     weights = np.array([weight for row in rows for _, weight in row], np.float64)
     return sign_weighted_rows(indptr, flat_elements, weights, np.uint64(seed), count).tolist()
@@ -63,12 +63,12 @@ def test_the_order_of_elements_makes_no_difference(rows, seed, random):
 
 @given(weighted_rows(whole_weights), seeds, st.randoms(use_true_random=False))
 def test_the_order_of_weighted_elements_makes_no_difference(rows, seed, random):
-    """Where sums are exact, as those of whole numbers are."""
+    """If sums are exact, as those of whole numbers are."""
     assert signed(rows, seed, 65) == signed([random.sample(row, len(row)) for row in rows], seed, 65)
 
 
 @given(rows_of_elements, seeds, hashes)
-def test_weights_of_one_are_no_weights(rows, seed, count):
+def test_weights_of_one_make_no_difference(rows, seed, count):
     weighted = signed([[(x, 1.0) for x in row] for row in rows], seed, count)
     assert weighted == sign_rows(*flat(rows), np.uint64(seed), count).tolist()
 
@@ -79,6 +79,6 @@ def test_twice_the_weights_make_no_difference(rows, seed):
 
 
 @given(st.lists(elements, max_size=6), seeds)
-def test_an_element_counts_as_often_as_it_is_there(row, seed):
+def test_an_element_counts_as_often_as_it_occurs(row, seed):
     counted = [[(x, float(n)) for x, n in Counter(row).items()]]
     assert sign_rows(*flat([row]), np.uint64(seed), 65).tolist() == signed(counted, seed, 65)

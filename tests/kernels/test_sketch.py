@@ -1,4 +1,4 @@
-"""Check sketches: against their plain twins, and that they agree as often as sets are similar."""
+"""Check sketches against their plain twins, and that they agree as often as sets are similar."""
 
 from fractions import Fraction
 
@@ -14,13 +14,13 @@ from lookalike.kernels.sketch import count_agreements, fold_bands, sketch_rows
 from tests import reference as ref
 from tests.kernel_samples import EDGES, GOLDEN_TEXT, as_rows, drawn_rows, numbers, seeds
 
-# How a pair is made: the elements that both have, that only the left has, that only the right has.
+# The number of elements that both sets have, only the left one has, and only the right one has.
 PARTS = {Fraction(1, 4): (2, 3, 3), Fraction(1, 2): (2, 1, 1), Fraction(4, 5): (8, 1, 1)}
 NESTED = {Fraction(1, 4): (1, 0, 3), Fraction(1, 2): (1, 0, 1), Fraction(4, 5): (4, 0, 1)}
 
 
 def random_pairs(pairs, shared, left, right, seed=0):
-    """Sets 0 and 1, 2 and 3 and so on make pairs of one similarity; elements are random."""
+    """Return random sets, of which 0 and 1, 2 and 3 and so on are pairs of the same similarity."""
     rng = np.random.default_rng(seed)
     pool = rng.integers(0, 2**64, (pairs, shared + left + right), dtype=np.uint64)
     columns = np.arange(shared + left + right)
@@ -37,7 +37,7 @@ def random_pairs(pairs, shared, left, right, seed=0):
 @pytest.mark.parametrize("similarity", PARTS, ids=str)
 @pytest.mark.parametrize("size", [3, 10, 50, 500])
 def test_estimates_are_unbiased(parts, similarity, size):
-    """Within four standard errors; and no estimate strays more than that of independent functions would."""
+    """Within four standard errors; their variance is at most that of independent functions."""
     shape = np.array(parts[similarity])
     shape = shape * max(1, round(size / shape.sum()))
     indptr, elements = random_pairs(100, *shape)
@@ -54,11 +54,11 @@ def test_estimates_are_unbiased(parts, similarity, size):
 @pytest.mark.slow
 @pytest.mark.parametrize(("bands", "rows"), [(2, 1), (3, 1), (5, 4), (16, 8), (13, 8), (26, 8), (21, 6)])
 @pytest.mark.parametrize("size", [5, 50, 450])
-def test_whole_bands_lie_over_the_curve_at_the_threshold(bands, rows, size):
-    """What the recall is promised by: a pair at 4/5 shares a band at least as often as the curve says.
+def test_bands_are_not_below_the_curve_at_the_threshold(bands, rows, size):
+    """The promised recall depends on this: pairs at 4/5 share a band as often as the curve says.
 
-    This holds for two bands or more that find most pairs. A lone band, or bands that find less than half of
-    the pairs, lie a little under the curve, since the bins of a sketch are not independent.
+    It holds for two or more bands that find most pairs. A single band, or bands that find less than
+    half of the pairs, are a little below the curve, since the bins of a sketch are not independent.
     """
     found, trials = 0, 0
     for seed in range(4):
@@ -71,7 +71,7 @@ def test_whole_bands_lie_over_the_curve_at_the_threshold(bands, rows, size):
 
 
 def test_functions_agree_independently_of_their_place():
-    """Every one of the bins agrees with the same probability."""
+    """Every bin agrees with the same probability."""
     indptr, elements = random_pairs(4000, 6, 2, 2)
     signatures = sketch_rows(indptr, elements, np.uint64(3), 16)
     rates = (signatures[::2] == signatures[1::2]).mean(axis=0)

@@ -1,4 +1,4 @@
-"""Check the hashes of texts against their plain twins, and fixed values so that the hash format cannot drift."""
+"""Check the hashes of texts against their plain twins and against fixed values of the format."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from tests import reference as ref
 from tests.kernel_samples import GOLDEN_TEXT, SIZES, as_lists, numbers, seeds
 
 SPACES = "\t\n\v\f\r \u0085\u00a0\u1680\u2003\u2028\u2029\u202f\u205f\u3000"
-# One to four bytes, separators, marks and joiners, scripts with and without spaces, the ends of the planes.
+# One to four bytes, separators, marks and joiners, scripts with and without spaces, ends of planes.
 CHARACTERS = (
     "abcXYZ019_-.,'\0\x1c\x7f\u0080\u00ad\u00df\u00e9\u0130\u0301\u0308\u0327\u0416\u05d0\u05b0\u0639\u0651\u0915\u093f"
     "\u0e01\u0e31\u0e44\u0eab\u1100\u1161\u11a8\uac00\u1e9e\u200b\u200c\u200d\u203f\u2060\u3042\u30a2\u4e00\u9fff\ue000"
@@ -22,7 +22,7 @@ CONTENT = [3940058677981856351, 13038551630422080217]
 
 
 def drawn_text(rng):
-    """A text of a size at some boundary, or a short one."""
+    """Return a random text with a size at some boundary, or a short one."""
     n = rng.choice([*SIZES, *range(12)])
     return "".join(rng.choice(CHARACTERS if rng.random() < 0.8 else SPACES) for _ in range(n))
 
@@ -34,7 +34,7 @@ texts = st.one_of(
 
 
 def bounds(given):
-    """The texts as kernels get them, in the middle of a larger Arrow array."""
+    """Return the texts in the form that kernels use, in the middle of a larger Arrow array."""
     return text_bounds(pa.array(["\u4e00b\u0301 c", *given, "d"], pa.large_string()).slice(1, len(given)))
 
 
@@ -111,7 +111,7 @@ def test_hashes_of_contents(given):
     assert text.hash_contents(*bounds(given)).tolist() == [ref.hash_content(one.encode()) for one in given]
 
 
-def test_hashes_of_contents_tell_lengths_and_zeros_apart():
+def test_hashes_of_contents_distinguish_lengths_and_zeros():
     given = ["\0" * n for n in range(40)] + ["\0" * n + "a" for n in range(40)]
     hashes = text.hash_contents(*bounds(given))
     assert hashes.tolist() == [ref.hash_content(one.encode()) for one in given]

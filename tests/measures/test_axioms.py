@@ -1,4 +1,4 @@
-"""Check the axioms of a metric: which measures obey them, and which counterexamples are found."""
+"""Check the axioms of a metric: which measures obey them, and the counterexamples to others."""
 
 import math
 from collections import Counter
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lookalike.measures import (
     MEASURES,
     Counterexample,
-    cosine,
+    angle,
     counterexample,
     euclidean,
     hamming,
@@ -27,7 +27,7 @@ METRICS = [case for case in CASES if MEASURES[case.values[0]].metric and case.va
 
 
 def primitive(vector):
-    """The shortest vector of integers in the same direction."""
+    """Return the shortest vector of integers in the same direction."""
     return tuple(value // math.gcd(*vector) for value in vector)
 
 
@@ -44,7 +44,7 @@ POINTS = {
     "strings": st.lists(st.text("ab\U0001f600", max_size=6), max_size=6),
 }
 TRIANGLE = "d(x, z) <= d(x, y) + d(y, z)"
-# Of each measure whose distance is no metric: points, and the axiom that fails.
+# For each measure whose distance is not a metric: points, and the axiom that fails.
 NO_METRIC = {
     "containment": ([{1}, {1, 2}], Counterexample("d(x, y) > 0 unless x = y", ({1}, {1, 2}))),
     "set_cosine": ([{1}, {1, 2}, {2}], Counterexample(TRIANGLE, ({1}, {1, 2}, {2}))),
@@ -66,7 +66,7 @@ def test_metrics(name, options, data):
 
 
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.metric])
-def test_what_is_no_metric(name):
+def test_measures_that_are_not_metrics(name):
     points, found = NO_METRIC[name]
     assert counterexample(MEASURES[name].distance, points) == found
 
@@ -76,19 +76,19 @@ def test_hamming_is_a_metric_on_strings(points):
     assert counterexample(hamming, points) is None
 
 
-def test_equal_bags_are_apart_where_the_union_is_a_sum():
+def test_equal_bags_have_a_distance_if_the_union_is_a_sum():
     apart = partial(MEASURES["bag_jaccard"].distance, union="sum")
     assert counterexample(apart, [Counter("ab")]) == Counterexample("d(x, x) = 0", (Counter("ab"),))
 
 
 @pytest.mark.parametrize(("name", "empty"), [("jaccard", set()), ("bag_jaccard", Counter())])
-def test_an_empty_set_is_apart_from_itself(name, empty):
+def test_an_empty_set_has_a_distance_to_itself(name, empty):
     assert counterexample(MEASURES[name].distance, [empty]) == Counterexample("d(x, x) = 0", (empty,))
 
 
-def test_an_angle_is_a_metric_on_directions_alone():
+def test_the_angle_is_a_metric_only_on_directions():
     found = Counterexample("d(x, y) > 0 unless x = y", ([1, 2], [2, 4]))
-    assert counterexample(cosine, [[1, 2], [2, 4]]) == found
+    assert counterexample(angle, [[1, 2], [2, 4]]) == found
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_arrays_as_points():
 
 
 def test_tolerance():
-    """Rounding is no counterexample, in all or of the size of the distances; a distance of 0 must be just that."""
+    """Rounding errors, absolute or relative, are no counterexample; distance 0 must be exact."""
 
     def near_zero(x, y):
         return abs(x - y) + 1e-10
@@ -172,8 +172,8 @@ FAILS = {
 
 
 @given(st.lists(st.integers(-1, 4), min_size=6, max_size=6), st.lists(st.sampled_from([0, 0, 0, 0, 1]), min_size=3))
-def test_counterexamples_are_those_that_there_are(sides, diagonal):
-    """Of any table of distances of three points: None just when no axiom fails, else points where the named does."""
+def test_counterexamples_are_correct_and_complete(sides, diagonal):
+    """For any distances of three points: None if no axiom fails, else points where one does."""
     pairs = [(x, y) for x in range(3) for y in range(3) if x != y]
     d = dict(zip(pairs, sides, strict=True)) | {(x, x): diagonal[x] for x in range(3)}
     broken = {
@@ -193,11 +193,11 @@ def test_every_pair_is_measured_once():
     assert sorted(calls) == [*product(range(4), repeat=2)]
 
 
-# --- what is no input ---
+# --- equal points ---
 
 
 @given(st.lists(st.text("ab", max_size=2), max_size=4))
-def test_counterexample_tells_equal_points_by_equality(points):
-    """Texts with a null character at the end, which arrays drop, are different."""
+def test_points_are_compared_by_equality(points):
+    """Arrays drop a null character at the end of a text, so texts must not become arrays."""
     assert counterexample(lambda x, y: float(x != y), points) is None
     assert counterexample(lambda x, y: 0, ["a\0", "a"]) == ("d(x, y) > 0 unless x = y", ("a\0", "a"))

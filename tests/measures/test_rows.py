@@ -1,4 +1,4 @@
-"""Check measures of many rows: they agree with those of two objects, and with their plain twins."""
+"""Check that measures of many rows agree with those of two objects and with their plain twins."""
 
 import math
 
@@ -30,22 +30,22 @@ from tests.measure_samples import (
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES += ("float16", "float32", "float64")
-# How far from its twin a measure may be; not at all where it is counted. The angle is in degrees.
+# How far a measure can be from its twin; counts must be equal. The angle is in degrees.
 NORM = {"rel_tol": 1e-13, "abs_tol": 4 * LEAST}
 TOLERANCE = dict.fromkeys(("minkowski", "euclidean", "manhattan", "chebyshev"), NORM)
 TOLERANCE |= {"set_cosine": {"rel_tol": 1e-15, "abs_tol": 0}}
-TOLERANCE |= {"cosine": {"rel_tol": 0, "abs_tol": 1e-12}, "cosine_similarity": {"rel_tol": 0, "abs_tol": 1e-14}}
+TOLERANCE |= {"angle": {"rel_tol": 0, "abs_tol": 1e-12}, "cosine_similarity": {"rel_tol": 0, "abs_tol": 1e-14}}
 EXACT = {"rel_tol": 0, "abs_tol": 0}
 
 
-# --- what is drawn ---
+# --- random items and pairs ---
 
 LAYOUTS = (np.ascontiguousarray, np.asfortranarray, lambda matrix: np.repeat(matrix, 2, axis=1)[:, ::2])
 
 
 @st.composite
 def matrices(draw, least=0):
-    """Vectors of every type and layout, some of them equal."""
+    """Draw vectors of every type and layout, some of them equal."""
     dtype = np.dtype(draw(st.sampled_from(DTYPES)))
     shape = draw(st.integers(1, 5)), draw(st.sampled_from([size for size in (0, 1, 2, 3, 8, 9, 40) if size >= least]))
     elements = from_dtype(dtype, allow_nan=False, allow_infinity=False)
@@ -57,7 +57,7 @@ def matrices(draw, least=0):
 
 
 def no_zeros(matrix):
-    """The same with a one in the first column of every zero vector."""
+    """Put a one into the first column of every zero vector."""
     matrix[~matrix.any(axis=1), 0] = 1
     return matrix
 
@@ -72,7 +72,7 @@ COLLECTIONS = {
 
 
 def drawn_pairs(items):
-    """Pairs of rows, with some of them twice and both ways round."""
+    """Draw pairs of rows, all in both orders and one of them twice."""
     if not len(items):
         return st.just([])
     rows = st.integers(0, len(items) - 1)
@@ -84,14 +84,14 @@ def drawn_pairs(items):
 
 
 def twin(name, x, y, **options):
-    """A twin has Python's numbers; that of vectors has them in double precision, but where they are counted."""
+    """Call the twin with Python's numbers; vectors become floats unless differences are counted."""
     if isinstance(x, np.ndarray):
         x, y = (side.tolist() if name == "hamming" else side.astype(float).tolist() for side in (x, y))
     return getattr(ref, name)(x, y, **options)
 
 
 def assert_close(name, got, wanted):
-    """Numbers beyond the largest are infinite; near it either will do."""
+    """Compare two values; near the largest float, infinity and a finite value count as equal."""
     one, two = (max(min(float(value), 0.999 * LARGEST), -LARGEST) for value in (got, wanted))
     assert math.isclose(one, two, **TOLERANCE.get(name, EXACT)), (got, wanted)
 
@@ -119,7 +119,7 @@ def test_rows_and_two_objects_and_twin_agree(name, options, data, block):
 @pytest.mark.parametrize("block", [1, 299, 300, 301, 1 << 20])
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.domain == "vectors"])
 def test_long_vectors(monkeypatch, name, block):
-    """More columns than NumPy sums in one go, in more blocks than one."""
+    """They have more columns than NumPy sums at once, and fill several blocks."""
     monkeypatch.setattr(pairwise, "BLOCK", block)
     matrix = np.random.default_rng(1).normal(size=(4, 300)).round(1)
     left, right = [0, 1, 2, 3, 0], [1, 1, 3, 0, 2]
@@ -128,8 +128,8 @@ def test_long_vectors(monkeypatch, name, block):
         assert_close(name, got, twin(name, matrix[i], matrix[j]))
 
 
-def test_no_cosine_is_beyond_one():
-    """The sums of squares are rounded, up or down."""
+def test_no_cosine_exceeds_one():
+    """Although the sums of squares are rounded, up or down."""
     matrix = np.random.default_rng(1).normal(size=(500, 3))
     rows = np.arange(500)
     of = MEASURES["cosine_similarity"].rows
@@ -140,29 +140,29 @@ def test_no_cosine_is_beyond_one():
     assert opposite.max() == pytest.approx(-1, rel=1e-15)
 
 
-# --- what is no input ---
+# --- invalid input ---
 
 NO_MATRIX = "vectors must be the rows of a matrix of real numbers; got {}."
 
 
-@pytest.mark.parametrize("name", ["cosine", "cosine_similarity"])
+@pytest.mark.parametrize("name", ["angle", "cosine_similarity"])
 def test_a_zero_row_has_no_direction(monkeypatch, name):
-    """Of the rows that are in a pair; the message has the row, in whatever block it is."""
+    """Only rows in a pair count; the message names the row, in whichever block it is."""
     monkeypatch.setattr(pairwise, "BLOCK", 4)
     rows = MEASURES[name].rows
     matrix = [[1, 1], [0, 0], [2, 1], [1, 3], [0, 0]]
     assert len(rows(matrix, [0, 2, 3], [2, 3, 0])) == 3
-    fails(DataError, "a zero vector has no direction; row 1 is one.", rows, matrix, [0, 2, 1], [2, 3, 4])
-    fails(DataError, "a zero vector has no direction; row 4 is one.", rows, matrix, [0, 2, 0, 3], [2, 3, 4, 1])
-    fails(DataError, "a zero vector has no direction; row 0 is one.", rows, [[], []], [0], [1])
+    fails(DataError, "a zero vector has no direction; row 1 is zero.", rows, matrix, [0, 2, 1], [2, 3, 4])
+    fails(DataError, "a zero vector has no direction; row 4 is zero.", rows, matrix, [0, 2, 0, 3], [2, 3, 4, 1])
+    fails(DataError, "a zero vector has no direction; row 0 is zero.", rows, [[], []], [0], [1])
 
 
-@pytest.mark.parametrize("name", ["minkowski", "euclidean", "manhattan", "chebyshev", "cosine", "cosine_similarity"])
-def test_what_is_no_matrix(monkeypatch, name):
+@pytest.mark.parametrize("name", ["minkowski", "euclidean", "manhattan", "chebyshev", "angle", "cosine_similarity"])
+def test_invalid_matrices(monkeypatch, name):
     monkeypatch.setattr(pairwise, "BLOCK", 2)
     rows = MEASURES[name].rows
     for pairs in ([0], []):
-        fails(DataError, "vectors must all have one length.", rows, [[1, 2], [3]], pairs, pairs)
+        fails(DataError, "vectors must all have the same length.", rows, [[1, 2], [3]], pairs, pairs)
         fails(DataError, NO_MATRIX.format("1 dimensions of int64"), rows, [1, 2], pairs, pairs)
         fails(DataError, NO_MATRIX.format("3 dimensions of int64"), rows, [[[1]]], pairs, pairs)
         fails(DataError, NO_MATRIX.format("1 dimensions of <U2"), rows, ["ab", "cd"], pairs, pairs)
@@ -172,12 +172,12 @@ def test_what_is_no_matrix(monkeypatch, name):
     for bad in (NAN, INFINITE, -INFINITE):
         matrix = [[1, 2], [3, 4], [1, bad]]
         assert len(rows(matrix, [0], [1])) == 1
-        fails(DataError, "vectors must be of finite numbers; row 2 is not.", rows, matrix, [0, 1, 2], [1, 0, 0])
-        fails(DataError, "vectors must be of finite numbers; row 2 is not.", rows, matrix, [0, 1, 0], [1, 0, 2])
+        fails(DataError, "vectors must have finite components; row 2 does not.", rows, matrix, [0, 1, 2], [1, 0, 0])
+        fails(DataError, "vectors must have finite components; row 2 does not.", rows, matrix, [0, 1, 0], [1, 0, 2])
 
 
 @pytest.mark.parametrize("bad", [5, None, b"a", ["a"]])
-def test_what_is_no_string(bad):
+def test_items_that_are_not_strings(bad):
     rows = MEASURES["edit"].rows
     fails(DataError, "items must be strings.", rows, ["a", bad], [0], [1])
     fails(DataError, "items must be strings.", rows, ["a", bad], [1], [0])

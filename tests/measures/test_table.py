@@ -1,4 +1,4 @@
-"""Check the table of measures, and what all of them take and refuse."""
+"""Check the table of measures, and the inputs that all of them accept or reject."""
 
 import inspect
 import math
@@ -43,7 +43,7 @@ def test_table(name):
     measure = MEASURES[name]
     assert measure.name == name == measure.of.__name__
     assert measure.of is getattr(measures, name)
-    assert hasattr(pairwise, name) == (measure.domain != "sets")  # which are measured by what they share
+    assert hasattr(pairwise, name) == (measure.domain != "sets")  # sets are measured by their overlap
     assert measure.domain in ("sets", "bags", "vectors", "strings")
     assert measure.kind in ("similarity", "distance")
     assert measure.low < measure.high
@@ -67,24 +67,24 @@ def test_which_are_metrics():
 
 
 def test_distance():
-    """1 - s of a similarity, else the value itself; the options go with it."""
+    """It is 1 - s for a similarity, else the value itself; options are passed on."""
     assert MEASURES["jaccard"].distance({1, 2}, {2, 3, 4}) == 0.75
     assert MEASURES["bag_jaccard"].distance(Counter("aab"), ["a"]) == pytest.approx(2 / 3)
     assert MEASURES["bag_jaccard"].distance(Counter("aab"), ["a"], union="sum") == 0.75
     assert MEASURES["cosine_similarity"].distance([1, 0], [-1, 0]) == 2
-    assert MEASURES["cosine"].distance([1, 0], [-1, 0]) == 180
+    assert MEASURES["angle"].distance([1, 0], [-1, 0]) == 180
     assert MEASURES["minkowski"].distance([1, 1], [4, 5]) == 5
     assert MEASURES["minkowski"].distance([1, 1], [4, 5], r=1) == 7
     assert MEASURES["edit"].distance("ab", "ba", moves="transpositions") == 1
 
 
-# --- what is no input ---
+# --- invalid input ---
 
 TWO = [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize("name", ["jaccard", "bag_jaccard", "containment"])
-def test_rows_that_are_no_sets(name):
+def test_rows_that_are_not_sets(name):
     for items in ([{1}, {2}], (Counter("a"),), np.zeros((2, 2)), ["ab", "cd"]):
         message = f"items must be Sets; got {type(items).__name__}. Make them with Sets.of."
         fails(UsageError, message, MEASURES[name].rows, items, [0], [0])
@@ -92,22 +92,23 @@ def test_rows_that_are_no_sets(name):
 
 
 @pytest.mark.parametrize("name", MEASURES)
-def test_rows_that_are_not_there(name):
+def test_rows_out_of_range(name):
     some = {"sets": Sets.of([{1}, {2}]), "bags": Sets.of([Counter("a"), Counter("b")]), "strings": ["a", "b"]}
     call = partial(MEASURES[name].rows, some.get(MEASURES[name].domain, TWO))
     fails(UsageError, "rows must be in range(2); got 0 and 2.", call, [0, 0, 5], [1, 2, 5])
     fails(UsageError, "rows must be in range(2); got 2 and 1.", call, [2], [1])
     fails(UsageError, "rows must be in range(2); got -1 and 0.", call, [-1], [0])
     fails(UsageError, "rows must be in range(2); got 0 and -3.", call, [0, 0], [1, -3])
-    fails(UsageError, "left and right must have one length; got 2 and 1.", call, [0, 1], [0])
-    fails(UsageError, "left and right must have one length; got 0 and 1.", call, [], [0])
+    fails(UsageError, "left and right must have the same length; got 2 and 1.", call, [0, 1], [0])
+    fails(UsageError, "left and right must have the same length; got 0 and 1.", call, [], [0])
     no_positions = "left must be a list of whole numbers, the positions of rows; got {!r}."
     for odd in ([0.7], ["a"], [None], [True], 0, [[0]], [2**64]):
         fails(UsageError, no_positions.format(odd), call, odd, [0])
 
 
-def test_sets_are_no_bags():
+def test_sets_are_not_bags():
     sets, bags = Sets.of([[1, 1], [1]]), Sets.of([Counter("aa"), Counter("a")])
-    fails(UsageError, "items must be bags: Sets.of Counters.", MEASURES["bag_jaccard"].rows, sets, [0], [1])
+    rule = "items must be bags; make them with Sets.of from Counters."
+    fails(UsageError, rule, MEASURES["bag_jaccard"].rows, sets, [0], [1])
     for name in ("jaccard", "containment"):
         fails(UsageError, "items must be sets, not bags.", MEASURES[name].rows, bags, [0], [1])

@@ -29,7 +29,7 @@ thresholds = st.one_of(
 @example(0.6666666666666667)
 @example(Fraction(1, 3 * 2**30))
 def test_thresholds_are_compared_exactly(threshold):
-    """i/u >= threshold, as the decimal that was typed, just when i q >= p u, for all small i/u."""
+    """i/u >= threshold, read as a decimal, exactly if i q >= p u, for all small i/u."""
     p, q = exact_fraction(threshold)
     wanted = Fraction(str(threshold))
     assert 0 < p <= q < 2**31
@@ -90,7 +90,7 @@ def test_threshold_one(threshold):
         (None, "threshold must be a number in (0, 1]; got None."),
     ],
 )
-def test_thresholds_that_are_none(threshold, message):
+def test_invalid_thresholds(threshold, message):
     with pytest.raises(UsageError) as error:
         exact_fraction(threshold)
     assert str(error.value) == message

@@ -1,4 +1,4 @@
-"""Check each measure of two objects: against its plain twin, and what has no answer."""
+"""Check each measure of two objects against its plain twin, and the inputs it rejects."""
 
 import math
 import random
@@ -15,10 +15,10 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.items.sets import Sets
 from lookalike.measures import (
     MEASURES,
+    angle,
     bag_jaccard,
     chebyshev,
     containment,
-    cosine,
     cosine_similarity,
     edit,
     euclidean,
@@ -66,7 +66,7 @@ def test_unknown_union():
 
 
 @pytest.mark.parametrize("r", [1, 1.5, 2, 7, INFINITE])
-def test_vectors_without_dimensions_are_no_way_apart(r):
+def test_vectors_without_dimensions_have_distance_zero(r):
     assert minkowski([], [], r) == 0
     assert MEASURES["minkowski"].rows([[], []], [0], [1], r=r).tolist() == [0]
     assert hamming([], []) == hamming("", "") == 0
@@ -101,8 +101,8 @@ def test_norms_neither_overflow_nor_vanish(x, y, r, wanted):
 
 @given(st.lists(st.integers(-(2**40), 2**40), max_size=9))
 @example([1, 26])
-def test_whole_numbers_are_a_whole_number_of_steps_apart(x):
-    """So that a threshold that is a whole number keeps what is just as far apart."""
+def test_whole_numbers_have_whole_distances(x):
+    """So that a whole threshold keeps pairs exactly at that distance."""
     zero = [0] * len(x)
     assert manhattan(x, zero) == manhattan(zero, x) == sum(map(abs, x))
     assert chebyshev(x, zero) == max(map(abs, x), default=0)
@@ -133,12 +133,12 @@ def test_norms_fall_as_r_grows(x, r, more):
 
 @given(st.integers(0, 150))
 def test_small_angles_keep_their_digits(zeros):
-    """An arc cosine would say 0 for all but the first few."""
+    """An arc cosine would give 0 for all but the first few."""
     small = 10.0**-zeros
     degrees = math.degrees(math.atan(small))
-    assert cosine([1, small], [1, 0]) == pytest.approx(degrees, rel=1e-14, abs=0)
-    assert cosine([0, -3], [3 * small, -3]) == pytest.approx(degrees, rel=1e-14, abs=0)
-    assert cosine([1, small], [-1, 0]) == pytest.approx(180 - degrees, rel=1e-15)
+    assert angle([1, small], [1, 0]) == pytest.approx(degrees, rel=1e-14, abs=0)
+    assert angle([0, -3], [3 * small, -3]) == pytest.approx(degrees, rel=1e-14, abs=0)
+    assert angle([1, small], [-1, 0]) == pytest.approx(180 - degrees, rel=1e-15)
 
 
 moderate = st.one_of(st.just(0.0), st.floats(1e-200, 1e200), st.floats(-1e200, -1e-200))
@@ -146,13 +146,13 @@ moderate = st.one_of(st.just(0.0), st.floats(1e-200, 1e200), st.floats(-1e200, -
 
 @given(st.lists(st.tuples(moderate, moderate), max_size=5), st.integers(-99, 99))
 def test_an_angle_does_not_depend_on_lengths(coordinates, power):
-    """A vector and its multiple have no angle, a vector and its opposite the greatest."""
+    """A vector and its multiple have angle 0, a vector and its opposite 180 degrees."""
     x, y = np.array([*coordinates, (1, 1)]).T
     scale = 2.0**power
-    assert cosine(x * scale, y) == cosine(x, y * scale) == cosine(x, y)
+    assert angle(x * scale, y) == angle(x, y * scale) == angle(x, y)
     assert cosine_similarity(x * scale, y) == cosine_similarity(x, y * scale) == cosine_similarity(x, y)
-    assert cosine(x, x * scale) == 0
-    assert cosine(x, -x * scale) == 180
+    assert angle(x, x * scale) == 0
+    assert angle(x, -x * scale) == 180
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_an_angle_does_not_depend_on_lengths(coordinates, power):
     ],
 )
 def test_angles(x, y, degrees):
-    assert cosine(x, y) == cosine(y, x) == pytest.approx(degrees, abs=1e-13)
+    assert angle(x, y) == angle(y, x) == pytest.approx(degrees, abs=1e-13)
     assert cosine_similarity(x, y) == pytest.approx(math.cos(math.radians(degrees)), abs=1e-15)
 
 
@@ -186,7 +186,7 @@ def test_hamming_of_any_symbols():
     assert MEASURES["hamming"].rows(np.array([[True, False], [True, True]]), [0], [1]).tolist() == [1]
 
 
-def test_hamming_takes_what_is_infinite():
+def test_hamming_accepts_infinity():
     assert hamming([INFINITE, 1.0], [-INFINITE, 1.0]) == 1
     assert MEASURES["hamming"].rows([[INFINITE, 1.0], [-INFINITE, 1.0]], [0], [1]).tolist() == [1]
 
@@ -195,8 +195,8 @@ def test_hamming_takes_what_is_infinite():
 
 
 @pytest.mark.parametrize("moves", MOVES)
-def test_edits_are_the_fewest_of_all_that_can_be_done(moves):
-    """On all strings of up to three of three letters, against a search among the strings of up to five."""
+def test_edits_are_the_fewest_possible(moves):
+    """All strings of up to three letters abc, against a search among strings of up to five."""
     tiny = ["".join(letters) for n in range(4) for letters in product("abc", repeat=n)]
     for x in tiny:
         found = ref.edits_from(x, "abc", 5, moves)
@@ -224,7 +224,7 @@ def test_what_each_kind_of_edit_costs():
 
 
 def test_symbols_other_than_characters():
-    """-1 and -2 have one hash; a word is one symbol."""
+    """-1 and -2 have the same hash; a word is one symbol."""
     assert hash(-1) == hash(-2)
     assert [edit([-1], [-2], moves) for moves in MOVES] == [2, 1, 1]
     assert lcs([-1], [-2]) == []
@@ -246,7 +246,7 @@ def test_edits_of_sequences(x, y, moves):
 
 
 def is_subsequence(short, long):
-    """Whether the symbols of one occur in the other, in that order."""
+    """Return whether the symbols of one occur in the other, in that order."""
     rest = iter(long)
     return all(symbol in rest for symbol in short)
 
@@ -271,7 +271,7 @@ def test_lcs_gives_the_symbols_of_the_first():
     assert lcs(range(5), range(2, 9)) == [2, 3, 4]
 
 
-# --- what is no input ---
+# --- invalid input ---
 
 TWO = [[1, 2], [3, 4]]
 NOT_SETS = "a set must be a set, list or tuple; got {}."
@@ -282,7 +282,7 @@ NO_UNION = "union must be one of max, sum; got {}."
 
 
 @pytest.mark.parametrize("given", ["abc", b"abc", {1: 2}, None, 5, range(3)])
-def test_what_is_no_set(given):
+def test_invalid_sets(given):
     message = NOT_SETS.format(type(given).__name__)
     for of, x, y in product((jaccard, containment), (given, {1}), (given, {1})):
         if not x == y == {1}:
@@ -290,7 +290,7 @@ def test_what_is_no_set(given):
 
 
 @pytest.mark.parametrize("given", ["abc", b"abc", {"a": 2}, {1}, None])
-def test_what_is_no_bag(given):
+def test_invalid_bags(given):
     for x, y in ((given, [1]), ([1], given)):
         fails(UsageError, NOT_BAGS.format(type(given).__name__), bag_jaccard, x, y)
 
@@ -302,7 +302,7 @@ def test_sets_of_every_kind():
     assert containment([], [1]) == containment([], []) == containment([1], []) == 0
 
 
-@pytest.mark.parametrize("of", [minkowski, euclidean, manhattan, chebyshev, cosine, cosine_similarity])
+@pytest.mark.parametrize("of", [minkowski, euclidean, manhattan, chebyshev, angle, cosine_similarity])
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
@@ -319,33 +319,33 @@ def test_sets_of_every_kind():
         ([1, -INFINITE], "finite"),
     ],
 )
-def test_what_is_no_vector(of, given, rule):
+def test_invalid_vectors(of, given, rule):
     fails(DataError, f"x must be a vector of {rule} numbers; got {given!r}.", of, given, [1, 2])
     fails(DataError, f"y must be a vector of {rule} numbers; got {given!r}.", of, [1, 2], given)
 
 
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.domain == "vectors"])
 def test_vectors_of_unequal_lengths(name):
-    fails(DataError, "x and y must have one length; got 2 and 1.", MEASURES[name].of, [1, 2], [1])
-    fails(DataError, "x and y must have one length; got 0 and 1.", MEASURES[name].of, [], [1])
+    fails(DataError, "x and y must have the same length; got 2 and 1.", MEASURES[name].of, [1, 2], [1])
+    fails(DataError, "x and y must have the same length; got 0 and 1.", MEASURES[name].of, [], [1])
 
 
 @pytest.mark.parametrize("r", [0, 0.5, 0.999, -1, -INFINITE, NAN, "2", None, [2]])
-def test_what_is_no_r(r):
+def test_invalid_r(r):
     for pairs in ([0], []):
         fails(UsageError, NO_R.format(repr(r)), MEASURES["minkowski"].rows, TWO, pairs, pairs, r=r)
     fails(UsageError, NO_R.format(repr(r)), minkowski, [1], [2], r)
 
 
-@pytest.mark.parametrize("of", [cosine, cosine_similarity])
+@pytest.mark.parametrize("of", [angle, cosine_similarity])
 def test_a_zero_vector_has_no_direction(of):
     for x, y in (([0, 0], [1, 2]), ([1, 2], [0, -0.0]), ([0], [0]), ([], [])):
         with pytest.raises(DataError, match=r"^a zero vector has no direction"):
             of(x, y)
 
 
-def test_what_has_no_hamming_distance():
-    fails(DataError, "x and y must have one length; got 2 and 3.", hamming, "ab", "abc")
+def test_invalid_input_of_hamming():
+    fails(DataError, "x and y must have the same length; got 2 and 3.", hamming, "ab", "abc")
     fails(DataError, "x and y must not hold nan.", hamming, [NAN, 1], [1, 1])
     fails(DataError, "x and y must not hold nan.", hamming, np.array([1.0]), np.array([NAN]))
     rows = MEASURES["hamming"].rows
@@ -353,8 +353,8 @@ def test_what_has_no_hamming_distance():
     fails(DataError, no_matrix.format("3 dimensions of int64"), rows, [[[1]]], [0], [0])
     fails(DataError, no_matrix.format("2 dimensions of <U21"), rows, [[1, "1"], ["1", 1]], [0], [0])
     fails(DataError, no_matrix.format("2 dimensions of <U1"), rows, np.array([["a"], ["b"]]), [0], [0])
-    fails(DataError, "vectors must all have one length.", rows, [[1, 2], [3]], [0], [0])
-    fails(DataError, "vectors must all have one length.", rows, ["ab", "c"], [0], [0])
+    fails(DataError, "vectors must all have the same length.", rows, [[1, 2], [3]], [0], [0])
+    fails(DataError, "vectors must all have the same length.", rows, ["ab", "c"], [0], [0])
     fails(DataError, "items must be vectors or strings; got one string.", rows, "ab", [0], [0])
     fails(DataError, "items must all be strings, or none of them.", rows, ["ab", [1, 2]], [0], [0])
     fails(DataError, "vectors must not hold nan.", rows, [[1, NAN], [1, 2]], [1, 0], [1, 1])
@@ -392,4 +392,4 @@ def test_equal_vectors_have_a_cosine_of_exactly_one():
     for vector in rng.normal(size=(500, 3)):
         assert cosine_similarity(vector, vector) == cosine_similarity(vector, 4 * vector) == 1
         assert cosine_similarity(vector, -vector) == -1
-        assert cosine(vector, vector) == 0
+        assert angle(vector, vector) == 0

@@ -1,4 +1,4 @@
-"""Provide a file of documents."""
+"""Provides a file of documents."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

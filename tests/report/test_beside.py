@@ -1,4 +1,4 @@
-"""Check what stands side by side."""
+"""Check how two items are shown side by side."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ from tests.reports import documents
 def test_texts_with_what_they_share():
     left, right = "An old cat sat on the mat today.", "Yesterday an old cat sat on the mat."
     found = beside(left, right, Shingles.parse("word:3", lowercase=True))
-    assert found.line == "1 passage in both, 69% of the right text"
+    assert found.line == "1 shared passage, 69% of the right text"
     assert [(piece.text, piece.passages) for piece in found.left] == [
         ("An old cat sat on the mat", (0,)),
         (" today.", ()),
@@ -28,7 +28,7 @@ def test_texts_with_what_they_share():
         ("an old cat sat on the mat", (0,)),
         (".", ()),
     ]
-    assert beside("abc", "xyz", Shingles()).line == "no passage is in both"
+    assert beside("abc", "xyz", Shingles()).line == "no shared passages"
     assert beside("abc", "abc", None).line == "the two texts are the same"
 
 
@@ -39,7 +39,7 @@ spans = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20)), max_size=6).
 
 @given(spans)
 def test_pieces_are_the_text(some):
-    """All of it once, in order; and what is in a span is in a piece with a number."""
+    """The pieces are the whole text in order, and exactly the parts within a span have a number."""
     length = max([60, *(end for _, end, _ in some)])
     text = "".join(chr(97 + at % 26) for at in range(length))
     shown = list(pieces(text, some))
@@ -49,8 +49,8 @@ def test_pieces_are_the_text(some):
         inside = [any(start <= place < end for start, end, _ in some) for place in range(at, at + len(piece.text))]
         assert all(inside) if piece.passages else not any(inside)
         at += len(piece.text)
-    told = {number for _, _, numbers in stretches(length, some) for number in numbers}
-    assert told <= {number for _, _, number in some}
+    used = {number for _, _, numbers in stretches(length, some) for number in numbers}
+    assert used <= {number for _, _, number in some}
 
 
 def test_long_texts_are_cut():
@@ -62,9 +62,9 @@ def test_long_texts_are_cut():
     short = [(at, at + 50, at) for at in range(0, len(text) - 50, 100)]
     shown = list(pieces(text, short))
     assert sum(len(piece.text) for piece in shown if not piece.note) == MOST
-    assert shown[-1].text == f"{len(text) - MOST:,} characters more"
+    assert shown[-1].text == f"{len(text) - MOST:,} more characters"
     long = " ".join(documents(400))
-    assert "of the first 20,000 characters" in beside(long, long + "!", Shingles()).line
+    assert "(first 20,000 characters only)" in beside(long, long + "!", Shingles()).line
 
 
 def test_control_characters_are_shown_as_signs():
@@ -87,17 +87,17 @@ def test_vectors_and_codes():
     assert found.zero == pytest.approx(26.67, abs=0.01)
     long = beside(np.ones(1000), np.zeros(1000), None)
     assert len(long.left.split(" ")) == 250
-    assert "of which one in 4 is drawn" in long.line
+    assert "one in 4 drawn" in long.line
     found = beside(np.array([True, False, True]), np.array([True, True, True]), None)
     assert found.line == "1 of 3 bits differ"
     assert [(piece.text, bool(piece.passages)) for piece in found.left] == [("1", True), ("0", False), ("1", True)]
 
 
-# --- what was told wrongly once ---
+# --- regressions ---
 
 
 def test_large_sets_and_vectors_are_shown_in_part():
-    """A few of very many, without putting all of them in order or writing all of them out."""
+    """A few of very many are shown, without sorting or formatting all of them."""
     one, other = set(range(400_000)), set(range(5, 400_005))
     assert len(beside(one, other, None).both) == 60
     assert brief(one).startswith("0, 1, 2")

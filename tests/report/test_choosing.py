@@ -13,7 +13,7 @@ from lookalike.report.describe import of_pairs
 from lookalike.report.finding import Finding, Values
 from tests.reports import values
 
-# --- what is chosen ---
+# --- bars, pairs and groups ---
 
 
 def test_histogram():
@@ -54,7 +54,7 @@ def test_pairs_near_the_threshold_and_of_all_values():
     assert near.max() == np.sort(some)[NEAR - 1]
     spread = found.values[[one.pair for one in chosen[NEAR:]]]
     counts = np.histogram(spread, np.arange(0.8, 1.0001, 0.025))[0]
-    assert counts.min() >= 9  # 8 bins, of each about as many
+    assert counts.min() >= 9  # 8 bins, about equally many from each
     assert choose(found) == chosen
     assert len(choose(values([0.9, 0.8], cut=0.8))) == 2
     assert [one.pair for one in choose(values([5.0, 1.0, 3.0], rising=False))] == [0, 2, 1]
@@ -78,11 +78,11 @@ def test_sizes_and_the_largest():
     assert largest_groups(Finding("t", [])) == []
 
 
-# --- what was told wrongly once ---
+# --- regressions ---
 
 
 def test_how_dense_clusters_are():
-    """Of three sets two pairs are similar; by containment some of them both ways."""
+    """Three sets have two similar pairs; by containment a pair can be similar both ways."""
     found = la.find_pairs([{1, 2, 3}, {1, 2, 3, 4}, {1, 2, 6, 7, 8, 9}], measure="containment", threshold=0.6)
     assert [round(group.share, 3) for group in largest_groups(of_pairs(found))] == [0.667]
     people = [{"name": name} for name in ("Ada Lovelace", "Ada M Lovelace", "Ada Mary Lovelace", "Alan Turing")]

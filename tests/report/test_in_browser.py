@@ -1,4 +1,4 @@
-"""Check reports as a person sees them: in a real browser, with a mouse and without, in every colour and width."""
+"""Check reports in a real browser, with and without a mouse, in all colour schemes and widths."""
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,7 @@ IDS = ["bell", "tarrow-bell", "rain", "wet"]
 
 @pytest.fixture(scope="module")
 def news(tmp_path_factory):
-    """The page of four documents, of which two pairs are similar."""
+    """Return the page of four documents with two similar pairs."""
     path = tmp_path_factory.mktemp("report") / "news.html"
     table = pa.table({"id": IDS, "text": [BELL, TWIN, RAIN, WET]})
     la.find_pairs(table, threshold=0.4, shingles="word:3", audit=4).report(path, "Found today")
@@ -33,7 +33,7 @@ def test_a_pair_is_opened_and_its_passages_shown(browser, news):
         expect(page).to_have_title("Found today")
         expect(page.locator(".pair")).to_have_count(2)
         bells = page.locator(".pair", has_text="tarrow-bell")
-        bells.locator("summary").click()  # it is open, as the first few are
+        bells.locator("summary").click()  # closes it: the first few are open
         expect(bells.locator(".sides")).to_be_hidden()
         bells.locator("summary").click()
         left, right = bells.locator("[data-side=left]"), bells.locator("[data-side=right]")
@@ -76,7 +76,7 @@ def test_search_and_filters(browser, news):
 
 
 def test_by_the_keyboard_alone(browser, news):
-    """Open the search, go on to a pair, open it, and light up a passage."""
+    """Move from the button to a pair, open it, and highlight a passage."""
     with opened(browser, news) as page:
         page.locator("#toggle").click()
         expect(page.locator("#toggle")).to_have_text("Open all")
@@ -96,7 +96,7 @@ def test_by_the_keyboard_alone(browser, news):
 
 @pytest.fixture(scope="module")
 def every(tmp_path_factory):
-    """Pages of documents, records, vectors, baskets, what was dropped, and clusters."""
+    """Return pages of documents, records, vectors, baskets, removed items and clusters."""
     folder = tmp_path_factory.mktemp("pages")
     texts = [f"{text} {at} and more of {at}" for at in range(6) for text in (BELL, TWIN, RAIN, WET)]
     la.find_pairs(texts, threshold=0.4, shingles="word:3", method="lsh").report(folder / "documents.html")
@@ -107,7 +107,7 @@ def every(tmp_path_factory):
     la.entities.resolve(people, fields=["name", "city"]).report(folder / "records.html")
     base = np.random.default_rng(1).normal(size=(100, 64))
     near = np.concatenate((base, base[:40] + np.random.default_rng(2).normal(size=(40, 64)) * 0.1))
-    la.find_pairs(near, measure="cosine", threshold=12, method="lsh").report(folder / "vectors.html")
+    la.find_pairs(near, measure="angle", threshold=12, method="lsh").report(folder / "vectors.html")
     bought = [(user, f"{item}{user // 2}") for user in range(20) for item in ("tea", "milk", f"oil {user}")]
     la.baskets.find_similar(bought, threshold=0.4).report(folder / "baskets.html")
     return folder
@@ -117,7 +117,7 @@ def every(tmp_path_factory):
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.parametrize("name", ["documents", "records", "vectors", "baskets", "dropped", "clusters"])
 def test_it_fits_the_window(browser, every, name, scheme, width):
-    """Nothing is cut off, and what is written can be read: a contrast of 4.5 at least."""
+    """Nothing is cut off, and all text has a contrast of at least 4.5."""
     address = (every / f"{name}.html").as_uri()
     with opened(browser, address, viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
         if page.locator("#toggle").count():
@@ -145,14 +145,14 @@ def test_it_can_be_printed(browser, every):
 
 
 def hostile():
-    """Documents, ids and column names that would do harm if they were taken for more than text."""
+    """Return ids and documents that would do harm if they were interpreted as markup."""
     shared = " ".join(f"word{at}" for at in range(40))
     texts = [f"{evil} {shared} {at % 2}" for at, evil in enumerate(EVIL * 2)]
     ids = [f"{evil} {at}" for at, evil in enumerate(EVIL * 2)]
     return ids, texts
 
 
-# Adds a picture and scripts, and gives back which rules of the policy have stopped them.
+# Adds a picture and scripts, and returns which rules of the policy stopped them.
 TRY_HARM = """() => new Promise((resolve) => {
   const stopped = new Set();
   document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
@@ -164,7 +164,7 @@ TRY_HARM = """() => new Promise((resolve) => {
 
 
 def harmless(page):
-    """Nothing ran, nothing was taken for markup, and a policy would have stopped it if it had been."""
+    """Check that nothing ran or became markup, and that the policy would have stopped it."""
     assert page.evaluate("window.harmed") is None
     assert page.locator("iframe, img, main a, main script, main style").count() == 0
     assert page.locator("svg[onload], [onerror]").count() == 0
@@ -174,7 +174,7 @@ def harmless(page):
 
 
 def without_policy_errors(browser, path):
-    """The page in a context of its own: what `harmless` tries is told to the console, so errors are not counted."""
+    """Open the page in its own context, where the errors that `harmless` logs are ignored."""
     context = browser.new_context()
     page = context.new_page()
     page.set_default_timeout(LIMIT)

@@ -1,4 +1,4 @@
-"""Check pages of result files with the items that they are about."""
+"""Check pages of result files together with their items."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from tests.reports import COMMON, PEOPLE, documents, read
 
 @pytest.mark.slow
 def test_pages_of_documents_and_of_their_files(run, corpus, out):
-    """The page that a command writes and the one made of its file later show the same pairs."""
+    """The page that a command writes and the one made later from its file show the same pairs."""
     cases = [("pairs", []), ("clusters", []), ("dedup", ["--removed", out / "removed.parquet"])]
     for command, more in cases:
         made = out / f"{command}.parquet"
@@ -21,7 +21,7 @@ def test_pages_of_documents_and_of_their_files(run, corpus, out):
         assert done.code == 0, done.err
         result = more[-1] if more else made
         done = run("report", result, "--items", corpus, "-o", later)
-        assert (done.code, done.err) == (0, f"wrote {later}, a page to be opened in a browser\n")
+        assert (done.code, done.err) == (0, f"wrote {later}; open it in a browser\n")
         one, two = read(first), read(later)
         assert one.values == two.values
         assert one.tags["mark"] == two.tags["mark"]

@@ -30,7 +30,7 @@ def test_a_page_of_every_result(tmp_path):
     page = read(tmp_path / "pairs.html")
     assert f"{len(found)} pairs of 60 documents" in page.text
     assert sorted(page.values) == pytest.approx(sorted(found.values.tolist()), abs=1e-4)
-    assert page.tags["mark"] == 2 * len(found)  # of each pair one passage, on both sides
+    assert page.tags["mark"] == 2 * len(found)  # one passage per pair, on both sides
     la.find_clusters(texts, threshold=0.5, shingles="word:2").report(tmp_path / "clusters.html", "My clusters")
     page = read(tmp_path / "clusters.html")
     assert "My clusters 30 clusters among 60 documents." in page.text
@@ -38,7 +38,7 @@ def test_a_page_of_every_result(tmp_path):
     kept = la.dedup(texts, threshold=0.5, shingles="word:2")
     kept.report(tmp_path / "dedup.html")
     page = read(tmp_path / "dedup.html")
-    assert "30 of 60 documents kept, 30 dropped" in page.text
+    assert "30 of 60 documents kept, 30 removed" in page.text
     assert len(page.values) == 30
     assert of_dedup(kept).label.tolist() == kept.centre.tolist()
     la.find_matches(texts[:30], texts[30:] + texts[:2], threshold=0.5, shingles="word:2").report(tmp_path / "m.html")
@@ -48,15 +48,15 @@ def test_a_page_of_every_result(tmp_path):
 
 
 def test_pages_of_other_items(tmp_path):
-    """Edit distance, sets, bags, vectors, sparse ones, codes: what stands side by side is what was given."""
+    """Pages show texts by edit distance, sets, bags, vectors, sparse vectors and codes."""
     from scipy.sparse import csr_array
 
     cases = {
         "edit": (["kitten", "sitten", "dog"], {"measure": "edit", "threshold": 2}, "itten"),
         "sets": ([{"milk", "tea", "oil"}, {"milk", "tea"}], {"threshold": 0.5}, "left only: 1 oil"),
         "bags": ([Counter(a=3), Counter(a=2)], {"measure": "bag", "threshold": 0.5}, "left only: 1 a"),
-        "vectors": (np.array([[3.0, 4.0], [3.0, 5.0]]), {"measure": "cosine", "threshold": 20}, "components"),
-        "sparse": (csr_array(np.array([[3.0, 0], [3.0, 1]])), {"measure": "cosine", "threshold": 20}, "components"),
+        "vectors": (np.array([[3.0, 4.0], [3.0, 5.0]]), {"measure": "angle", "threshold": 20}, "components"),
+        "sparse": (csr_array(np.array([[3.0, 0], [3.0, 1]])), {"measure": "angle", "threshold": 20}, "components"),
         "codes": (Bits.of(["0110", "0111"]), {"measure": "hamming", "threshold": 1}, "1 of 4 bits differ"),
     }
     for name, (items, options, expected) in cases.items():
@@ -99,20 +99,21 @@ def test_fingerprints_are_drawn(tmp_path):
     assert "Asked for: pairs whose similarity is at least 0.35." in page.text
     assert "40 and 38 minutiae" in page.text
     assert page.tags["circle"] == 78
-    database.identify(prints.take(np.array([1])), top=1).report(tmp_path / "i.html")
+    database.identify(prints.take(np.array([1])), k=1).report(tmp_path / "i.html")
     assert "1 pair of 1 and 3 prints" in read(tmp_path / "i.html").text
     found = beside(finger, other, None)
     assert all(0 <= place <= 100 for mark in [*found.left, *found.right] for place in mark)
     up, down = beside(np.array([[0, 0, 90.0], [0, 10, 0]]), np.zeros((0, 3)), None).left
     assert up.y > down.y  # y goes upwards
-    assert up.to_y < up.y  # and so does a right angle
-    with pytest.raises(UsageError, match="a report draws them"):
-        database.pairs().explain(0)
+    assert up.to_y < up.y  # an angle of 90 degrees points upwards too
+    why = database.pairs().explain(0)
+    assert 30 <= len(why) <= 38
+    assert all(np.hypot(*(np.array(met["left"][:2]) - met["right"][:2])) < 12 for met in why)
 
 
 @pytest.mark.slow
 def test_large_results_are_sampled(tmp_path):
-    """A hundred thousand pairs of long documents full of markup: under 5 MB, and the page says what it shows."""
+    """A page of 100,000 pairs of long documents stays under 5 MB, and says what it shows."""
     rng = np.random.default_rng(1)
     text = " ".join(f"<b>{word}&" for word in rng.choice(WORDS, 4000))
 
@@ -133,7 +134,7 @@ def test_large_results_are_sampled(tmp_path):
     assert size < 5_000_000
     page = read(tmp_path / "large.html")
     assert len(page.values) == NEAR + SPREAD
-    assert "200 of 100,000 pairs: the 120 nearest to the least alike of them" in page.text
+    assert "200 of 100,000 pairs: the 120 nearest to the least similar pair" in page.text
 
 
 def test_pairs_that_would_make_the_page_too_large(monkeypatch):
@@ -144,7 +145,7 @@ def test_pairs_that_would_make_the_page_too_large(monkeypatch):
     assert len(page.values) == len(found)
     left_out = page.text.count("Left out, to keep this page small.")
     assert 0 < left_out < len(found)
-    assert f"{left_out} of them are too long to be shown side by side here." in page.text
+    assert f"{left_out} of them are too long to show side by side here." in page.text
 
 
 def test_a_page_is_written_whole_or_not_at_all(tmp_path):
@@ -171,7 +172,7 @@ def test_nothing_found(tmp_path):
     assert "0 pairs of 0 documents" in read(tmp_path / "r.html").text
 
 
-# --- what was told wrongly once ---
+# --- regressions ---
 
 
 def test_what_is_kept_leads_its_group(tmp_path):

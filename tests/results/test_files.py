@@ -1,4 +1,4 @@
-"""What result files say about how they were made is read back as it was."""
+"""Check that the settings written to result files are read back unchanged."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_pairs_of_one_collection():
 @pytest.mark.parametrize(("threshold", "bounded"), [({}, False), ({"threshold": 90}, True)])
 def test_the_nearest_of_two_collections(threshold, bounded):
     vectors = np.random.default_rng(1).normal(size=(20, 3))
-    found = lookalike.find_matches(vectors[:5], vectors, k=2, measure="cosine", **threshold)
+    found = lookalike.find_matches(vectors[:5], vectors, k=2, measure="angle", **threshold)
     settings = settings_of(found)
     assert sides_of(settings) == [5, 20]
     assert stats_of(settings) == {"items": 25, "nearest": 2, "bounded": bounded}

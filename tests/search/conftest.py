@@ -1,4 +1,4 @@
-"""Provide ways to choose what a plan would."""
+"""Provide fixtures that override the choices of a plan."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def parts(monkeypatch):
-    """Sets how many parts codes are split into, whatever the planner thinks of it."""
+    """Set how many parts codes are split into, whatever the planner would choose."""
 
     def set_parts(number):
         def plan(given, space, rows, *_):

@@ -1,4 +1,4 @@
-"""Check measured recall: its counts against brute force."""
+"""Check audits: their counts against brute force."""
 
 import random
 from dataclasses import replace
@@ -32,7 +32,7 @@ def test_result_of_nothing():
     result = Audit(sampled=10, true=0, found=0)
     assert result.recall == 1.0
     assert result.interval == (0.0, 1.0)
-    assert result.line() == "audit: none of 10 sampled items has a similar one; no recall to measure"
+    assert result.line() == "audit: none of 10 sampled items has a similar item, so there is no recall to measure"
 
 
 # --- counts ---
@@ -48,7 +48,7 @@ def take_in(sides, threshold="2/3"):
 
 
 def audited(collection, size):
-    """The audit of a run that found the pairs of an even sum of numbers, and the true pairs it saw."""
+    """Audit a run that found the pairs with an even sum; return that and the true pairs it saw."""
     seen = []
 
     def found(left, right):
@@ -78,7 +78,7 @@ def test_audit_of_two_collections_sees_the_pairs_between_them(split):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_audit_of_a_sample_sees_all_pairs_of_the_sample(seed):
-    """There are as many items as were sampled of which it has seen every pair; and it has seen no others."""
+    """As many items as were sampled, or more, have all their pairs seen; no other pair is seen."""
     sets = [set(range(2 * i, 2 * i + 10)) for i in range(60)]  # each is similar to its neighbours
     true = ref.similar_pairs(sets, Fraction(2, 3)).keys()
     collection = take_in([random.Random(seed).sample(sets, 60)])
@@ -91,7 +91,7 @@ def test_audit_of_a_sample_sees_all_pairs_of_the_sample(seed):
 
 
 def test_audit_of_a_sample_is_unbiased():
-    """Over many seeds the share found is that of all pairs: half of them, up to four standard errors."""
+    """Over many seeds, half of the true pairs are found, up to four standard errors."""
     sets = [{i // 2 * 10 + x for x in range(5)} for i in range(400)]  # 200 pairs of equal sets
     collection = take_in([sets])
     found = true = 0
@@ -113,7 +113,7 @@ def test_audit_of_no_items_is_an_error():
         audit(take_in([[{1}]]), 0, lambda left, right: left == right, Run(1))
 
 
-# --- audits ---
+# --- audits of searches ---
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_an_audit_of_all_items_counts_all_pairs(measure, options):
     matches = la.find_matches(rows[:60], rows[60:], audit=150, **common)
     assert matches.audit == Audit(150, len(oracle(measure, rows, THRESHOLDS[measure], 60)), len(matches))
     few = la.find_matches(rows[:60], rows[60:], audit=150, k=1, **common)
-    assert few.audit == matches.audit  # with a threshold it is of all that are near
+    assert few.audit == matches.audit  # with a threshold, all near pairs count
     groups = la.find_clusters(rows, audit=150, **common)
     joined = sum(groups.label[i] == groups.label[j] for i, j in expected)
     assert groups.audit == Audit(150, len(expected), joined)
@@ -139,7 +139,7 @@ def test_an_audit_of_all_items_counts_all_pairs(measure, options):
 
 
 def test_an_audit_of_some_items():
-    """The pairs that have one of them; as it says in a line."""
+    """It counts the pairs that involve one of them, and reports them in one line."""
     rows = drawn(13, 200)
     pairs = la.find_pairs(rows, measure="euclidean", threshold=1.2, method="brute", audit=20)
     assert pairs.audit.sampled == 20

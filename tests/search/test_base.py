@@ -1,4 +1,4 @@
-"""Check what the pipeline says when an exact method would have to list too much."""
+"""Check the error when an exact method would have to list too many pairs."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from lookalike.core.run import Run
 SINGLE = Run(1)
 
 
-# --- the choice ---
+# --- choice of method ---
 
 
 def test_a_crowd_that_an_exact_method_would_have_to_list(monkeypatch):
@@ -18,7 +18,7 @@ def test_a_crowd_that_an_exact_method_would_have_to_list(monkeypatch):
     with pytest.raises(TooManyPairs) as error:
         la.dedup(sets, threshold=0.8, recall=1.0, run=SINGLE)
     assert str(error.value) == (
-        "more than 10 similar pairs, all of which an exact method has to list; "
-        "with method 'lsh' and a recall under 1 they need not be listed."
+        "more than 10 similar pairs, all of which an exact method must list; "
+        "use method 'lsh' with a recall below 1, which need not list them."
     )
     assert la.find_clusters(sets, threshold=0.8, recall=1.0, run=SINGLE).label.tolist() == [0] * 7

@@ -14,7 +14,7 @@ from lookalike.search.identical import group_by_positions, group_identical
 
 @given(st.lists(st.text("ab\u00e9", max_size=5), max_size=12), st.integers(1, 4), st.integers(0, 9))
 def test_identical_texts_by_a_few_positions(texts, positions, seed):
-    """The same groups as by a hash of the whole text."""
+    """The groups are the same as by a hash of the whole text."""
     array = pa.array(texts, pa.large_string())
     few = group_by_positions(array, positions, seed)
     whole = group_identical(hash_contents(*text_bounds(array)), np.arange(len(texts)))

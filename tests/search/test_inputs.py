@@ -1,4 +1,4 @@
-"""Check what may be given as vectors and codes, and what is refused."""
+"""Check which inputs are accepted as vectors and codes, and which are rejected."""
 
 import math
 
@@ -29,9 +29,9 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("measure", ["cosine", "cosine_similarity", "euclidean"])
+@pytest.mark.parametrize("measure", ["angle", "cosine_similarity", "euclidean"])
 def test_vectors_in_any_form(measure, form):
-    """In single precision as single-precision numbers measure."""
+    """Vectors in single precision are measured as such."""
     rows = drawn(3, 120)
     rows = rows.astype(np.float32) if form in ("single precision", "sparse vectors") else rows
     threshold = THRESHOLDS[measure]
@@ -63,51 +63,50 @@ def test_empty_lists_are_of_any_kind(measure):
     assert la.dedup([], **options).keep.tolist() == []
 
 
-# --- what cannot be done ---
+# --- errors ---
 
 PLANE = np.eye(3)
 WRONG = [
-    ({}, "measure must be one of cosine, cosine_similarity, euclidean, hamming for a matrix; got 'jaccard'."),
+    ({}, "measure must be one of angle, cosine_similarity, euclidean, hamming for rows of floats; got 'jaccard'."),
     (
         {"measure": "jaccard", "threshold": 0.5},
-        "measure must be one of cosine, cosine_similarity, euclidean, hamming for a matrix; got 'jaccard'.",
+        "measure must be one of angle, cosine_similarity, euclidean, hamming for rows of floats; got 'jaccard'.",
     ),
-    ({"measure": "cosine"}, "measure 'cosine' needs a threshold: the greatest angle, in degrees."),
+    ({"measure": "angle"}, "measure 'angle' needs a threshold: the greatest angle, in degrees."),
     ({"measure": "cosine_similarity"}, "measure 'cosine_similarity' needs a threshold: the least cosine."),
     ({"measure": "euclidean"}, "measure 'euclidean' needs a threshold: the greatest distance."),
-    ({"measure": "cosine", "threshold": 181}, "threshold must be in [0, 180]; got 181."),
-    ({"measure": "cosine", "threshold": -1}, "threshold must be in [0, 180]; got -1."),
-    ({"measure": "cosine", "threshold": math.nan}, "threshold must be a number; got nan."),
-    ({"measure": "cosine", "threshold": "x"}, "threshold must be a number; got 'x'."),
-    ({"measure": "cosine", "threshold": "1/0"}, "threshold must be a number; got '1/0'."),
+    ({"measure": "angle", "threshold": 181}, "threshold must be in [0, 180]; got 181."),
+    ({"measure": "angle", "threshold": -1}, "threshold must be in [0, 180]; got -1."),
+    ({"measure": "angle", "threshold": math.nan}, "threshold must be a number; got nan."),
+    ({"measure": "angle", "threshold": "x"}, "threshold must be a number; got 'x'."),
+    ({"measure": "angle", "threshold": "1/0"}, "threshold must be a number; got '1/0'."),
     ({"measure": "euclidean", "threshold": -0.5}, "threshold must be in [0, infinity); got -0.5."),
     ({"measure": "euclidean", "threshold": math.inf}, "threshold must be a number; got inf."),
     ({"measure": "euclidean", "threshold": "nan"}, "threshold must be a number; got 'nan'."),
     (
-        {"measure": "cosine", "threshold": 5, "method": "flat"},
+        {"measure": "angle", "threshold": 5, "method": "flat"},
         "method must be one of auto, lsh, exact, brute; got 'flat'.",
     ),
     (
-        {"measure": "cosine", "threshold": 5, "method": "lsh", "recall": 1},
-        "recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.",
+        {"measure": "angle", "threshold": 5, "method": "lsh", "recall": 1},
+        "recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.",
     ),
-    ({"measure": "cosine", "threshold": 5, "recall": 0}, "recall must be in (0, 1]; got 0."),
-    ({"measure": "cosine", "threshold": 5, "recall": 95}, "recall must be in (0, 1]; got 95. Did you mean 0.95?"),
+    ({"measure": "angle", "threshold": 5, "recall": 0}, "recall must be in (0, 1]; got 0."),
+    ({"measure": "angle", "threshold": 5, "recall": 95}, "recall must be in (0, 1]; got 95. Did you mean 0.95?"),
     (
-        {"measure": "cosine", "threshold": 5, "filter": "prefix"},
+        {"measure": "angle", "threshold": 5, "filter": "prefix"},
         "filter is for sets and texts, not for vectors or bits.",
     ),
-    ({"measure": "cosine", "threshold": 5, "order": [1]}, "order is for sets and texts, not for vectors or bits."),
+    ({"measure": "angle", "threshold": 5, "order": [1]}, "order is for sets and texts, not for vectors or bits."),
     (
-        {"measure": "cosine", "threshold": 5, "shingles": "char:4"},
+        {"measure": "angle", "threshold": 5, "shingles": "char:4"},
         "shingles is for sets and texts, not for vectors or bits.",
     ),
-    ({"measure": "cosine", "threshold": 5, "seed": -1}, "seed must be an integer of at least 0; got -1."),
-    ({"measure": "cosine", "threshold": 5, "audit": -1}, "audit must be an integer of at least 0; got -1."),
+    ({"measure": "angle", "threshold": 5, "seed": -1}, "seed must be an integer of at least 0; got -1."),
+    ({"measure": "angle", "threshold": 5, "audit": -1}, "audit must be an integer of at least 0; got -1."),
     (
-        {"measure": "cosine", "threshold": 180, "method": "lsh"},
-        "threshold 180 is too far for method 'lsh': at recall 0.99 it takes more than 4096 functions. "
-        "Use method 'brute'.",
+        {"measure": "angle", "threshold": 180, "method": "lsh"},
+        "threshold 180 is too far for method 'lsh': recall 0.99 needs more than 4096 functions. Use method 'brute'.",
     ),
 ]
 
@@ -126,24 +125,24 @@ def test_what_cannot_be_asked_of_vectors(options, message):
         (
             Vectors.of(PLANE),
             "hamming",
-            "measure must be cosine, cosine_similarity or euclidean for vectors; got 'hamming'.",
+            "measure must be angle, cosine_similarity or euclidean for vectors; got 'hamming'.",
         ),
-        (Bits.of([1, 2]), "cosine", "measure must be hamming for bits; got 'cosine'."),
+        (Bits.of([1, 2]), "angle", "measure must be hamming for bits; got 'angle'."),
         (Bits.of([1, 2]), "euclidean", "measure must be hamming for bits; got 'euclidean'."),
         (
             Vectors.of(PLANE),
             "jaccard",
-            "measure must be one of cosine, cosine_similarity, euclidean, hamming; got 'jaccard'.",
+            "measure must be one of angle, cosine_similarity, euclidean, hamming; got 'jaccard'.",
         ),
         (
             Bits.of([1, 2]),
             "edit",
-            "measure must be one of cosine, cosine_similarity, euclidean, hamming; got 'edit'.",
+            "measure must be one of angle, cosine_similarity, euclidean, hamming; got 'edit'.",
         ),
         (
             Vectors.of(PLANE),
             "cosin",
-            "measure must be one of cosine, cosine_similarity, euclidean, hamming; got 'cosin'. Did you mean 'cosine'?",
+            "measure must be one of angle, cosine_similarity, euclidean, hamming; got 'cosin'.",
         ),
     ],
 )
@@ -154,16 +153,18 @@ def test_measures_of_other_kinds_of_items(items, measure, message):
 
 
 def test_collections_that_do_not_go_together():
-    options = {"measure": "cosine", "threshold": 1}
-    for left, right in [(Vectors.of(PLANE), Bits.of([1])), (Bits.of([1]), Vectors.of(PLANE)), (PLANE, ["a", "b"])]:
+    options = {"measure": "angle", "threshold": 1}
+    for left, right in [(Vectors.of(PLANE), Bits.of([1])), (Bits.of([1]), Vectors.of(PLANE))]:
         with pytest.raises(UsageError, match=r"^two collections must both be texts, both be sets, both be vectors or"):
             la.find_matches(left, right, **options)
+    with pytest.raises(UsageError, match=r"^measure 'angle' compares vectors; got texts\.$"):
+        la.find_matches(PLANE, ["a", "b"], **options)
     for options in ({"threshold": 1}, {"k": 1}):
-        with pytest.raises(DataError, match=r"^vectors must have as many dimensions on both sides; got 3 and 4\.$"):
-            la.find_matches(PLANE, np.eye(4), measure="cosine", **options)
-        with pytest.raises(DataError, match=r"^vectors must have as many dimensions on both sides; got 3 and 4\.$"):
+        with pytest.raises(DataError, match=r"^vectors must have the same number of dimensions; got 3 and 4\.$"):
+            la.find_matches(PLANE, np.eye(4), measure="angle", **options)
+        with pytest.raises(DataError, match=r"^vectors must have the same number of dimensions; got 3 and 4\.$"):
             la.find_matches(PLANE, sparse.csr_array(np.eye(4)), measure="euclidean", **options)
-        with pytest.raises(DataError, match=r"^codes must have as many bits on both sides; got 4 and 5\.$"):
+        with pytest.raises(DataError, match=r"^codes must have the same number of bits; got 4 and 5\.$"):
             la.find_matches(["0000"], ["00000"], measure="hamming", **options)
 
 
@@ -173,7 +174,9 @@ def test_rows_that_are_no_vectors():
             la.find_pairs(rows, measure="euclidean", threshold=1)
     with pytest.raises(DataError, match=r"^vectors must be a matrix"):
         la.find_pairs(np.ones(3), measure="euclidean", threshold=1)
-    with pytest.raises(UsageError, match=r"^items must be a matrix, rows of numbers, a table or a path; got dict\.$"):
+    with pytest.raises(UsageError, match=r"^items must be a matrix, rows of numbers, a table or a path; got set\.$"):
+        la.find_pairs({1, 2}, measure="euclidean", threshold=1)
+    with pytest.raises(DataError, match=r"^vectors must be rows of numbers\.$"):
         la.find_pairs({1: 2}, measure="euclidean", threshold=1)
 
 
@@ -195,7 +198,7 @@ class Frame:
         return self.table.__arrow_c_stream__(schema)
 
 
-@pytest.mark.parametrize("measure", ["cosine", "euclidean"])
+@pytest.mark.parametrize("measure", ["angle", "euclidean"])
 def test_data_frames_hold_vectors(measure):
     rows = np.random.default_rng(5).normal(size=(40, 3))
     expected = la.find_pairs(rows, measure=measure, threshold=0.5).to_arrow()
@@ -210,5 +213,5 @@ def test_data_frames_hold_vectors(measure):
 
 
 def test_no_bits_of_a_sparse_matrix():
-    with pytest.raises(DataError, match=r"^bits are not taken from a sparse matrix"):
+    with pytest.raises(DataError, match=r"^bits cannot be read from a sparse matrix"):
         la.find_pairs(sparse.csr_array(np.eye(3)), measure="hamming", threshold=1)

@@ -24,7 +24,7 @@ seeds = st.integers(0, 2**32).map(random.Random)
 
 
 def join(sets, measure, split=None, stage=3, threads=1):
-    """{(i, j): shared}, and how many pairs were compared."""
+    """Return {(i, j): shared}, and how many pairs were compared."""
     kind, p, q = measure
     across = Sides(split)
     rows = [sorted(one) for one in sets]
@@ -42,7 +42,7 @@ def join(sets, measure, split=None, stage=3, threads=1):
 
 
 def drawn_sets(rng, most):
-    """Small sets over few elements, some of them equal, empty, or with one element more than another."""
+    """Draw small sets over few elements, some equal, empty, or one element larger than another."""
     pool = [rng.getrandbits(64) for _ in range(rng.choice([3, 6, 12, 30]))]
     sets = [set(rng.sample(pool, rng.randrange(min(len(pool), 20) + 1))) for _ in range(rng.randrange(most))]
     for _ in range(len(sets) // 2):
@@ -66,7 +66,7 @@ def test_joins_are_brute_force(rng, measure, split, stage):
 @pytest.mark.parametrize(("size", "ratio"), [(10, "9/10"), (15, "4/5"), (20, "17/20"), (9, "2/3"), (3, "1/3")])
 @pytest.mark.parametrize("kind", ["JACCARD", "CONTAINMENT", "COSINE"])
 def test_sets_right_at_the_threshold(kind, size, ratio):
-    """One element more or less decides; float bounds would lose these."""
+    """One element more or less decides; bounds in floating point would lose these pairs."""
     p, q = Fraction(ratio).as_integer_ratio()
     sets = [set(range(size))]
     sets += [set(range(drop, size)) | set(range(100, 100 + add)) for drop in range(size) for add in range(size)]
@@ -99,7 +99,7 @@ def test_each_filter_compares_no_more_than_the_one_before(ratio):
 
 
 def test_elements_whose_high_bits_agree_are_told_apart():
-    """The index sorts elements by their high bits; positions of others must not lead it astray."""
+    """The index sorts elements by their high bits; positions of others must not mislead it."""
     rng = random.Random(4)
     for _ in range(300):
         pool = [rng.getrandbits(20) << 44 | low for low in range(3) for _ in range(2)] + list(range(6))
@@ -148,7 +148,7 @@ def test_filters_and_orders_change_nothing_but_the_work(rng, threshold):
 
 
 def test_the_order_decides_what_is_compared():
-    """Sets that begin alike in one order and not in the other."""
+    """The sets begin alike in one order and differently in the other."""
     sets = [set("abcdefghi") | {last} for last in "xyz"]
     early = la.find_pairs(sets, threshold=0.9, order="abcdefghixyz", run=SINGLE)
     late = la.find_pairs(sets, threshold=0.9, order="xyzabcdefghi", run=SINGLE)

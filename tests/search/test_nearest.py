@@ -17,7 +17,7 @@ from tests.vector_samples import EXACT, SINGLE, THRESHOLDS, drawn_bits, sample_o
 
 
 def check_nearest(measure, left, right, k, threshold=None, **options):
-    """Exactly those of brute force, the nearest first, of equally near ones those that come first."""
+    """Check that the pairs are those of brute force, nearest first; ties go to the first item."""
     pairs = la.find_matches(left, right, k=k, measure=measure, threshold=threshold, run=SINGLE, **options)
     rows = np.concatenate((left, right))
     sign = -1 if measure == "cosine_similarity" else 1
@@ -43,9 +43,9 @@ def test_nearest_neighbours(measure, method, seed, ones, others, k):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["euclidean", "cosine", "cosine_similarity"])
+@pytest.mark.parametrize("measure", ["euclidean", "angle", "cosine_similarity"])
 def test_neighbours_that_are_equally_near(measure):
-    """Points of a grid, each several times."""
+    """The points form a grid, each several times."""
     grid = np.array(list(product([-1.0, 0.0, 1.0], repeat=2)) * 3)
     grid = grid[grid.any(axis=1)]
     for k in (1, 3, 4, 5, 11, 24, 25):
@@ -62,7 +62,7 @@ def test_codes_that_are_equally_near():
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_neighbours_among_many(measure):
-    """More than are all looked at to tell how far to look."""
+    """There are too many items to measure all distances before searching."""
     rows = sample_of(measure, 2, 3060)
     if measure == "euclidean":
         rows[::7] *= 50  # some must look much farther than others
@@ -77,7 +77,7 @@ def test_neighbours_far_from_the_origin():
 
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_neighbours_by_bands(measure):
-    """Some of the true ones may be missing; what is there is measured, no more than k, and the nearest first."""
+    """True neighbours may be missing; those found are measured, at most k, and nearest first."""
     rows = sample_of(measure, 6, 600)
     true = check_nearest(measure, rows[:100], rows[100:], 3, method="brute")
     pairs = la.find_matches(rows[:100], rows[100:], k=3, measure=measure, method="lsh", recall=0.9, audit=100)
@@ -95,7 +95,7 @@ def test_neighbours_by_bands(measure):
 
 @pytest.mark.parametrize("options", EXACT, ids=str)
 def test_exact_methods_find_all_neighbours_of_codes_too(options):
-    """Also those of the codes that have to look farther than nine of ten do, where a split would be cheap."""
+    """Even for codes that must look farther than nine of ten, where a split would be cheap."""
     for seed in range(8):
         codes = drawn_bits(seed, 11)
         check_nearest("hamming", codes[:10], codes[10:], 100, **options)
@@ -104,4 +104,4 @@ def test_exact_methods_find_all_neighbours_of_codes_too(options):
 def test_k_out_of_range():
     for k in (0, -1, 1.5, "2"):
         with pytest.raises(UsageError, match=r"^k must be an integer of at least 1; got"):
-            la.find_matches(np.eye(2), np.eye(2), k=k, measure="cosine")
+            la.find_matches(np.eye(2), np.eye(2), k=k, measure="angle")

@@ -1,4 +1,4 @@
-"""Check plans: what they promise, say and expect."""
+"""Check plans: the recall they promise, the lines they print, and the candidates they expect."""
 
 import math
 import random
@@ -33,7 +33,7 @@ from lookalike.theory.amplify import Bands, bands_for
 
 
 def drawn_texts(n, vocabulary, words, seed=1):
-    """Texts of so many words of a vocabulary: the smaller it is, the more similar they are."""
+    """Draw texts from a vocabulary: the smaller it is, the more similar they are."""
     rng = random.Random(seed)
     return [" ".join(f"w{rng.randrange(vocabulary)}" for _ in range(words)) for _ in range(n)]
 
@@ -42,7 +42,7 @@ def sample_of(vocabulary, words=30):
     return Shingles(k=1, unit="word").sets(drawn_texts(SAMPLE, vocabulary, words))
 
 
-# --- what a plan promises ---
+# --- recall ---
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_fitted_bands_reach_the_recall(threshold, recall, vocabulary):
     assert plan.recall == plan.bands.recall >= recall - 1e-12
     assert plan.recall == pytest.approx((And(plan.bands.rows) >> Or(plan.bands.bands))(threshold))
     fewest = bands_for(threshold, plan.bands.rows, recall)
-    assert plan.bands.bands == (max(2, fewest.bands) if threshold < 1 else 1)  # a lone band would find a little less
+    assert plan.bands.bands == (max(2, fewest.bands) if threshold < 1 else 1)  # a single band would find slightly less
     assert plan.bands.hashes <= max(MOST_HASHES, bands_for(threshold, 1, recall).hashes)
 
 
@@ -68,7 +68,7 @@ def test_curve_of_the_plan():
 
 
 def test_larger_and_more_similar_collections_get_more_rows():
-    """There false candidates cost more than minhashes."""
+    """False candidates cost more there than minhashes."""
     plan = make_plan(threshold=0.8, method="lsh")
     rows = [fit(plan, sample_of(100), items).bands.rows for items in (100, 10_000, 1_000_000)]
     assert rows == sorted(set(rows))
@@ -89,13 +89,13 @@ def test_exact_plans():
         assert (plan.method, plan.bands, plan.recall, plan.items) == ("exact", None, 1.0, 500)
 
 
-# --- what a plan expects ---
+# --- expected candidates ---
 
 
 @pytest.mark.parametrize(("vocabulary", "words"), [(50, 30), (100, 40), (300, 40)])
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 def test_expected_candidates(vocabulary, words, threshold):
-    """Within a factor of three of those that there are."""
+    """The estimate is within a factor of three of the true number."""
     texts = drawn_texts(1500, vocabulary, words, seed=2)
     pairs = find_pairs(texts, threshold=threshold, shingles="word:1", method="lsh", run=Run(2))
     assert pairs.stats["candidates"] > 100
@@ -103,7 +103,7 @@ def test_expected_candidates(vocabulary, words, threshold):
 
 
 def test_candidates_are_the_pairs_that_share_a_band():
-    """Counted once each, however many bands they share; identical items count as one."""
+    """Each counts once, however many bands it shares; identical items count as one."""
     texts = drawn_texts(60, 12, 8)
     pairs = find_pairs(
         [*texts, texts[0]], threshold=0.6, shingles="word:1", recall=0.9, method="lsh", seed=3, run=Run(1)
@@ -122,13 +122,13 @@ def band_keys_of(texts, plan):
 
 
 def clustered(items, dimensions, spread, seed=1):
-    """Points about twenty centres."""
+    """Draw points around twenty centres."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(20, dimensions))
     return centres[rng.integers(0, 20, items)] + rng.normal(scale=spread, size=(items, dimensions))
 
 
-# A family to look at the sample with, the functions of the same family that are then run, a threshold, a sample.
+# The family that estimates from the sample, functions of it to run, a threshold, and a sample.
 OTHERS = {
     "Hyperplanes": (
         Hyperplanes(SAMPLE_HASHES),
@@ -152,20 +152,20 @@ OTHERS = {
 
 
 def shares_of(family, sample):
-    """On what share of the functions each pair of the sample agrees."""
+    """Return the share of the functions on which each pair of the sample agrees."""
     signatures = family.signatures(sample)
     return np.concatenate([(signatures[:i] == signatures[i]).mean(axis=1) for i in range(1, len(signatures))])
 
 
 def costs(family, chance, recall, sample, items, size):
-    """{bands: (what they cost, the share of pairs that are candidates)} for each number of rows that is possible."""
+    """Return {bands: (cost, share of pairs that become candidates)} for each number of rows."""
     shares = shares_of(family, sample)
     found = {}
     for rows in range(1, MOST_HASHES + 1):
         bands = bands_for(chance, rows, recall)
         if bands.hashes > MOST_HASHES:
             break
-        if bands.bands == 1:  # a lone band would find a little less
+        if bands.bands == 1:  # a single band would find slightly less
             bands = Bands(2, rows, 1 - (1 - chance**rows) ** 2)
         rate = float(np.mean(1 - (1 - shares**rows) ** bands.bands))
         hashing = DRAW * items * (size + bands.hashes * (1 + math.log(bands.hashes)))
@@ -179,7 +179,7 @@ def costs(family, chance, recall, sample, items, size):
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
 @pytest.mark.parametrize("items", [100, 10_000, 1_000_000])
 def test_cheapest_bands_of_other_families(name, recall, items):
-    """Of all bands that reach the recall at the threshold they cost least, and the rate is the curve's mean."""
+    """No other bands that reach the recall cost less, and the rate is the mean of the curve."""
     family, _, threshold, sample = OTHERS[name]
     chance, size = family.chance(threshold), float(sample.shape[1])
     bands, cost, candidates = cheapest_bands(family, chance, recall, sample, items, size)
@@ -203,7 +203,7 @@ def test_larger_collections_get_more_rows_in_other_families(name):
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_expected_candidates_of_other_families(name):
-    """Run with other functions the bands find about as many candidates in the sample, and most close pairs."""
+    """With other functions, the bands find about as many candidates, and most close pairs."""
     family, make, threshold, sample = OTHERS[name]
     bands, _, candidates = cheapest_bands(family, family.chance(threshold), 0.9, sample, 10_000, float(sample.shape[1]))
     left, right = bands.curve.candidates(make(bands.hashes), sample)
@@ -229,10 +229,11 @@ def test_chances_too_small_for_bands():
     family = Hyperplanes(8)
     with pytest.raises(UsageError) as error:
         cheapest_bands(family, family.chance(179.5), 0.99, np.ones((2, 3)), 1000, 3.0)
-    assert str(error.value) == "recall 0.99 takes more than 512 functions that agree with probability 0.00278."
+    rule = "recall 0.99 needs more than 512 functions that agree with probability 0.00278"
+    assert str(error.value) == f"{rule}; use a lower recall."
 
 
-# --- what a plan says ---
+# --- lines ---
 
 BANDS = Bands(16, 6, 0.99227)
 PLAN = Plan("lsh", "jaccard", Fraction(4, 5), 7, "word:5", bands=BANDS, items=1000, candidates=12345.6)
@@ -241,7 +242,7 @@ PLAN = Plan("lsh", "jaccard", Fraction(4, 5), 7, "word:5", bands=BANDS, items=10
 def test_lines():
     assert PLAN.lines() == [
         "plan: jaccard >= 0.8 of word:5, by 16 bands of 6 rows (96 minhashes)",
-        "      finds a pair at the threshold with probability 0.9923, closer pairs more surely;"
+        "      finds a pair at the threshold with probability 0.9923, closer pairs more often;"
         " about 12,000 candidates expected",
     ]
     exact = Plan("exact", "jaccard", Fraction(2, 3), 1, "sets")
@@ -256,7 +257,7 @@ def test_lines():
 def test_numbers_of_candidates_are_rounded(candidates, shown):
     plan = Plan("lsh", "jaccard", Fraction(4, 5), 1, "sets", bands=Bands(2, 1, 0.96), items=9, candidates=candidates)
     assert f" about {shown} candidates expected" in plan.lines()[1]
-    assert "expected" not in replace(plan, items=0).lines()[1]  # nobody knows
+    assert "expected" not in replace(plan, items=0).lines()[1]  # unknown
 
 
 def test_settings():
@@ -299,7 +300,7 @@ def test_settings_of_a_run():
         ),
         (
             {"threshold": 0.8, "method": "lsh", "recall": 1},
-            "recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.",
+            "recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.",
         ),
     ],
 )
@@ -310,7 +311,7 @@ def test_errors(options, message):
 
 
 def test_plan_of_bags_counts_copies():
-    """The sample of a collection of bags is one of bags."""
+    """The sample of a collection of bags consists of bags."""
     rng = random.Random(1)
     bags = [Counter(rng.choices("abc", k=30)) for _ in range(50)]
     pairs = find_pairs(bags, threshold=0.9, run=Run(1))
@@ -331,7 +332,7 @@ def test_plan_of_bags_counts_copies():
             "filter must be one of length, prefix, position, suffix; got 'lenght'. Did you mean 'length'?",
         ),
         ([{1}], {"filter": "prefix", "method": "lsh"}, UsageError, "filter is for method 'exact'; got 'lsh'."),
-        ([{1}], {"order": [2]}, DataError, "the order must hold all elements of the sets."),
+        ([{1}], {"order": [2]}, DataError, "order must hold all elements of the sets."),
         ([{1}], {"order": [1, 1]}, UsageError, "order must hold each element once."),
         (["a"], {"order": ["a"]}, UsageError, "order is for sets of elements, not for texts or bags."),
         ([{1}], {"measure": "edit", "threshold": 1}, UsageError, "measure 'edit' compares texts; got sets."),
@@ -377,7 +378,7 @@ def test_plan_of_bags_counts_copies():
             [{1}],
             {"measure": "containment", "method": "lsh"},
             UsageError,
-            "method must be 'exact' or 'auto' for measure 'containment', which has no family; got 'lsh'.",
+            "method must be 'exact' or 'auto' for measure 'containment', which has no hash family; got 'lsh'.",
         ),
         (
             [{1}],
@@ -393,12 +394,12 @@ def test_what_cannot_be_joined(items, options, error, message):
     assert str(raised.value) == message
 
 
-# --- the choice ---
+# --- choice of method ---
 
 
 @pytest.mark.slow
 def test_small_sets_are_joined_exactly_and_texts_by_bands():
-    """Popular elements make many candidates of minhashes, but are in no prefix."""
+    """Popular elements cause many candidates with minhashes, but are in no prefix."""
     rng = random.Random(1)
     sets = [{rng.randrange(5), rng.randrange(5, 10), 100 + i, 10**6 + i // 2} for i in range(20_000)]
     plan = la.find_pairs(sets, threshold=0.6).plan
@@ -407,12 +408,12 @@ def test_small_sets_are_joined_exactly_and_texts_by_bands():
     plan = la.find_pairs(texts, threshold=0.8).plan
     assert (plan.method, plan.bands is not None) == ("lsh", True)
     for line in (plan.lines()[-1], la.find_pairs(sets, threshold=0.6).plan.lines()[-1]):
-        assert "core-seconds are estimated for an exact join" in line
+        assert "core-seconds estimated for an exact join" in line
 
 
 @pytest.mark.slow
 def test_a_crowd_is_not_listed_to_be_grouped():
-    """All pairs of many near-copies would be; pairs are listed if pairs are asked for."""
+    """Groups of many near-copies are found without listing all their pairs."""
     rng = random.Random(2)
     page = set(range(40))
     sets = [page - set(rng.sample(range(40), 2)) for _ in range(6000)]

@@ -1,4 +1,4 @@
-"""Check new sets looked up in an index: every similar pair against brute force, whatever the order of work."""
+"""Check lookups of new sets in an index: all similar pairs are found, in any order of work."""
 
 import random
 from collections import Counter
@@ -36,7 +36,7 @@ seeds = st.integers(0, 2**32).map(random.Random)
 
 
 def rows_of(sets):
-    """Sets whose elements are the given numbers themselves, not hashes of them."""
+    """Return sets whose elements are the given numbers themselves, not hashes of them."""
     rows = [sorted(one) for one in sets]
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
     return Sets(indptr, np.array([x for row in rows for x in row], np.uint64))
@@ -48,13 +48,13 @@ def index_of(sets, measure):
 
 
 def listed(found):
-    """[(query, row, shared)], and how many pairs were compared."""
+    """Return [(query, row, shared)], and how many pairs were compared."""
     *columns, compared = found
     return list(zip(*(column.tolist() for column in columns), strict=True)), compared
 
 
 def similar(sets, queries, measure):
-    """[(query, row, shared)] of all similar pairs in order, by definition."""
+    """Return [(query, row, shared)] of all similar pairs in order, by definition."""
     name, threshold = measure
     bound = (KINDS[name], *threshold.as_integer_ratio())
     pairs = [(i, j, len(set(query) & set(row))) for i, query in enumerate(queries) for j, row in enumerate(sets)]
@@ -63,9 +63,9 @@ def similar(sets, queries, measure):
 
 
 def drawn(rng, most):
-    """(sets, queries), small ones over few elements: equal, empty, disjoint, part of another, or with others' elements.
+    """Draw (sets, queries) of few elements: equal, empty, disjoint, contained or overlapping.
 
-    Half of what the queries are drawn from may be in no indexed set, and the other way round.
+    Half of the elements that queries are drawn from may be in no indexed set, and vice versa.
     """
     size = rng.choice([3, 6, 12, 30])
     common, new, old = ([rng.getrandbits(64) for _ in range(size)] for _ in range(3))
@@ -98,7 +98,7 @@ def test_probes_are_brute_force(rng, measure):
 @pytest.mark.parametrize(("size", "ratio"), [(10, "9/10"), (15, "4/5"), (20, "17/20"), (9, "2/3"), (3, "1/3")])
 @pytest.mark.parametrize("measure", ["jaccard", "containment", "set_cosine"])
 def test_sets_right_at_the_threshold(measure, size, ratio):
-    """One element more or less decides, with the query as the larger of the two or as the smaller."""
+    """One element more or less decides, whether the query is the larger set or the smaller."""
     near = [set(range(drop, size)) | set(range(100, 100 + add)) for drop in range(size) for add in range(size)]
     whole = [set(range(size))]
     asked = measure, Fraction(ratio)
@@ -133,13 +133,13 @@ def test_bags_share_the_lesser_counts(data, threshold):
 
 
 def test_an_element_that_one_set_alone_has():
-    """No other indexed set has it, yet a query may."""
+    """No other indexed set has it, but a query can."""
     index = PrefixIndex(Sets.of([{1}, {2, 3}, {4, 5, 6}]), threshold=1)
     assert listed(index.probe(Sets.of([{4, 5, 6}, {2}, {1}, {3, 2}])))[0] == [(0, 2, 3), (2, 0, 1), (3, 1, 2)]
 
 
 def test_unknown_elements_take_places():
-    """With all but one element unknown, that one still leads to the row; one more is one too many."""
+    """One known element among unknown ones still leads to the row, up to the threshold."""
     index = PrefixIndex(Sets.of([{1, 2}]), threshold="1/10")
     queries = [{1, *range(100, 100 + unknown)} for unknown in range(12)]
     assert listed(index.probe(Sets.of(queries)))[0] == [(i, 0, 1) for i in range(9)]
@@ -166,7 +166,7 @@ def test_nothing_is_similar_to_nothing(measure):
 
 
 def test_elements_whose_high_bits_agree_are_told_apart():
-    """They share a rank, and queries may have some that no indexed set has."""
+    """They share a rank, and queries can have some that no indexed set has."""
     rng = random.Random(4)
     for _ in range(100):
         pool = [rng.getrandbits(20) << 44 | low for low in range(3) for _ in range(2)] + list(range(6))
@@ -222,7 +222,7 @@ def test_a_run_is_told_of_its_progress():
 
 
 def test_rare_elements_come_first():
-    """Few sets share a prefix by chance: of sets that share a common element alone, none is compared."""
+    """Sets that share only a common element are not compared."""
     sets = [{0, *range(10 * i, 10 * i + 5)} for i in range(1, 100)]
     index = PrefixIndex(Sets.of(sets), threshold=0.8)
     assert listed(index.probe(Sets.of([{0, 5000, 5001, 5002, 5003}]))) == ([], 0)
@@ -233,7 +233,7 @@ def test_rare_elements_come_first():
 
 
 def test_ranks():
-    """0 for what no set has, 1 for what one has, and more for more."""
+    """They are 0 for elements in no set, 1 for those in one, and higher for those in more."""
     elements = [x << 54 for x in range(3)]
     ranks, shift = query_ranks(rows_of([elements[:1], elements[:2], elements[:2]]))
     assert [int(ranks[x >> int(shift)]) for x in elements] == [14, 9, 0]
@@ -262,9 +262,9 @@ def test_errors():
     assert error(lambda: PrefixIndex([{1}])) == "sets must be Sets; got list. Make them with Sets.of."
     assert error(lambda: PrefixIndex(sets).probe([{1}])) == "queries must be Sets; got list. Make them with Sets.of."
     assert error(lambda: PrefixIndex(bags, measure="bag_jaccard").probe(sets)) == (
-        "queries must be bags, as those of the index are."
+        "queries must be bags, like those of the index."
     )
-    assert error(lambda: PrefixIndex(sets).probe(bags)) == "queries must be sets, not bags, as those of the index are."
+    assert error(lambda: PrefixIndex(sets).probe(bags)) == "queries must be sets, not bags, like those of the index."
 
 
 def test_no_sets_are_neither_sets_nor_bags():

@@ -1,4 +1,4 @@
-"""Check pairs of strings within some edits against brute force, by every way that finds them."""
+"""Check pairs of strings within some edits against brute force, for every way to find them."""
 
 import random
 from itertools import combinations, product
@@ -25,7 +25,7 @@ splits = st.one_of(st.none(), st.integers(0, 12))
 
 
 def joined(texts, edits, moves, split=None, threads=1):
-    """{(i, j): distance}, and how many pairs were compared."""
+    """Return {(i, j): distance}, and how many pairs were compared."""
     across = Sides(split)
     *found, compared = edit_pairs(texts, edits, moves, across, 10**9, Run(threads))
     assert all(column.dtype == np.int64 for column in found)
@@ -36,7 +36,7 @@ def joined(texts, edits, moves, split=None, threads=1):
 
 
 def near(texts, edits, moves, split=None):
-    """The same by comparing all pairs; lengths that differ by more than this spare us the table of costs."""
+    """Return the same by comparing all pairs, except those whose lengths differ too much."""
     pairs = [(i, j) for i, j in combinations(range(len(texts)), 2) if split is None or i < split <= j]
     close = [(i, j) for i, j in pairs if abs(len(texts[i]) - len(texts[j])) <= edits]
     found = {(i, j): ref.edit(texts[i], texts[j], moves) for i, j in close}
@@ -44,7 +44,7 @@ def near(texts, edits, moves, split=None):
 
 
 def drawn_texts(rng, most, least, longest):
-    """Strings of few letters, and strings some edits away from one of them."""
+    """Draw strings of few letters, and strings some edits away from one of them."""
     letters = rng.choice(ALPHABETS)
     texts = ["".join(rng.choices(letters, k=rng.randint(least, longest))) for _ in range(rng.randint(0, most))]
     for _ in range(len(texts)):
@@ -54,7 +54,7 @@ def drawn_texts(rng, most, least, longest):
 
 
 def changed(rng, text, edits, letters):
-    """A string at most so many edits away, of all kinds."""
+    """Return a string at most `edits` edits of any kind away."""
     for _ in range(edits):
         at, letter = rng.randrange(len(text) + 1), rng.choice(letters)
         ways = (text[at + 1 :], letter + text[at:], letter + text[at + 1 :], text[at + 1 : at + 2] + text[at : at + 1])
@@ -62,7 +62,7 @@ def changed(rng, text, edits, letters):
     return text
 
 
-# --- nothing is missed, nothing is added ---
+# --- against brute force ---
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_short_strings_are_brute_force(rng, edits, moves, split):
 @settings(max_examples=400)
 @given(seeds, st.integers(0, 4), moves, splits)
 def test_strings_about_as_long_as_the_ways_part_are_brute_force(rng, edits, moves, split):
-    """The longer of a pair has just enough characters to be found by its 3-grams, or one too few."""
+    """The longer of a pair has just enough characters to be found by 3-grams, or one too few."""
     lost = edits * (4 if moves == "transpositions" else 3)
     texts = drawn_texts(rng, 5, max(0, lost + 3 - edits), lost + 8)
     assert joined(texts, edits, moves, split)[0] == near(texts, edits, moves, split)
@@ -87,7 +87,7 @@ def test_strings_about_as_long_as_the_ways_part_are_brute_force(rng, edits, move
 @settings(max_examples=100)
 @given(seeds, st.integers(0, 4), moves, splits)
 def test_long_strings_are_brute_force(rng, edits, moves, split):
-    """Longer than the 64 characters that are compared at once, among short ones."""
+    """Strings longer than the 64 characters that are compared at once, among short ones."""
     texts = drawn_texts(rng, 3, 60, 70) + drawn_texts(rng, 3, 0, 12)
     assert joined(texts, edits, moves, split)[0] == near(texts, edits, moves, split)
 
@@ -96,7 +96,7 @@ def test_long_strings_are_brute_force(rng, edits, moves, split):
 @pytest.mark.parametrize("moves", sorted(MOVES))
 @pytest.mark.parametrize("edits", range(5))
 def test_all_strings_of_two_letters(edits, moves):
-    """Every pair that there is, up to five characters, identical strings included."""
+    """All pairs of up to five characters, including identical strings."""
     texts = ["".join(letters) for n in range(6) for letters in product("ab", repeat=n)]
     texts += texts[:10]
     assert joined(texts, edits, moves)[0] == near(texts, edits, moves)
@@ -105,7 +105,7 @@ def test_all_strings_of_two_letters(edits, moves):
 @pytest.mark.parametrize("edits", [1, 2, 3])
 @pytest.mark.parametrize(("moves", "lost"), [("indel", 3), ("levenshtein", 3), ("transpositions", 4)])
 def test_edits_that_take_away_all_the_grams_they_can(edits, moves, lost):
-    """Changes so far apart that no gram is lost to two of them: strings share just what they must."""
+    """The edits are far apart, so each removes its own grams: strings share only what they must."""
     for length in range(1, (edits + 1) * (lost + 1) + 4):
         text = "".join(chr(ord("A") + i) for i in range(length))
         places = range(2, length - 1, lost)[:edits]
@@ -121,11 +121,11 @@ def test_edits_that_take_away_all_the_grams_they_can(edits, moves, lost):
         assert found == {(0, 1): len(places)}
 
 
-# --- ways, one by one ---
+# --- each way to find pairs ---
 
 
 def ways_of(texts, edits, moves="levenshtein"):
-    """The candidates of each way, as lists of pairs."""
+    """Return the candidates of each way, as lists of pairs."""
     found = []
     for chunks, count, compared in strings.candidates(texts, edits, moves, ALONE, Run(1)):
         pairs = [pair for left, right in chunks for pair in zip(left.tolist(), right.tolist(), strict=True)]
@@ -135,7 +135,7 @@ def ways_of(texts, edits, moves="levenshtein"):
 
 
 def test_the_longer_string_decides_which_way_finds_a_pair():
-    """With one edit: 8 characters or more by 3-grams, 2 to 7 by characters, up to 1 by brute force."""
+    """With one edit: 3-grams from 8 characters on, characters from 2 to 7, brute force up to 1."""
     assert ways_of(["abcdefgh", "abcdefg"], 1) == [[(0, 1)], [], []]
     assert ways_of(["abcdefg", "abcdef"], 1) == [[(0, 1)], []]
     assert ways_of(["ab", "b"], 1) == [[(0, 1)], []]
@@ -178,7 +178,7 @@ def test_more_edits_than_characters():
 
 
 def test_white_space_and_normal_forms_count():
-    """Strings are taken as they are, and a mark is a character of its own, which can be swapped with a letter."""
+    """Strings are compared as they are; a combining mark is a character that can be swapped."""
     texts = [
         "José María de la Cruz",
         "Jose\u0301 María de la Cruz",
@@ -199,7 +199,7 @@ def test_strings_must_be_valid_unicode():
 
 
 def people(count):
-    """Names of a few letters, with typos."""
+    """Return names of a few letters, with typos."""
     rng = random.Random(5)
     parts = ["".join(rng.choices("aeinrst", k=rng.randint(1, 6))) for _ in range(150)]
     names = [f"{rng.choice(parts)} {rng.choice(parts)}" for _ in range(count)]
@@ -218,7 +218,7 @@ def test_no_result_depends_on_threads_or_chunks(edits, moves, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(("edits", "moves"), [(1, "transpositions"), (2, "levenshtein"), (3, "indel")])
 def test_many_strings(edits, moves):
-    """No pair of a thousand names is missed, and most are never compared."""
+    """No pair of a thousand names is missed, and most pairs are never compared."""
     names = people(1000)
     left, right = np.triu_indices(len(names), 1)
     distances = edit(names, left, right, moves)
@@ -246,7 +246,7 @@ def test_too_many_pairs(text):
 
 
 def test_the_limit_is_of_answers_not_of_candidates():
-    """Anagrams share all their characters, and are far from each other."""
+    """Anagrams share all their characters, but are far from each other."""
     texts = ["abcdef", "fedcba", "defabc", "bafedc"]
     found, compared = joined(texts, 2, "levenshtein")
     assert found == {}
@@ -281,7 +281,7 @@ def found(pairs):
 @settings(max_examples=60)
 @given(seeds, st.integers(0, 3))
 def test_pairs_of_texts_by_edit_distance(measure, moves, rng, edits):
-    """An empty text is as many edits away as the other has characters."""
+    """The distance of an empty text is the length of the other text."""
     texts = ["".join(rng.choices("ab", k=rng.randrange(9))) for _ in range(12)]
     pairs = la.find_pairs(texts, measure=measure, threshold=edits, run=SINGLE)
     distances = {(i, j): ref.edit(texts[i], texts[j], moves) for i, j in combinations(range(12), 2)}

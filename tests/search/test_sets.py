@@ -26,7 +26,7 @@ seeds = st.integers(0, 2**32).map(random.Random)
 
 
 def similar(measure, a, b, threshold):
-    """In exact arithmetic; an empty set is similar to nothing."""
+    """Return whether two sets are similar, in exact arithmetic; an empty set never is."""
     shared = len(a & b)
     if measure == "overlap":
         return shared >= threshold
@@ -49,7 +49,7 @@ def found(pairs):
 @settings(max_examples=150)
 @given(seeds, st.data())
 def test_pairs_of_sets_by_any_measure(measure, rng, data):
-    """Those of brute force, with their values; containment has a direction, and may hold both ways."""
+    """The pairs and values are those of brute force; containment can hold in either direction."""
     threshold = data.draw(st.sampled_from(THRESHOLDS.get(measure, [0.5, "2/3", 0.8, 0.9, 0.85, 1])))
     sets = small_sets(rng, 14)
     pairs = la.find_pairs(sets, measure=measure, threshold=threshold, method="exact", run=SINGLE)
@@ -105,7 +105,7 @@ def test_distances_are_no_similarities():
 @settings(max_examples=60)
 @given(seeds)
 def test_clusters_and_dedup_by_any_measure(measure, rng):
-    """Clusters are components of the pairs; a dropped set is similar to one kept, and no two kept are."""
+    """Clusters are components; a removed set is similar to a kept one, and no two kept sets are."""
     threshold = 3 if measure == "overlap" else 0.7
     sets = small_sets(rng, 14)
     options = {"measure": measure, "threshold": threshold, "method": "exact", "run": SINGLE}
@@ -123,11 +123,11 @@ def test_clusters_and_dedup_by_any_measure(measure, rng):
     kept = np.flatnonzero(result.keep).tolist()
     if measure != "containment":
         assert not [pair for pair in combinations(kept, 2) if pair in values]
-    else:  # a later set is dropped if it is contained in one that is kept
+    else:  # a later set is removed if a kept one contains it
         assert not [(i, j) for i, j in permutations(kept, 2) if j < i and (i, j) in values]
 
 
-# --- names, and identical items ---
+# --- ids ---
 
 
 def test_sets_may_have_names():

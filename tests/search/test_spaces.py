@@ -1,7 +1,7 @@
-"""Check spaces: `near` never loses a pair that `measured` says is near, and what else a space is asked.
+"""Check spaces: `near` never loses a pair that `measured` says is near; and their other methods.
 
-The data are such as break bounds: huge and tiny numbers, outliers, rows that are all alike, clouds far from the origin,
-and thresholds that are exactly the distance of a pair.
+The data is chosen to break bounds: huge and tiny numbers, outliers, identical rows, clouds far from
+the origin, and thresholds that are exactly the distance of a pair.
 """
 
 import math
@@ -21,10 +21,10 @@ from lookalike.search.spaces import BitSpace, VectorSpace, space_of
 from tests import reference as ref
 
 FLOATS = [np.float32, np.float64]
-FARTHEST = {"cosine": 180.0, "cosine_similarity": -1.0, "euclidean": 1e300}
-NEAREST = {"cosine": 0.0, "cosine_similarity": 1.0, "euclidean": 0.0}
+FARTHEST = {"angle": 180.0, "cosine_similarity": -1.0, "euclidean": 1e300}
+NEAREST = {"angle": 0.0, "cosine_similarity": 1.0, "euclidean": 0.0}
 
-KINDS = ("cosine", "cosine_similarity", "euclidean")
+KINDS = ("angle", "cosine_similarity", "euclidean")
 
 
 def all_pairs(n):
@@ -32,7 +32,7 @@ def all_pairs(n):
 
 
 def blocks_of(n):
-    """All pairs as one block, and as two and what is between them; row by row and tile by tile."""
+    """Return all pairs as one block, as two blocks and the pairs between them, and row by row."""
     third = n // 3
     return [
         np.array([[0, n, 0, n]]),
@@ -42,7 +42,7 @@ def blocks_of(n):
 
 
 def check_nothing_is_lost(space):
-    """Each pair within the threshold is among those that may be near, however the pairs are cut into blocks."""
+    """Check that `near` returns each pair within the threshold, whatever the blocks."""
     n = len(space)
     left, right = all_pairs(n)
     within = space.within(space.measured(left, right))
@@ -57,7 +57,7 @@ def check_nothing_is_lost(space):
 
 
 def thresholds_of(measure, vectors, most=12):
-    """None and all, and exactly the measure of some pairs."""
+    """Return thresholds for no pairs and all pairs, and the exact measures of some pairs."""
     left, right = all_pairs(len(vectors))
     values = VectorSpace(vectors, measure, NEAREST[measure]).measured(left, right)
     values = np.unique(values[np.isfinite(values)])
@@ -71,7 +71,7 @@ def check_all_thresholds(measure, vectors):
 
 
 def with_cloud(shape, seed=0):
-    """Normal rows, some of them close to others, opposite, or parallel."""
+    """Draw normal rows, some of them close to others, opposite, or parallel."""
     rng = np.random.default_rng([*shape, seed])
     rows = rng.normal(size=shape)
     n = len(rows) // 4
@@ -143,7 +143,7 @@ def test_no_pair_is_lost_of_huge_and_tiny_rows(measure, cloud, form):
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("measure", KINDS)
 def test_no_pair_is_lost_at_the_end_of_what_numbers_there_are(measure, form):
-    """Partial sums of products with such rows may overflow, and the rest of the sum may bring them back."""
+    """Partial sums of such products can overflow, and later terms can bring them back."""
     most = 1.7e308
     rows = np.array(
         [[-0.3] * 5 + [0.3] * 5, [most] * 10, [0.3] * 5 + [-0.3] * 5, [1.0] * 10, [1e10] * 10, [5e-324] * 10]
@@ -157,7 +157,7 @@ def test_no_pair_is_lost_at_the_end_of_what_numbers_there_are(measure, form):
 @pytest.mark.parametrize("measure", KINDS)
 @pytest.mark.parametrize("dimensions", [1, 2, 16, 300, 2000])
 def test_no_pair_is_lost_at_its_own_distance(measure, dimensions):
-    """The threshold is what was measured, in few dimensions and in many."""
+    """The threshold is a measured distance, in few dimensions and in many."""
     rng = np.random.default_rng(dimensions)
     rows = np.concatenate((rng.normal(size=(25, dimensions)), rng.random((25, dimensions)) + 10)).astype(np.float32)
     check_all_thresholds(measure, Vectors.of(rows))
@@ -168,7 +168,7 @@ def test_no_pair_is_lost_at_its_own_distance(measure, dimensions):
 @settings(max_examples=200)
 @given(st.data(), st.sampled_from(list(KINDS)), st.sampled_from(FLOATS), st.booleans())
 def test_no_pair_is_lost_of_any_rows(data, measure, kind, spread):
-    """Drawn by Hypothesis, from all numbers that single precision has."""
+    """Hypothesis draws the rows from all numbers of single precision."""
     shape = data.draw(st.tuples(st.integers(2, 7), st.integers(1, 4)))
     numbers = st.floats(-(2.0**126), 2.0**126, width=32)
     rows = data.draw(some.arrays(kind, shape, elements=st.one_of(numbers, st.sampled_from([0.0, 1.0, -1.0, 1e-3]))))
@@ -182,7 +182,7 @@ def test_no_pair_is_lost_of_any_rows(data, measure, kind, spread):
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("measure", KINDS)
 def test_few_more_pairs_are_let_through(measure, form):
-    """Of rows without outliers none that is farther than the threshold by more than a few thousandths."""
+    """Without outliers, none is farther than the threshold by more than a few thousandths."""
     rows = with_cloud((300, 20)).astype(np.float32)
     vectors = Vectors.of(rows if form == "dense" else sparse.csr_array(rows))
     left, right = all_pairs(len(rows))
@@ -200,7 +200,7 @@ def test_few_more_pairs_are_let_through(measure, form):
 @pytest.mark.parametrize("kind", FLOATS)
 @pytest.mark.parametrize("measure", KINDS)
 def test_dense_and_sparse_rows_are_one(measure, kind):
-    """They measure alike to the last bit, and let through the same pairs but for rounding."""
+    """Their measures agree to the last bit; `near` differs only by rounding."""
     rng = np.random.default_rng(1)
     rows = with_cloud((50, 12)).astype(kind)
     rows[:, 1:][rng.random((50, 11)) < 0.5] = 0
@@ -214,20 +214,20 @@ def test_dense_and_sparse_rows_are_one(measure, kind):
     assert sure <= near[1] <= near[0]
 
 
-# --- a bound for each item ---
+# --- one bound per item ---
 
 
 @pytest.mark.parametrize("size", [30, 90])
 @pytest.mark.parametrize("measure", KINDS)
 def test_each_item_looks_as_far_as_it_is_told(measure, size):
-    """Those of the first block do."""
+    """The bounds of the items in the first block apply."""
     rows = with_cloud((size, 4))
     half = size // 2
     space = VectorSpace(Vectors.of(rows), measure, FARTHEST[measure])
     left, right = (grid.ravel() for grid in np.indices((half, size - half)))
     values = space.measured(left, right + half).reshape(half, -1)
     far = np.full(size, NEAREST[measure])
-    far[:half] = np.sort(values, axis=1)[:, -3 if space.alike else 2]  # of the third nearest
+    far[:half] = np.sort(values, axis=1)[:, -3 if space.alike else 2]  # the third nearest
     found = space.near(np.arange(size), np.array([[0, half, half, size]]), space.bound(far)).tolist()
     wanted = values >= far[:half, None] if space.alike else values <= far[:half, None]
     expected = (left * size + right + half)[wanted.ravel()].tolist()
@@ -248,7 +248,7 @@ def test_each_code_looks_as_far_as_it_is_told():
     assert sorted(found.tolist()) == expected.tolist()
 
 
-# --- about how far ---
+# --- approximate distances ---
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
@@ -256,7 +256,7 @@ def test_each_code_looks_as_far_as_it_is_told():
 @pytest.mark.parametrize("cloud", ["plain", "huge", "tiny", "of whole numbers", "with an outlier", "in two places"])
 @pytest.mark.parametrize("measure", KINDS)
 def test_about_how_far_apart(measure, cloud, kind, form):
-    """As measured, to a few digits; degrees in place of a cosine."""
+    """Distances agree with the measure to a few digits, in degrees instead of a cosine."""
     check_between(measure, CLOUDS[cloud](with_cloud((40, 6))).astype(kind), form)
 
 
@@ -264,13 +264,13 @@ def test_about_how_far_apart(measure, cloud, kind, form):
 @pytest.mark.parametrize("measure", KINDS)
 @pytest.mark.parametrize("cloud", ["of 1e300", "of 1e-300"])
 def test_about_how_far_apart_huge_and_tiny_rows_are(measure, cloud, form):
-    """A plan is made of these: it must be of numbers."""
+    """A plan is based on these distances, so they must be finite."""
     check_between(measure, EXTREMES[cloud](with_cloud((40, 6))), form)
 
 
 @pytest.mark.parametrize("cloud", ["far from the origin", "close together"])
 def test_about_how_far_apart_rows_far_from_the_origin_are(cloud):
-    """Else a plan would be made of noise."""
+    """Otherwise a plan would be based on noise."""
     check_between("euclidean", CLOUDS[cloud](with_cloud((40, 6))), "dense")
 
 
@@ -305,10 +305,10 @@ def test_contents_are_the_same_just_for_the_same_rows(seed, kind, dimensions, sp
 
 
 def test_contents_tell_places_and_small_differences_apart():
-    """A component in another place, one that is a bit greater, and two that are swapped."""
+    """A component moved, one slightly larger, two swapped, and signs changed."""
     rows = np.array([[1.0, 0, 2], [0, 1, 2], [2, 0, 1], [1 + 2**-52, 0, 2], [1, 2, 0], [-1, 0, 2], [1, 0, -2]])
     for vectors in (Vectors.of(rows), Vectors.of(sparse.csr_array(rows))):
-        contents = VectorSpace(vectors, "cosine", 1.0).contents()
+        contents = VectorSpace(vectors, "angle", 1.0).contents()
         assert len({tuple(row) for row in contents.tolist()}) == len(rows)
 
 
@@ -342,18 +342,18 @@ def test_codes_that_are_near_are_let_through_and_no_others(seed, length, far):
     assert (grid == grid.T).all()
 
 
-# --- what a family takes ---
+# --- families ---
 
 
 def test_families_of_spaces():
     rows = with_cloud((10, 4))
-    for measure, kind in (("cosine", Hyperplanes), ("cosine_similarity", Hyperplanes), ("euclidean", RandomLines)):
+    for measure, kind in (("angle", Hyperplanes), ("cosine_similarity", Hyperplanes), ("euclidean", RandomLines)):
         for matrix in (rows, sparse.csr_array(rows)):
             space = VectorSpace(Vectors.of(matrix), measure, 0.5)
             family = space.family(12, 3, 2.0)
             assert (type(family), family.hashes, family.seed) == (kind, 12, 3)
             chosen = np.array([7, 2])
-            expected = rows[chosen] - space.centre  # which is the origin but for distances
+            expected = rows[chosen] - space.centre  # the origin, except for distances
             assert family.signatures(space.take(chosen)).tolist() == family.signatures(expected).tolist()
     codes = Bits.of(np.random.default_rng(0).integers(0, 2, (10, 70)))
     space = BitSpace(codes, 3)
@@ -366,7 +366,7 @@ def test_families_of_spaces():
 
 def test_the_threshold_as_a_family_has_it():
     rows = Vectors.of(np.eye(3))
-    assert VectorSpace(rows, "cosine", 30.0).distance == 30
+    assert VectorSpace(rows, "angle", 30.0).distance == 30
     assert VectorSpace(rows, "euclidean", 30.0).distance == 30
     for far, degrees in ((0.5, 60), (1.0, 0), (-1.0, 180), (0.0, 90)):
         assert math.isclose(VectorSpace(rows, "cosine_similarity", far).distance, degrees)
@@ -377,7 +377,7 @@ def test_the_threshold_as_a_family_has_it():
 
 
 def test_two_collections_are_one_space():
-    """Of the wider of two types, and sparse if one is."""
+    """It has the wider of the two types, and is sparse if either is."""
     rows = with_cloud((8, 3))
     for one, other, kind, spread in [
         (rows.astype(np.float32), rows, np.float64, False),
@@ -393,14 +393,14 @@ def test_two_collections_are_one_space():
 
 
 def test_two_collections_of_different_lengths():
-    with pytest.raises(DataError, match=r"^vectors must have as many dimensions on both sides; got 3 and 4\.$"):
-        space_of([Vectors.of(np.eye(3)), Vectors.of(np.eye(4))], "cosine", 1.0)
-    with pytest.raises(DataError, match=r"^codes must have as many bits on both sides; got 3 and 4\.$"):
+    with pytest.raises(DataError, match=r"^vectors must have the same number of dimensions; got 3 and 4\.$"):
+        space_of([Vectors.of(np.eye(3)), Vectors.of(np.eye(4))], "angle", 1.0)
+    with pytest.raises(DataError, match=r"^codes must have the same number of bits; got 3 and 4\.$"):
         space_of([Bits.of(["101"]), Bits.of(["1011"])], "hamming", 1)
     assert len(space_of([Bits.of(["101"]), Bits.of(["111", "000"])], "hamming", 1)) == 3
 
 
-# --- nothing ---
+# --- empty spaces ---
 
 
 @pytest.mark.parametrize("measure", KINDS)

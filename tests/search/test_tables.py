@@ -1,4 +1,4 @@
-"""Check how buckets are cut into blocks, so that each pair is looked at once."""
+"""Check how buckets are cut into blocks, so that each pair is compared once."""
 
 import math
 from itertools import pairwise
@@ -16,7 +16,7 @@ from tests.vector_samples import SINGLE, drawn_bits, found, oracle
 
 @pytest.mark.parametrize(("side", "reach"), [(1, 1), (2, 3), (4, 4), (3, 10)])
 def test_blocks_of_a_bucket_cover_each_pair_once(side, reach, monkeypatch):
-    """Of one collection each pair, of two each across the split; also where a bucket has items of one side alone."""
+    """With two collections, each pair across; even if a bucket has items of only one."""
     monkeypatch.setattr("lookalike.search.tables.SIDE", side)
     monkeypatch.setattr("lookalike.search.tables.REACH", reach)
     rng = np.random.default_rng(side)
@@ -47,22 +47,22 @@ def test_large_buckets(items):
     assert across.pairs == min(items, 2049) * max(0, items - 2049)
 
 
-# --- laws ---
+# --- probes ---
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("probes", [2, 8, 20])
 def test_a_crowd_of_probes_in_a_bucket_that_is_nobodys(probes, monkeypatch):
-    """More of the first collection probe a bucket than one block holds, and nothing of the second is in it."""
+    """More items of the first collection probe a bucket than a block holds; it has no items."""
     monkeypatch.setattr("lookalike.search.tables.SIDE", 8)
     rng = np.random.default_rng(0)
     crowd = np.eye(1, 16) + 0.002 * rng.normal(size=(300, 16))
     others = rng.normal(size=(100, 16))
-    options = {"measure": "cosine", "threshold": 1, "method": "lsh", "recall": 0.9, "probes": probes, "run": SINGLE}
+    options = {"measure": "angle", "threshold": 1, "method": "lsh", "recall": 0.9, "probes": probes, "run": SINGLE}
     matches = la.find_matches(crowd, others, **options)
-    assert found(matches) == oracle("cosine", np.concatenate((crowd, others)), 1, 300) == {}
+    assert found(matches) == oracle("angle", np.concatenate((crowd, others)), 1, 300) == {}
     pairs = la.find_pairs(crowd[:60], **options)
-    assert found(pairs).items() <= oracle("cosine", crowd[:60], 1).items()
+    assert found(pairs).items() <= oracle("angle", crowd[:60], 1).items()
 
 
 # --- pigeonholes ---
@@ -72,7 +72,7 @@ def test_a_crowd_of_probes_in_a_bucket_that_is_nobodys(probes, monkeypatch):
 @pytest.mark.parametrize("length", [1, 7, 64, 65, 200])
 @pytest.mark.parametrize("threshold", range(11))
 def test_pigeonholes_are_exact(threshold, length, parts):
-    """Any number of parts that is more than the threshold, whichever bits go together."""
+    """This holds for any number of parts above the threshold, however bits are grouped."""
     if threshold >= length:
         codes = drawn_bits(threshold, 40, length)
         if threshold > length:
@@ -98,7 +98,7 @@ def test_pigeonholes_are_exact(threshold, length, parts):
             assert found(la.find_matches(codes[:30], codes[30:], **options)) == across
 
 
-# --- too many ---
+# --- too many pairs ---
 
 
 def test_more_pairs_than_wait_to_be_merged(monkeypatch):

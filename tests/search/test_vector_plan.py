@@ -15,7 +15,7 @@ from tests.vector_samples import drawn, drawn_bits, found
 @pytest.mark.parametrize(
     ("items", "options"),
     [
-        (np.random.default_rng(1).normal(size=(300, 8)), {"measure": "cosine", "threshold": 15}),
+        (np.random.default_rng(1).normal(size=(300, 8)), {"measure": "angle", "threshold": 15}),
         (np.random.default_rng(1).normal(size=(300, 8)), {"measure": "cosine_similarity", "threshold": 0.9}),
         (np.random.default_rng(1).normal(size=(300, 4)), {"measure": "euclidean", "threshold": 0.5}),
         (
@@ -25,7 +25,7 @@ from tests.vector_samples import drawn, drawn_bits, found
     ],
 )
 def test_curves_of_vectors(items, options):
-    """What the plan says of a pair at the threshold is what its curve says there, and closer ones are surer."""
+    """At the threshold, the curve gives the plan's recall; it is higher for closer pairs."""
     plan = la.find_pairs(items, method="lsh", **options).plan
     at = float(plan.threshold)
     assert plan.has_curve
@@ -56,13 +56,13 @@ def test_the_planner_splits_codes_where_that_pays():
 
 def test_what_a_plan_says():
     rows = drawn(1, 50)
-    lines = la.find_pairs(rows, measure="cosine", threshold=20, method="brute").plan.lines()
-    assert lines == ["plan: cosine <= 20 degrees of vectors of 6 dimensions, exact: all pairs are compared"]
+    lines = la.find_pairs(rows, measure="angle", threshold=20, method="brute").plan.lines()
+    assert lines == ["plan: angle <= 20 degrees of vectors of 6 dimensions, exact: all pairs are compared"]
     lines = la.find_pairs(rows, measure="cosine_similarity", threshold=0.9).plan.lines()
     assert lines[0] == "plan: cosine_similarity >= 0.9 of vectors of 6 dimensions, exact: all pairs are compared"
-    assert "core-seconds are estimated" in lines[1]
-    lines = la.find_pairs(rows, measure="cosine", threshold=0.9, method="exact").plan.lines()
-    assert lines[1] == "      the threshold is an angle in degrees; a cosine takes measure 'cosine_similarity'"
+    assert "core-seconds estimated" in lines[1]
+    lines = la.find_pairs(rows, measure="angle", threshold=0.9, method="exact").plan.lines()
+    assert lines[1] == "      the threshold is an angle in degrees; for a cosine use measure 'cosine_similarity'"
     plan = la.find_pairs(rows, measure="euclidean", threshold=0.1, method="lsh", recall=0.9).plan
     bands, rows_, recall = plan.bands
     assert plan.lines()[0].startswith(f"plan: euclidean <= 0.1 of vectors of 6 dimensions, by {bands} band")
@@ -73,8 +73,8 @@ def test_what_a_plan_says():
     )
     plan = la.find_pairs([1, 2, 3], measure="hamming", threshold=1, method="lsh").plan
     assert plan.lines()[0].startswith("plan: hamming <= 1 bits of codes of 64 bits, by ")
-    plan = la.find_matches(rows, rows, measure="cosine", threshold=20, k=3, method="brute").plan
-    assert plan.lines()[0].startswith("plan: the 3 nearest with cosine <= 20 degrees of vectors of 6 dimensions")
+    plan = la.find_matches(rows, rows, measure="angle", threshold=20, k=3, method="brute").plan
+    assert plan.lines()[0].startswith("plan: the 3 nearest with angle <= 20 degrees of vectors of 6 dimensions")
 
 
 def test_what_a_plan_of_parts_says(parts):
@@ -82,7 +82,7 @@ def test_what_a_plan_of_parts_says(parts):
     plan = la.find_pairs(Bits.of(drawn_bits(1, 20)), measure="hamming", threshold=3, method="exact").plan
     assert plan.lines() == [
         "plan: hamming <= 3 bits of codes of 40 bits, exact: 5 parts, of which 2 must agree (10 tables)",
-        "      every pair is found; about no pairs to be compared",
+        "      every pair is found; about no pairs to compare",
     ]
     assert plan.recall == 1
 
@@ -102,14 +102,14 @@ def test_what_a_file_depends_on():
             "width": repr(plan.width),
         }.items()
     )
-    plan = la.find_pairs(rows, measure="cosine", threshold=20, method="brute").plan
+    plan = la.find_pairs(rows, measure="angle", threshold=20, method="brute").plan
     assert plan.settings()["method"] == "brute"
     assert "width" not in plan.settings()
 
 
 def test_what_a_plan_is_told_of_the_items():
     rows = drawn(1, 50)
-    pairs = la.find_pairs(rows, measure="cosine", threshold=20, method="brute")
+    pairs = la.find_pairs(rows, measure="angle", threshold=20, method="brute")
     assert (pairs.plan.items, pairs.plan.candidates) == (50, 1225)
     assert pairs.stats["items"] == 50
     assert pairs.kind == "distance"
@@ -119,15 +119,15 @@ def test_what_a_plan_is_told_of_the_items():
     assert pairs.stats["candidates"] == heads * (heads - 1) // 2
 
 
-# --- what cannot be done ---
+# --- errors ---
 
 PLANE = np.eye(3)
 
 
-@pytest.mark.parametrize("measure", ["cosine", "cosine_similarity", "euclidean", "hamming"])
+@pytest.mark.parametrize("measure", ["angle", "cosine_similarity", "euclidean", "hamming"])
 @pytest.mark.parametrize("threshold", [True, [20], "1e400", Fraction(10**400), object(), b"1", math.nan, -2, 1 + 1j])
 def test_thresholds_that_are_none(threshold, measure):
-    """Each is told by one line about the threshold, and nothing else."""
+    """Each is rejected with one line about the threshold."""
     rows = Bits.of([1, 2]) if measure == "hamming" else PLANE
     with pytest.raises(UsageError, match=r"^threshold must be "):
         la.find_pairs(rows, measure=measure, threshold=threshold)
@@ -145,7 +145,7 @@ def test_thresholds_of_codes():
         (5, "threshold must be an integer of at most 4; got 5."),
         (-1, "threshold must be an integer of at least 0; got -1."),
         (1.5, "threshold must be an integer of at least 0; got 1.5."),
-        (None, "measure 'hamming' needs a threshold: the most bits that may differ."),
+        (None, "measure 'hamming' needs a threshold: the greatest number of differing bits."),
     ]:
         with pytest.raises(UsageError) as raised:
             la.find_pairs(codes, measure="hamming", threshold=threshold)

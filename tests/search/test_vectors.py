@@ -14,6 +14,7 @@ import lookalike as la
 from lookalike.core.errors import DataError, TooManyPairs, UsageError
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import Vectors
+from lookalike.results.explanations import SharedElements
 from tests import reference as ref
 from tests.vector_samples import (
     EXACT,
@@ -51,9 +52,9 @@ def test_exact_methods_find_what_brute_force_does(measure, options, seed, items)
 
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_thresholds_at_both_ends(measure):
-    """None but rows that are the same, and all; and the distance of a pair itself."""
+    """Only identical rows, all rows, and exactly the distance of a pair."""
     rows = np.concatenate((sample_of(measure, 1, 30), sample_of(measure, 1, 5)))
-    ends = {"cosine": (0, 180), "cosine_similarity": (1, -1), "euclidean": (0, 1e6), "hamming": (0, 40)}[measure]
+    ends = {"angle": (0, 180), "cosine_similarity": (1, -1), "euclidean": (0, 1e6), "hamming": (0, 40)}[measure]
     values = sorted(oracle(measure, rows, ends[1]).values())
     assert len(values) == 35 * 34 // 2
     for threshold in (*ends, *(values[at] for at in (20, 100, 300, 594))):
@@ -79,7 +80,7 @@ def test_thresholds_as_they_were_typed():
 
 @pytest.mark.parametrize("method", ["auto", "lsh", "brute"])
 @pytest.mark.parametrize("size", [1e200, 1e-200])
-@pytest.mark.parametrize("measure", ["cosine", "cosine_similarity", "euclidean"])
+@pytest.mark.parametrize("measure", ["angle", "cosine_similarity", "euclidean"])
 def test_rows_of_any_size(measure, size, method):
     rows = np.round(drawn(5, 40), 3) * size
     threshold = 1.2 * size if measure == "euclidean" else THRESHOLDS[measure]
@@ -91,7 +92,7 @@ def test_rows_of_any_size(measure, size, method):
 
 @pytest.mark.parametrize("method", ["auto", "lsh", "brute"])
 def test_an_outlier_spoils_nothing(method):
-    """However far it is, segments must be no wider than the rest needs."""
+    """However far away it is, segments must not be wider than the other rows need."""
     rows = drawn(6, 400)
     rows[0] = 1e20
     pairs = la.find_pairs(rows, measure="euclidean", threshold=0.3, method=method, run=SINGLE)
@@ -104,7 +105,7 @@ def test_an_outlier_spoils_nothing(method):
 @pytest.mark.parametrize("method", ["auto", "lsh", "brute"])
 def test_rows_that_are_all_the_same(method, threshold):
     rows = np.ones((30, 3)) * [1.0, 2.0, 3.0]
-    for measure in ("cosine", "euclidean"):
+    for measure in ("angle", "euclidean"):
         pairs = la.find_pairs(rows, measure=measure, threshold=threshold, method=method, run=SINGLE)
         assert len(pairs) == 30 * 29 // 2
         assert not pairs.distance.any()
@@ -125,7 +126,7 @@ def test_rows_of_no_dimensions():
 @settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_bands_find_no_pair_that_is_not_near(measure, seed):
-    """Each is one of brute force's, with the same value; those that are the same are always found."""
+    """Each pair and value is one of brute force; identical rows are always found."""
     rows = sample_of(measure, seed, 120)
     threshold = THRESHOLDS[measure]
     expected = oracle(measure, rows, threshold)
@@ -144,7 +145,7 @@ def test_bands_find_no_pair_that_is_not_near(measure, seed):
 @pytest.mark.parametrize("recall", [0.6, 0.95])
 @pytest.mark.parametrize("measure", THRESHOLDS)
 def test_recall_is_what_was_asked_for(measure, recall):
-    """Of pairs at all distances up to the threshold, over several seeds: as the plan says or better, and as wanted."""
+    """Over several seeds, at least as many pairs are found as the plan says."""
     rows = sample_of(measure, 8, 1200)
     rows = np.unique(rows, axis=0)
     threshold = THRESHOLDS[measure]
@@ -160,7 +161,7 @@ def test_recall_is_what_was_asked_for(measure, recall):
 # --- laws ---
 
 LAWS = [
-    *product(["cosine"], [5, 20, 45], [30]),
+    *product(["angle"], [5, 20, 45], [30]),
     *product(["euclidean"], [0.5, 2.0, 6.0], [100]),
     *product(["hamming"], [6, 25, 60], [256]),
 ]
@@ -169,7 +170,7 @@ LAWS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("measure", "threshold", "dimensions"), LAWS)
 def test_pairs_at_the_threshold_are_found_as_the_plan_says(measure, threshold, dimensions):
-    """Neither less often nor more often: four standard errors. The width of segments is the planner's."""
+    """The share found is the plan's recall, up to four standard errors; the width is planned."""
     plain = {} if measure == "hamming" else {"probes": 0}
     rates, error, plan = rates_of(measure, threshold, 0.5, dimensions, **plain)
     assert abs(np.mean(rates) - plan.recall) <= 4 * error
@@ -177,7 +178,7 @@ def test_pairs_at_the_threshold_are_found_as_the_plan_says(measure, threshold, d
     assert (plan.width > 0) == (measure == "euclidean")
 
 
-# --- nothing depends on how work is cut up ---
+# --- results do not depend on how work is divided ---
 
 
 @pytest.mark.slow
@@ -208,9 +209,9 @@ def test_results_do_not_depend_on_threads_and_blocks(measure, method, monkeypatc
 # --- two collections ---
 
 
-@pytest.mark.parametrize("measure", ["cosine", "euclidean"])
+@pytest.mark.parametrize("measure", ["angle", "euclidean"])
 def test_two_collections_of_different_types(measure):
-    """Dense and sparse, single and double: as if all were of the wider type."""
+    """Dense and sparse, single and double: the result is that of the wider type."""
     rows = drawn(9, 80).astype(np.float32).astype(np.float64)
     one, other = rows[:30], rows[30:]
     expected = oracle(measure, rows, THRESHOLDS[measure], 30)
@@ -250,7 +251,7 @@ def test_empty_collections(measure, method):
 @settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_clusters_and_dedup(measure, options, seed):
-    """Clusters are the components of the pairs; what is dropped is near one that is kept, and no two kept are found."""
+    """Clusters are components; a removed row is near a kept one, and no two kept rows are found."""
     rows = sample_of(measure, seed, 80)
     common = {"measure": measure, "threshold": THRESHOLDS[measure], "run": SINGLE, **options}
     pairs = la.find_pairs(rows, **common)
@@ -265,16 +266,16 @@ def test_clusters_and_dedup(measure, options, seed):
                 assert result.values[item] == values[min(item, centre), max(item, centre)]
         kept = np.flatnonzero(result.keep).tolist()
         assert not [pair for pair in values if pair[0] in kept and pair[1] in kept]
-        if not isinstance(keep, str):  # the best of all is never dropped
+        if not isinstance(keep, str):  # the best of all is never removed
             assert result.keep[np.argmax(keep)]
 
 
-# --- names, and rows that are left out ---
+# --- ids, and rows that are left out ---
 
 
 def test_names_of_vectors():
     rows = Vectors.of([[1.0, 0], [1, 0.01], [0, 1], [1, 0]], ids=["a", "b", "c", "d"])
-    pairs = la.find_pairs(rows, measure="cosine", threshold=2)
+    pairs = la.find_pairs(rows, measure="angle", threshold=2)
     assert [(left, right) for left, right, _ in pairs] == [("a", "b"), ("a", "d"), ("b", "d")]
     assert pairs.to_arrow().schema.names == ["left", "right", "distance"]
     others = Vectors.of([[0.0, 2], [5, 0]], ids=[10, 20])
@@ -283,8 +284,8 @@ def test_names_of_vectors():
     assert matches.to_arrow().schema.names == ["left", "right", "similarity"]
     nearest = la.find_matches(others, rows, measure="euclidean", k=2)
     assert [(left, right) for left, right, _ in nearest] == [(10, "c"), (10, "b"), (20, "a"), (20, "d")]
-    assert list(la.find_clusters(rows, measure="cosine", threshold=2)) == [["a", "b", "d"]]
-    result = la.dedup(rows, measure="cosine", threshold=2, keep=[1, 2, 3, 4])
+    assert list(la.find_clusters(rows, measure="angle", threshold=2)) == [["a", "b", "d"]]
+    result = la.dedup(rows, measure="angle", threshold=2, keep=[1, 2, 3, 4])
     assert result.kept.to_pylist() == ["c", "d"]
     assert result.to_arrow().to_pydict()["kept"] == ["d", "d"]
 
@@ -293,16 +294,20 @@ def test_names_of_codes():
     codes = Bits.of(["1100", "1101", "0011"], ids=["x", "y", "z"])
     pairs = la.find_pairs(codes, measure="hamming", threshold=1)
     assert list(pairs) == [("x", "y", 1)]
-    assert pairs.explain(0) == la.results.Explanation([0, 1], [], [3])
+    assert pairs.explain(0) == SharedElements([0, 1], [], [3])
     matches = la.find_matches(Bits.of(["0011"]), codes, measure="hamming", k=1)
     assert list(matches) == [(0, "z", 0)]
     assert matches.explain(0).both == [2, 3]
 
 
-def test_vectors_have_nothing_to_show():
-    pairs = la.find_pairs(np.ones((2, 2)), measure="cosine", threshold=1)
-    with pytest.raises(UsageError, match=r"^vectors have no elements that could be shown; look at the rows themselves"):
-        pairs.explain(0)
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_vectors_are_explained_by_their_components(form):
+    pairs = la.find_pairs(form([[1.0, 0, 5], [1.5, 0, 4]]), measure="angle", threshold=20)
+    assert pairs.explain(0).rows() == [
+        {"component": 2, "left": 5.0, "right": 4.0, "difference": 1.0},
+        {"component": 0, "left": 1.0, "right": 1.5, "difference": 0.5},
+        {"component": 1, "left": 0.0, "right": 0.0, "difference": 0.0},
+    ]
 
 
 @pytest.mark.parametrize("spread", [False, True])
@@ -312,7 +317,7 @@ def test_rows_that_are_left_out_keep_the_names_of_the_others(ids, spread):
     rows = np.array([[0.0, 0], [1, 0], [math.nan, 1], [1, 0.001], [0, 0], [1, 0.002]])
     vectors = Vectors.of(sparse.csr_array(rows) if spread else rows, ids=ids, on_error="skip")
     names = ids or list(range(6))
-    for measure, threshold in (("cosine", 1), ("cosine_similarity", 0.99)):
+    for measure, threshold in (("angle", 1), ("cosine_similarity", 0.99)):
         pairs = la.find_pairs(vectors, measure=measure, threshold=threshold)
         expected = [(names[i], names[j]) for i, j in ((1, 3), (1, 5), (3, 5))]
         assert [(left, right) for left, right, _ in pairs] == expected
@@ -325,14 +330,14 @@ def test_rows_that_are_left_out_keep_the_names_of_the_others(ids, spread):
     pairs = la.find_pairs(vectors, measure="euclidean", threshold=0)
     assert [(left, right) for left, right, _ in pairs] == [(names[0], names[4])]
     assert pairs.stats["skipped"] == 1
-    assert la.find_clusters(vectors, measure="cosine", threshold=1).to_arrow()["id"].to_pylist() == [
+    assert la.find_clusters(vectors, measure="angle", threshold=1).to_arrow()["id"].to_pylist() == [
         names[i] for i in (1, 3, 5)
     ]
-    assert la.dedup(vectors, measure="cosine", threshold=1).kept.to_pylist() == [names[1]]
+    assert la.dedup(vectors, measure="angle", threshold=1).kept.to_pylist() == [names[1]]
 
 
 @pytest.mark.parametrize("spread", [False, True])
-@pytest.mark.parametrize("measure", ["cosine", "cosine_similarity"])
+@pytest.mark.parametrize("measure", ["angle", "cosine_similarity"])
 def test_zero_vectors_have_no_direction(measure, spread):
     rows = np.array([[1.0, 2], [0, 3], [0, 0], [0, 0]])
     given = sparse.csr_array(rows) if spread else rows
@@ -345,7 +350,7 @@ def test_zero_vectors_have_no_direction(measure, spread):
     assert len(la.find_pairs(given, measure="euclidean", threshold=0)) == 1
 
 
-# --- too many ---
+# --- too many pairs ---
 
 
 @pytest.mark.parametrize("method", ["brute", "lsh"])
@@ -364,9 +369,9 @@ def test_more_pairs_than_may_be_listed(measure, method):
     assert len(la.find_clusters(rows, **options)) > 0
 
 
-# --- what cannot be done ---
+# --- errors ---
 
 
 def test_vectors_are_all_as_long():
-    with pytest.raises(UsageError, match=r"^keep must be 'first', or a value for each item"):
-        la.dedup(np.eye(3), measure="cosine", threshold=5, keep="longest")
+    with pytest.raises(UsageError, match=r"^keep must be 'first' or one value per item"):
+        la.dedup(np.eye(3), measure="angle", threshold=5, keep="longest")

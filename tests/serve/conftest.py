@@ -1,4 +1,4 @@
-"""Provide indexes, and servers of them."""
+"""Provide indexes and their servers."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.serving import CAT, OTHER, TOKEN
 
 @pytest.fixture
 def indexed(tmp_path):
-    """Makes indexes in the folder, and closes them."""
+    """Create indexes in a folder, and close them at the end."""
     made = []
 
     def make(items=None, ids=None, **options):
@@ -26,13 +26,13 @@ def indexed(tmp_path):
 
 @pytest.fixture
 def texts(indexed):
-    """An index of texts that keeps them."""
+    """Return an index that keeps its texts."""
     return indexed([CAT, OTHER], ["cat", "other"], threshold=0.5, shingles="char:4", store_text=True)
 
 
 @pytest.fixture(scope="module")
 def still(tmp_path_factory):
-    """The same, for tests that leave it as it was."""
+    """Provide the same for tests that do not change it."""
     place = tmp_path_factory.mktemp("still") / "secret.index"
     options = {"threshold": 0.5, "shingles": "char:4", "store_text": True}
     with Index.build(place, [CAT, OTHER], ["cat", "other"], **options) as index:
@@ -41,11 +41,11 @@ def still(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def app(still):
-    """Its server; to make one takes longer than to ask it."""
+    """Return its server; creating one takes longer than using it."""
     return make_app(still)
 
 
 @pytest.fixture(scope="module")
 def closed(still):
-    """Its server with a token."""
+    """Return its server with a token."""
     return make_app(still, token=TOKEN)

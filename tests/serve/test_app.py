@@ -1,4 +1,4 @@
-"""Check what the server answers, and that nothing of the machine shows when something fails."""
+"""Check the answers of the server, and that failures reveal nothing about the machine."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from lookalike.core.errors import StoreError
 from lookalike.serve import Limits, make_app
 from tests.serving import CAT, HAT, JSON, TOKEN, ask, at, get, ids_of, one, parsed, post
 
-# --- ask ---
+# --- queries ---
 
 
 def test_texts_are_found(texts):
@@ -28,12 +28,12 @@ def test_threshold_and_top(indexed):
     app = make_app(index)
     asked = [
         post("/query", items=["a b c d e f"]),
-        post("/query", items=["a b c d e f"], top=1),
-        post("/query", items=["a b c d e f"], top=1000),
+        post("/query", items=["a b c d e f"], k=1),
+        post("/query", items=["a b c d e f"], k=1000),
         post("/query", items=["a b c d e f"], threshold=0.7),
         post("/query", items=["a b c d e f"], threshold=1),
         post("/query", items=["a b c d e f"], threshold=None),
-        post("/query", items=["a b c d e f"], threshold=0, top=2),
+        post("/query", items=["a b c d e f"], threshold=0, k=2),
     ]
     found = [ids_of(answer)[0] for answer in ask(app, *asked)]
     assert found == [[0, 3, 1, 2], [0], [0, 3, 1, 2], [0, 3, 1], [0, 3], [0, 3, 1, 2], [0, 3]]
@@ -46,7 +46,7 @@ def test_threshold_and_top(indexed):
 KINDS = {
     "sets of strings": ({}, [["a", "b", "c"], ["a", "b", "d"], ["x"]], ["a", "b", "c"], [0, 1]),
     "sets of numbers": ({}, [[1, 2, 3], [1, 2, 4], [7]], [1, 2, 3], [0, 1]),
-    "cosine, integers": ({"measure": "cosine", "threshold": 20}, [[1.5, 0], [0, 1], [3, 1]], [1, 0], [0, 2]),
+    "cosine, integers": ({"measure": "angle", "threshold": 20}, [[1.5, 0], [0, 1], [3, 1]], [1, 0], [0, 2]),
     "cosine similarity": ({"measure": "cosine_similarity", "threshold": 0.7}, [[1, 0], [0, 1], [3, 1]], [2, 0], [0, 2]),
     "euclidean": ({"measure": "euclidean", "threshold": 2}, [[1, 0], [9, 9], [1, 0.5]], [1, 0], [0, 2]),
     "bits": ({"measure": "hamming", "threshold": 1}, ["01100000", "10011111", "01100001"], "01100000", [0, 2]),
@@ -57,7 +57,7 @@ KINDS = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("options", "items", "asked", "expected"), KINDS.values(), ids=KINDS)
 def test_kinds(indexed, options, items, asked, expected):
-    """Added over HTTP to an empty index, found, had back, replaced and removed."""
+    """Items are added over HTTP to an empty index, found, read back, replaced and removed."""
     index = indexed(**({"threshold": 0.4} | options))
     app = make_app(index)
     added, found, shown = ask(
@@ -103,14 +103,14 @@ def test_a_text_is_no_bag(indexed):
 
 
 def test_the_first_vectors_are_of_integers(indexed):
-    app = make_app(indexed(measure="cosine", threshold=20))
+    app = make_app(indexed(measure="angle", threshold=20))
     assert one(app, *post("/items", items=[[1, 2]], ids=["n"])) == (201, {"added": 1, "items": 1})
 
 
 WRONG_KINDS = {
     "texts": ({}, [CAT], [["a"], [1], [0.5], []]),
     "sets": ({}, [["a"]], ["a", [0.5], [2**70]]),
-    "vectors": ({"measure": "cosine", "threshold": 9}, [[0.5, 1.0]], ["a", ["a", "b"], [1], [1, 2, 3], [], [0, 0]]),
+    "vectors": ({"measure": "angle", "threshold": 9}, [[0.5, 1.0]], ["a", ["a", "b"], [1], [1, 2, 3], [], [0, 0]]),
     "euclidean": ({"measure": "euclidean", "threshold": 1}, [[0.5, 1.0]], [[1e308, -1e308]]),
     "bits": ({"measure": "hamming", "threshold": 1}, ["0110"], ["", "0", "01x0", "01100", ["0", "1"], "\u0660\u0661"]),
 }
@@ -192,8 +192,8 @@ def test_add_replace_and_remove(texts):
     assert one(app, *post("/items", items=["new text"], ids=["new"])) == (201, {"added": 1, "items": 3})
     status, message = one(app, *post("/items", items=["other text", HAT], ids=["fresh", "cat"]))
     assert status == 409
-    assert message["error"].startswith("id 'cat' is there already; ")
-    assert one(app, *get("/items/fresh"))[0] == 404  # all of it, or nothing
+    assert message["error"].startswith("id 'cat' already exists; ")
+    assert one(app, *get("/items/fresh"))[0] == 404  # all items are added, or none
     assert one(app, *post("/items", items=["z", HAT], ids=["fresh", "cat"], replace=True)) == (
         201,
         {"added": 2, "items": 4},
@@ -245,7 +245,7 @@ def test_odd_ids(still, app, name):
 
 
 def test_numbers_as_ids(texts):
-    """7 and "7" are two ids; where both are there a path must say which is meant."""
+    """7 and "7" are two ids; if both exist, a path must say which is meant."""
     app = make_app(texts)
     assert one(app, *post("/items", items=["one", "two"], ids=[7, "7"])) == (201, {"added": 2, "items": 4})
     assert one(app, *get("/items/7"))[0] == one(app, "DELETE", "/items/7", {})[0] == 409
@@ -301,7 +301,7 @@ def test_texts_that_are_not_kept(indexed):
     assert one(app, *get("/items/cat")) == (200, {"id": "cat", "item": None})
     assert one(app, *post("/compare", text=CAT, id="cat")) == (
         409,
-        {"error": "the index keeps no texts; one built with --store-text does."},
+        {"error": "the index keeps no texts; build it with --store-text to compare texts."},
     )
 
 
@@ -341,19 +341,19 @@ def test_info_health_and_the_page(texts):
         "image/svg+xml",
     ]
     for name in re.findall(r'(?:src|href)="([^"#]+)"', page.text):
-        assert name.lstrip("./") in ("page.css", "page.js", "icon.svg", "openapi.json")  # nothing from elsewhere
+        assert name.lstrip("./") in ("page.css", "page.js", "icon.svg", "openapi.json")  # nothing from other sites
 
 
 def test_read_only(texts):
     app = make_app(texts, read_only=True)
     for call in (post("/items", items=["x"], ids=["n"]), ("DELETE", "/items/cat", {}), ("DELETE", "/items/no", {})):
-        assert one(app, *call) == (403, {"error": "this server only reads."})
+        assert one(app, *call) == (403, {"error": "this server is read-only."})
     assert one(app, *post("/query", items=[CAT]))[0] == 200
     assert one(app, *get("/info"))[1]["read_only"] is True
     assert len(texts) == 2
 
 
-# --- what is refused ---
+# --- refused requests ---
 
 METHODS = {
     "unknown": ("GET", "/nope", 404),
@@ -399,10 +399,10 @@ def test_the_number_of_items(texts):
     assert one(app, *post("/items", items=["x"] * 3, ids=[1, 2, 3])) == (201, {"added": 3, "items": 5})
 
 
-# --- what fails within ---
+# --- internal errors ---
 
 FAILURES = {
-    "the disk": StoreError("/tmp/secret: could not be written, the disk may be full; nothing was changed."),
+    "the disk": StoreError("/tmp/secret: could not be written; the disk may be full. Nothing was changed."),
     "the system": OSError(28, "No space left on device", "/tmp/secret/data.mdb"),
     "memory": MemoryError("/tmp/secret"),
     "a slip": KeyError("/tmp/secret"),
@@ -431,10 +431,10 @@ def test_failures_show_nothing(texts, monkeypatch, caplog, error):
             patch.setattr(texts, name, fails)
             status, message = one(app, *call)
         if isinstance(error, StoreError):
-            assert (status, message["error"]) == (503, "the index cannot be used now; the log of the server says why.")
+            assert (status, message["error"]) == (503, "the index is unavailable; see the server log.")
             assert str(error) in caplog.text
         else:
-            assert (status, message["error"]) == (500, "something failed; the log of the server says what.")
+            assert (status, message["error"]) == (500, "internal error; see the server log.")
     assert one(app, *get("/items/cat"))[0] == 200
     metrics = parsed(ask(app, get("/metrics"))[0].text)
     failed = {key[-1][1] for key in metrics["lookalike_requests_total"]} & {"500", "503"}
@@ -456,7 +456,7 @@ def test_what_fails_is_raised_for_the_log(texts, monkeypatch):
 
 
 def test_a_damaged_index(texts):
-    """Records that make no sense: what can be answered still is."""
+    """With invalid records, requests that can be answered still are."""
     app = make_app(texts)
     with texts.store.writing() as writer:
         for key, _ in list(writer.pairs("items")):
@@ -469,7 +469,7 @@ def test_a_damaged_index(texts):
         ("DELETE", "/items/cat", {}),
         post("/compare", text="x", id="cat"),
     ]
-    assert [answer.status_code for answer in ask(app, *calls)] == [200, 500, 500, 500]  # no record is like the first
+    assert [answer.status_code for answer in ask(app, *calls)] == [200, 500, 500, 500]  # a query finds no such record
     assert one(app, *get("/health"))[0] == 200
 
 

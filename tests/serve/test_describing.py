@@ -1,4 +1,4 @@
-"""Check the document of the interface: its examples are accepted, and answers are as it says."""
+"""Check the OpenAPI document: its examples are accepted, and answers match it."""
 
 import json
 from collections import Counter
@@ -44,9 +44,9 @@ EXAMPLES = {
     "texts": ([CAT], {"store_text": True}),
     "sets": ([["a"]], {}),
     "sets of numbers": ([[1]], {}),
-    "vectors": ([[1.0, 0.5, 0.0]], {"measure": "cosine", "threshold": 9}),
+    "vectors": ([[1.0, 0.5, 0.0]], {"measure": "angle", "threshold": 9}),
     "bits": (["0000"], {"measure": "hamming", "threshold": 1}),
-    "vectors of 2": ([[1.0, 0.5]], {"measure": "cosine", "threshold": 9}),
+    "vectors of 2": ([[1.0, 0.5]], {"measure": "angle", "threshold": 9}),
     "bits of 8": (["00000000"], {"measure": "hamming", "threshold": 1}),
     "no vectors yet": (None, {"measure": "euclidean", "threshold": 1}),
     "no bits yet": (None, {"measure": "hamming", "threshold": 1}),
@@ -73,7 +73,7 @@ def schema_of(app):
 
 
 GOOD = {
-    "POST /query": {"body": {"items": [CAT], "threshold": 0.2, "top": 2}},
+    "POST /query": {"body": {"items": [CAT], "threshold": 0.2, "k": 2}},
     "POST /items": {"body": {"items": ["x"], "ids": ["n"]}},
     "GET /items/{id}": {"path_parameters": {"id": "cat"}},
     "DELETE /items/{id}": {"path_parameters": {"id": "cat"}},
@@ -82,7 +82,7 @@ GOOD = {
     "GET /health": {},
     "GET /metrics": {},
 }
-TUPLES = ("POST /compare", "GET /info")  # whose `prefixItems` Schemathesis takes for something else
+TUPLES = ("POST /compare", "GET /info")  # Schemathesis misreads their `prefixItems`
 
 
 @pytest.mark.slow
@@ -111,10 +111,10 @@ DRAWN += [(*operation, GenerationMode.NEGATIVE) for operation in OPERATIONS[:5] 
 @pytest.mark.server
 @pytest.mark.parametrize(("method", "path", "mode"), DRAWN, ids=[f"{row[0]} {row[1]} {row[2].value}" for row in DRAWN])
 def test_drawn_requests(texts, method, path, mode):
-    """Whatever is asked, there is no failure, and the answer is one that the document describes.
+    """No request causes a failure, and each answer is one that the document describes.
 
-    That all is accepted which the document allows is not asked: to it 30.0 is an integer, and an item of another kind
-    than those of the index an item.
+    The server need not accept all that the document allows: it counts 30.0 as an integer, and items
+    of a kind that the index does not hold as items.
     """
     schema = schema_of(make_app(texts))
     statuses = Counter()

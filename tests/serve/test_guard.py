@@ -1,4 +1,4 @@
-"""Check who may ask the server, and how much."""
+"""Check who can use the server, and how much."""
 
 import asyncio
 import hmac
@@ -11,7 +11,7 @@ from lookalike.serve import Limits, make_app
 from tests.commands import GUARD
 from tests.serving import CAT, JSON, TOKEN, ask, checked, client_of, get, one, parsed, raw
 
-# --- what is refused ---
+# --- refused requests ---
 
 
 @pytest.mark.parametrize("kind", [None, "", "text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
@@ -57,7 +57,7 @@ def test_the_size_of_bodies(texts):
 
 
 def test_a_body_that_is_too_large_is_not_read(texts):
-    """It is refused by its head, or at the first chunk over the limit."""
+    """It is refused by its headers, or at the first chunk over the limit."""
     read = []
 
     async def endless():
@@ -138,7 +138,7 @@ def test_the_number_of_requests(texts, monkeypatch):
     assert parsed(metrics)["lookalike_requests_in_flight"][()] == 3
 
 
-# --- who may ask ---
+# --- access ---
 
 OPEN = ["/", "/page.css", "/page.js", "/icon.svg", "/health"]
 CLOSED = [
@@ -187,7 +187,7 @@ def test_what_is_open_without_a_token(closed):
 
 
 def test_tokens_are_compared_in_constant_time(texts, monkeypatch):
-    """By digests of one length, whatever is given."""
+    """Digests of equal length are compared, whatever is given."""
     compared = []
 
     def watched(left, right):
@@ -221,7 +221,7 @@ HOSTS = {
 
 @pytest.mark.parametrize(("host", "status"), HOSTS.items())
 def test_hosts(app, closed, host, status):
-    """A page elsewhere whose name is made to mean this machine is not answered; with a token it may be any."""
+    """DNS rebinding from another site is refused; with a token, any host name is accepted."""
     for path in ("/health", "/info", "/"):
         assert ask(app, get(path, host=host))[0].status_code == status
     assert ask(closed, get("/health", host=host))[0].status_code == 200

@@ -1,4 +1,4 @@
-"""Check the page of an index, used as a person would: in a real browser, with a real server behind it."""
+"""Check the page of an index as a person uses it: in a real browser, with a real server."""
 
 import re
 import signal
@@ -26,7 +26,7 @@ RAIN = "Rain is expected until the weekend, with some snow above nine hundred me
 
 @contextmanager
 def served(place, *options: object) -> Iterator[str]:
-    """The address of a server of an index."""
+    """Provide the address of a server of an index."""
     command = [sys.executable, "-m", "lookalike", "serve", str(place), "--port", "0", *map(str, options)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
@@ -59,7 +59,7 @@ def test_a_text_is_looked_up_and_compared(browser, news):
         expect(page.locator("#facts")).to_have_text("2 texts, compared by Jaccard similarity of word:3 shingles")
         expect(page.locator("#item")).to_be_focused()
         page.keyboard.insert_text(TWIN)  # as from the clipboard
-        expect(page.locator("#status")).to_have_text("1 found, each one verified, among 1 candidate.")
+        expect(page.locator("#status")).to_have_text("1 found and verified; 1 candidate compared.")
         assert names(page) == ["bell"]
         value = float(page.locator("#results .value").text_content())
         assert 0.4 <= value < 1
@@ -85,7 +85,7 @@ def test_the_threshold(browser, news):
         slider = page.locator("#threshold")
         slider.focus()
         page.keyboard.press("End")
-        expect(page.locator("#status")).to_have_text("None found among 1 candidate.")
+        expect(page.locator("#status")).to_have_text("None found; 1 candidate compared.")
         expect(page.locator("#chance")).to_have_text("An item of similarity 1 is found with probability over 0.999.")
         assert float(page.locator("#mark").get_attribute("x1")) == pytest.approx(100)
         for _ in range(70):
@@ -94,7 +94,7 @@ def test_the_threshold(browser, news):
 
 
 def test_by_the_keyboard_alone(browser, news):
-    """Paste, tab to the results, compare, go on to a passage, and see it on the other side."""
+    """Paste, tab to the results, compare, move to a passage, and see it on the other side."""
     with opened(browser, news) as page:
         expect(page.locator("#item")).to_be_focused()
         page.keyboard.insert_text(TWIN)
@@ -108,7 +108,7 @@ def test_by_the_keyboard_alone(browser, news):
         assert reached[:3] == ["name", "add-it", "threshold"]
         page.keyboard.press("Enter")
         expect(page.locator("#compare")).to_be_visible()
-        page.keyboard.press("Tab")  # its remove
+        page.keyboard.press("Tab")  # its Remove button
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.tagName") == "MARK"
         page.keyboard.press("Enter")
@@ -118,16 +118,16 @@ def test_by_the_keyboard_alone(browser, news):
 def test_items_are_added_and_removed(browser, news):
     with opened(browser, news) as page:
         page.fill("#item", "A text of the day, about nothing that was ever written before, in a town without a name.")
-        expect(page.locator("#status")).to_have_text("None found among 0 candidates.")
+        expect(page.locator("#status")).to_have_text("None found; 0 candidates compared.")
         page.fill("#name", "of the/day?")
         page.get_by_role("button", name="Add", exact=True).click()
         expect(page.locator("#status")).to_have_text(re.compile(r"^Added of the/day\?\. 1 found"))
         expect(page.locator("#facts")).to_have_text(re.compile(r"^3 texts"))
         page.fill("#name", "bell")
         page.keyboard.press("Enter")
-        expect(page.locator("#error")).to_have_text(re.compile(r"^Id 'bell' is there already"))
+        expect(page.locator("#error")).to_have_text(re.compile(r"^Id 'bell' already exists"))
         page.clock.install(time=0)
-        page.clock.pause_at(1000)  # or a busy machine may be too slow for the second press
+        page.clock.pause_at(1000)  # otherwise a busy machine may be too slow for the second press
         page.get_by_role("button", name="Remove of the/day?").click()
         page.clock.run_for(4000)
         page.get_by_role("button", name="Remove of the/day?").click()
@@ -157,7 +157,7 @@ def test_a_file_is_dropped(browser, news):
 
 @contextmanager
 def before_the_answer(page):
-    """Hold back what the server says of the index until all within is done."""
+    """Hold back the server's answer about the index until the block is done."""
     held = []
     page.route("**/info", lambda route: held.append(route))
     yield
@@ -179,7 +179,7 @@ def test_a_file_is_dropped_before_the_server_answers(browser, news):
 
 @pytest.mark.parametrize("keys", [[], ["Control+Enter"], ["Tab"], ["Shift+Tab"]])
 def test_a_text_is_pasted_before_the_server_answers(browser, news, keys):
-    """It is looked up once, and whoever has gone on to something else is left there."""
+    """It is looked up once, and the focus stays where the user has moved it."""
     with opened(browser, news) as page:
         queries = []
         page.on("request", lambda request: queries.append(request.post_data_json) if request.post_data else None)
@@ -192,7 +192,7 @@ def test_a_text_is_pasted_before_the_server_answers(browser, news, keys):
                 page.keyboard.press(key)
             where = page.evaluate("document.activeElement.className")
             expect(page.locator("#status")).to_have_text("Waiting for the server.")
-            for name in ("add-it", "threshold"):  # of which the server must tell first
+            for name in ("add-it", "threshold"):  # the server must answer first
                 expect(page.locator(f"#{name}")).to_be_hidden()
         expect(page.locator("#results .name")).to_have_text("weather/rain")
         assert page.evaluate("document.activeElement.className") == where
@@ -204,7 +204,7 @@ def test_a_text_is_pasted_before_the_server_answers(browser, news, keys):
 
 
 def test_a_server_that_fails_at_first(browser, news):
-    """The page says so, keeps what was pasted, and looks it up when the server is there again."""
+    """The page says so, keeps the pasted text, and looks it up when the server is back."""
     with opened(browser, news) as page:
         for fail, line in (
             (lambda route: route.abort(), "The server does not answer."),
@@ -227,7 +227,7 @@ def test_a_server_that_fails_at_first(browser, news):
 
 
 def test_text_is_never_markup(browser, tmp_path):
-    """Neither ids nor texts are taken for HTML, and places are right where characters are pairs of units."""
+    """Ids and texts are not parsed as HTML, and positions are right among surrogate pairs."""
     evil = "<img src=x onerror=alert(1)> \U0001f40e\U0001f40e one two three four five <b>six</b> seven eight nine"
     options = {"threshold": 0.3, "shingles": "word:2", "store_text": True}
     Index.build(tmp_path / "i", [evil], ["<b>id</b>"], **options).close()
@@ -240,7 +240,7 @@ def test_text_is_never_markup(browser, tmp_path):
 
 
 def test_nothing_of_a_hostile_corpus_is_executed(browser, tmp_path):
-    """Markup, scripts, quotes and right-to-left text in documents and ids are shown as what they are."""
+    """Markup, scripts, quotes and right-to-left text in documents and ids are shown as text."""
     shared = " ".join(f"word{at}" for at in range(30))
     options = {"threshold": 0.3, "shingles": "word:2", "store_text": True}
     texts, ids = [f"{evil} {shared}" for evil in EVIL], [f"{at} {evil}" for at, evil in enumerate(EVIL)]
@@ -263,13 +263,13 @@ def test_a_token_is_asked_for(browser, tmp_path):
     token.chmod(0o600)
     Index.build(tmp_path / "i", [BELL, RAIN], threshold=0.5).close()
     with served(tmp_path / "i", "--token-file", token, "--read-only") as address, opened(browser, address) as page:
-        expect(page.get_by_label("This server asks for a token.")).to_be_focused()
+        expect(page.get_by_label("This server requires a token.")).to_be_focused()
         page.keyboard.type("a-token-of-another-kind")
         page.keyboard.press("Enter")
-        expect(page.locator("#error")).to_have_text("This token is not the right one.")
+        expect(page.locator("#error")).to_have_text("This token is wrong.")
         expect(page.locator("#main")).to_be_hidden()
-        page.get_by_label("This server asks for a token.").fill("a-token-of-some-length")
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_label("This server requires a token.").fill("a-token-of-some-length")
+        page.get_by_role("button", name="Continue").click()
         page.fill("#item", BELL)
         expect(page.locator("#results li")).to_have_count(1)
         assert page.locator("#results button").count() == 0  # nothing to remove, no text to compare
@@ -279,7 +279,7 @@ def test_a_token_is_asked_for(browser, tmp_path):
             page.reload()
             page.keyboard.insert_text(BELL)
             page.keyboard.press("Control+Enter")
-        expect(page.get_by_label("This server asks for a token.")).to_be_focused()
+        expect(page.get_by_label("This server requires a token.")).to_be_focused()
         with before_the_answer(page):
             page.dispatch_event("#item", "keydown", {"key": "Enter", "ctrlKey": True})  # asks without the token
             page.keyboard.type("a-token-of-some-length")
@@ -291,7 +291,7 @@ def test_a_token_is_asked_for(browser, tmp_path):
 @pytest.mark.parametrize(
     ("measure", "threshold", "rows", "asked"),
     [
-        ("cosine", 20, np.array([[1.0, 0.0, 0.1], [0.0, 1.0, 0.0]]), "1, 0, 0"),
+        ("angle", 20, np.array([[1.0, 0.0, 0.1], [0.0, 1.0, 0.0]]), "1, 0, 0"),
         ("hamming", 1, np.array([[0, 1, 1, 0, 1], [1, 0, 0, 1, 0]]), "0110 0"),
         ("jaccard", 0.5, [["milk", "tea", "salt"], ["oil"]], "tea, salt; milk"),
     ],
@@ -307,7 +307,7 @@ def test_other_kinds(browser, tmp_path, measure, threshold, rows, asked):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_it_fits_the_window(browser, news, scheme, width):
-    """Nothing is cut off, and what is written can be read: a contrast of 4.5 at least."""
+    """Nothing is cut off, and all text has a contrast of at least 4.5."""
     with opened(browser, news, viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
         page.fill("#item", TWIN)
         page.locator("#results button.name").click()

@@ -1,4 +1,4 @@
-"""Check that malformed messages are refused, in words of the interface."""
+"""Check that malformed messages are refused, in the terms of the interface."""
 
 import json
 import re
@@ -24,8 +24,8 @@ BODIES = {
     "deep lists": b"[" * 100_000,
     "deep items": b'{"items": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "deep objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
-    "a long integer": b'{"items": ["x"], "top": ' + LONG + b"}",
-    "a large integer": b'{"items": ["x"], "top": ' + LONG[:400] + b"}",
+    "a long integer": b'{"items": ["x"], "k": ' + LONG + b"}",
+    "a large integer": b'{"items": ["x"], "k": ' + LONG[:400] + b"}",
     "a long threshold": b'{"items": ["x"], "threshold": ' + LONG[:400] + b"}",
     "a large component": b'{"items": [[' + LONG[:400] + b"]]}",
     "NaN": b'{"items": ["x"], "threshold": NaN}',
@@ -49,7 +49,7 @@ def test_malformed_queries(app, body):
 
 @pytest.mark.parametrize("kind", ["texts", "sets", "vectors", "bits", "empty"])
 def test_malformed_items_of_every_kind(indexed, kind):
-    options = {"vectors": {"measure": "cosine", "threshold": 9}, "bits": {"measure": "hamming", "threshold": 1}}
+    options = {"vectors": {"measure": "angle", "threshold": 9}, "bits": {"measure": "hamming", "threshold": 1}}
     first = {"texts": ["abc"], "sets": [["a"]], "vectors": [[0.5]], "bits": ["01"], "empty": None}[kind]
     index = indexed(first, **options.get(kind, {}))
     app = make_app(index)
@@ -65,7 +65,7 @@ WRONG = [None, True, 1, 1.5, "x", [], {}, [None], [{}], [[None]], [[True]], [["a
 FIELDS = [
     ("/query", {"items": ["x"]}, "items", WRONG),
     ("/query", {"items": ["x"]}, "threshold", ["x", [], {}, [1], -0.1, -1]),
-    ("/query", {"items": ["x"]}, "top", [None, True, 0, -1, 1001, 1.5, "3", [], {}]),
+    ("/query", {"items": ["x"]}, "k", [None, True, 0, -1, 1001, 1.5, "3", [], {}]),
     ("/items", {"items": ["x"], "ids": ["a"]}, "items", WRONG),
     (
         "/items",
@@ -86,7 +86,7 @@ def test_wrong_types(still, app, path, good, field, wrong):
         assert (value, answer.status_code) == (value, 422)
     (extra,) = ask(app, raw(path, json.dumps(good | {"further": 1}).encode()))
     assert (extra.status_code, extra.json()["error"]) == (422, "there is no field 'further'.")
-    if field not in ("threshold", "top", "replace"):
+    if field not in ("threshold", "k", "replace"):
         (missing,) = ask(app, raw(path, json.dumps({name: good[name] for name in good if name != field}).encode()))
         assert (missing.status_code, missing.json()["error"]) == (422, f"{field} is missing.")
     assert len(still) == 2

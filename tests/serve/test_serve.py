@@ -1,4 +1,4 @@
-"""Check a server as a process of its own, and what its command refuses."""
+"""Check the server as a separate process, and the errors of its command."""
 
 import json
 import re
@@ -19,11 +19,11 @@ from tests.serving import CAT, HAT, JSON, OTHER, TOKEN, parsed
 
 pytestmark = pytest.mark.server
 
-# --- a server of its own ---
+# --- a server process ---
 
 
 class Server:
-    """A server as a process."""
+    """A server in its own process."""
 
     def __init__(self, *args, script=None):
         self.process = spawn("serve", *args, "--port", 0, script=script)
@@ -32,7 +32,7 @@ class Server:
             line = self.process.stderr.readline().decode()
             assert line, self.said
             self.said.append(line)
-        self.port = int(re.search(r":(\d+)/; Ctrl-C stops$", self.said[-1]).group(1))
+        self.port = int(re.search(r":(\d+)/; press Ctrl-C to stop$", self.said[-1]).group(1))
 
     def __call__(self, method, path, message=None, host="127.0.0.1", **headers):
         connection = HTTPConnection(host, self.port, timeout=GUARD)
@@ -45,7 +45,7 @@ class Server:
             connection.close()
 
     def stop(self, how=signal.SIGTERM):
-        """Its exit code, and what it said last."""
+        """Stop it; return its exit code and its last output."""
         self.process.send_signal(how)
         _, err = self.process.communicate(timeout=GUARD)
         return self.process.returncode, err.decode()
@@ -53,7 +53,7 @@ class Server:
 
 @pytest.fixture
 def server():
-    """Starts servers, and ends those that are left."""
+    """Start servers, and end those that are left."""
     started = []
 
     def start(*args, **options):
@@ -71,7 +71,7 @@ def server():
 
 @pytest.fixture
 def place(tmp_path):
-    """The folder of an index of texts, which is not open."""
+    """Return the folder of an index of texts that is not open."""
     texts = [CAT, OTHER, *(f"text number {number} of many, {number * 7919}" for number in range(50))]
     Index.build(
         tmp_path / "secret.index", texts, [f"t{at}" for at in range(52)], threshold=0.5, shingles="char:4"
@@ -79,7 +79,7 @@ def place(tmp_path):
     return tmp_path / "secret.index"
 
 
-# Waits for the disk, and for clients to ask again, for as long as a busy machine takes.
+# Waits for the disk, and for further requests, as long as a busy machine takes.
 PATIENT = f"""
 import functools, uvicorn
 import lookalike.serve
@@ -91,11 +91,11 @@ main()
 
 
 def test_many_requests_at_a_time(place, server):
-    """A hundred askers: no error, and no more memory at the end than in the middle."""
+    """A hundred clients: no error, and no more memory at the end than in the middle."""
     served = server(place, script=PATIENT)
-    assert served.said == [f"serving 52 items at http://127.0.0.1:{served.port}/; Ctrl-C stops\n"]
+    assert served.said == [f"serving 52 items at http://127.0.0.1:{served.port}/; press Ctrl-C to stop\n"]
     with pytest.raises(ConnectionRefusedError):
-        served("GET", "/health", host="127.0.0.2")  # this machine too, but not that address
+        served("GET", "/health", host="127.0.0.2")  # the same machine, but another address
     statuses, memory = Counter(), []
 
     def resident():
@@ -103,7 +103,7 @@ def test_many_requests_at_a_time(place, server):
             return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
 
     def asker(number):
-        """Every tenth adds an item and removes it again, which waits for the disk; the others look up and show."""
+        """Every tenth adds and removes an item, which waits for the disk; the others only read."""
         calls = [("POST", "/query", {"items": [HAT, OTHER]}), ("GET", "/items/t0", None), ("GET", "/info", None)]
         if number % 10 == 0:
             own = {"items": [f"{number} {CAT}"], "ids": [f"own/{number}"]}
@@ -141,7 +141,7 @@ def test_many_requests_at_a_time(place, server):
         assert index.verify() == 52
 
 
-# What is called "slow" waits until a file is there; requests have so many seconds when the server is stopped.
+# An item "slow" waits until a file exists; requests get `grace` seconds when the server stops.
 WAITING = """
 import os, time
 from pathlib import Path
@@ -164,7 +164,7 @@ main()
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_request_under_way_is_answered(place, tmp_path, server, how):
-    """By a server that can be reached from elsewhere, with a token."""
+    """The server is open to other machines, with a token."""
     (tmp_path / "token").write_text(f"{TOKEN}\n")
     (tmp_path / "token").chmod(0o600)
     script = WAITING.format(grace=GUARD, go_on=str(tmp_path / "go on"))
@@ -182,7 +182,7 @@ def test_a_request_under_way_is_answered(place, tmp_path, server, how):
     assert [served.process.stdout.readline() for _ in asked] == [b"begun\n"] * 2
     served.process.send_signal(how)
     refused = False
-    while not refused:  # nobody else is let in
+    while not refused:  # no new connections
         try:
             socket.create_connection(("127.0.0.1", served.port)).close()
             time.sleep(0.01)
@@ -230,7 +230,7 @@ def test_what_was_answered_survives_a_kill(place, server):
     adder.join()
     assert {status for _, status in answered} == {201}
     with Index.open(place) as index:
-        assert index.verify() - 52 - len(answered) in (0, 1)  # one may be written and not answered
+        assert index.verify() - 52 - len(answered) in (0, 1)  # one may be written but not answered
         assert all(number in index for number, _ in answered)
 
 
@@ -244,7 +244,7 @@ main()
 
 
 def test_a_full_disk(place, server):
-    """A limit on the size of files stands for the disk; what is asked is answered on."""
+    """Simulated by a limit on file sizes; queries are still answered."""
     served = server(place, script=FULL)
     statuses, last, count = [], "", 52
     while not statuses or statuses[-1] == 201:
@@ -254,16 +254,16 @@ def test_a_full_disk(place, server):
         statuses.append(status)
         count += 500 * (status == 201)
     assert statuses[-1] == 503
-    assert json.loads(last) == {"error": "the index cannot be used now; the log of the server says why."}
+    assert json.loads(last) == {"error": "the index is unavailable; see the server log."}
     assert [served("GET", "/health")[0], served("POST", "/query", {"items": [CAT]})[0]] == [200, 200]
     code, err = served.stop()
     assert code == 0
-    assert f"{place}: could not be written, the disk may be full; nothing was changed." in err
+    assert f"{place}: could not be written; the disk may be full. Nothing was changed." in err
     with Index.open(place) as index:
         assert index.verify() == count
 
 
-# --- what the command refuses ---
+# --- errors of the command ---
 
 
 def test_the_port_is_in_use(place, run):
@@ -271,11 +271,11 @@ def test_the_port_is_in_use(place, run):
         port = taken.getsockname()[1]
         ended = run("serve", place, "--port", port)
     assert ended.code == 1
-    assert complaint(ended).startswith(f"127.0.0.1, port {port}: cannot be listened at: Address already in use")
+    assert complaint(ended).startswith(f"cannot listen on 127.0.0.1, port {port}: Address already in use")
 
 
 def test_answers_are_sent_at_once():
-    with listening("127.0.0.1", 0) as listener:  # what is accepted has its options
+    with listening("127.0.0.1", 0) as listener:  # accepted connections inherit its options
         assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
 
 
@@ -287,20 +287,20 @@ def test_the_port_is_named_once(place, run):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "elsewhere.example", ""])
 def test_another_address_needs_a_token(place, run, host):
-    with listening("127.0.0.1", 0) as taken:  # so that no server would be started
+    with listening("127.0.0.1", 0) as taken:  # so that no server can start
         ended = run("serve", place, "--port", taken.getsockname()[1], "--host", host)
     assert (ended.code, complaint(ended)) == (
         2,
-        f"--host {host} can be reached from elsewhere: name a --token-file; `openssl rand -hex 32` makes a token."
+        f"--host {host} is open to other machines: name a --token-file; `openssl rand -hex 32` makes a token."
         if host
-        else "--host can be reached from elsewhere: name a --token-file; `openssl rand -hex 32` makes a token.",
+        else "--host is open to other machines: name a --token-file; `openssl rand -hex 32` makes a token.",
     )
 
 
 def test_no_index(tmp_path, run):
     ended = run("serve", tmp_path / "no.index", "--port", 0)
     assert ended.code == 1
-    assert complaint(ended) == f"{tmp_path}/no.index: there is no index; `lookalike index build` makes one."
+    assert complaint(ended) == f"{tmp_path}/no.index: there is no index; `lookalike index build` creates one."
 
 
 BOUNDS = [("--port", -1), ("--port", 65536), ("--max-bytes", 0), ("--max-items", 0), ("--max-requests", -5)]
@@ -346,7 +346,7 @@ def test_a_token_file_that_others_can_read(place, tmp_path, run, mode, noted):
     (tmp_path / "token").chmod(mode)
     with listening("127.0.0.1", 0) as taken:  # so that the server stops at once
         ended = run("serve", place, "--port", taken.getsockname()[1], "--token-file", tmp_path / "token")
-    note = f"note: {tmp_path}/token can be read by other users of this machine; chmod 600 keeps it to yourself\n"
+    note = f"note: {tmp_path}/token can be read by other users of this machine; chmod 600 makes it private\n"
     assert ended.err.startswith(note) == noted
     assert TOKEN not in ended.err
     assert "Address already in use" in ended.err

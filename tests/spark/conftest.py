@@ -1,4 +1,4 @@
-"""Provide Spark as an engine."""
+"""Provide Spark as an engine for the tests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Check that buckets are cut into units that have each pair once."""
+"""Check that buckets are cut into units that contain each pair once."""
 
 import random
 import sys
@@ -17,7 +17,7 @@ from lookalike.spark.buckets import dealt_rows, split, units
 from lookalike.spark.parcels import Parcels
 from tests.engines import CUTS, Here, in_batches, rows_of, sorted_parcels, spread_out
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have not this file
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not have this file
 
 ITEMS = pa.int64()
 
@@ -26,14 +26,14 @@ ITEMS = pa.int64()
 
 
 def units_of(keys, items, cuts, every, places=3):
-    """The units of keys and items that are dealt out to some places."""
+    """Return the units of keys and items that are dealt to some places."""
     table = pa.table([pa.array(keys, pa.int64()), pa.array(items, ITEMS)], names=["key", "item"])
     parcels = Parcels(table.schema, places)
     return units(sorted_parcels(dealt_rows(in_batches(table, cuts), parcels, every), cuts), parcels, every)
 
 
 def pairs_of(batches):
-    """The pairs that units stand for, as often as they are there."""
+    """Count the pairs that units contain."""
     found = Counter()
     for band, _, lefts, rights in rows_of(batches):
         pairs = combinations(lefts, 2) if rights is None else ((a, b) for a in lefts for b in rights)
@@ -64,7 +64,7 @@ def test_units_have_each_pair_of_a_bucket_once(numbers, cuts, most, block):
 @given(KEYS, CUTS, st.integers(6, 9), st.integers(1, 5))
 @settings(max_examples=200)
 def test_few_pairs_of_a_large_bucket(numbers, cuts, most, few):
-    """Items of a small bucket are all compared; those of a large one are connected, by far fewer pairs."""
+    """A small bucket is compared in full; a large one is connected by far fewer pairs."""
     keys = [spread_out(number % 3) for number in numbers]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(buckets, "MOST", most)
@@ -84,7 +84,7 @@ def test_few_pairs_of_a_large_bucket(numbers, cuts, most, few):
 
 
 def test_a_key_that_very_many_have_is_split_where_it_comes_from():
-    """So that no task gets them all: few keep the key, the others have one of their block."""
+    """No task gets them all: a few keep the key, the others have the key of their block."""
     many = pa.table({"key": [spread_out(1)] * 5000 + [spread_out(2)] * 3, "item": range(5003)})
     found = split(many)
     assert Counter(found["key"].to_pylist())[spread_out(1)] == buckets.FEW
@@ -99,7 +99,7 @@ def test_a_key_that_very_many_have_is_split_where_it_comes_from():
 
 def test_a_bucket_too_large_for_all_its_pairs(monkeypatch):
     monkeypatch.setattr(buckets, "MOST_IN_BUCKET", 2000)
-    with pytest.raises(TooManyPairs, match="3,000 items are alike in one band"):
+    with pytest.raises(TooManyPairs, match="3,000 items share a bucket in one band"):
         list(units_of([5] * 3000, range(3000), [], every=True))
     few = pairs_of(units_of([5] * 3000, range(3000), [], every=False))
     assert sum(few.values()) < 3000 * 25
@@ -109,7 +109,7 @@ def test_a_bucket_too_large_for_all_its_pairs(monkeypatch):
 
 
 def crowd(count):
-    """Texts of which each two differ in two words of forty."""
+    """Return texts of forty words, any two of which differ in two words."""
     draw = random.Random(1)
     base = draw.choices([f"w{at}" for at in range(300)], k=40)
     texts = []
@@ -131,7 +131,7 @@ def test_large_buckets_are_split_and_none_is_left_out(there, monkeypatch):
 
 @pytest.mark.spark
 def test_of_very_many_alike_one_is_kept(there, monkeypatch):
-    """Each is compared with few, in several tasks that do not know of each other; and those that are left, again."""
+    """Several tasks compare each item with a few; the items left are compared again."""
     table, options = crowd(300), {"threshold": 0.8, "shingles": "word:1"}
     numbers = {"MOST": 20, "FEW": 3}
     monkeypatch.setattr(there, "frame", lambda table: there.session.createDataFrame(table).repartition(3))
@@ -146,7 +146,7 @@ def test_of_very_many_alike_one_is_kept(there, monkeypatch):
 
 
 def _counting(similar, listed):
-    """The same, which notes how many pairs it is given."""
+    """Return the function wrapped to record how many pairs it receives."""
 
     def counting(candidates, *others):
         listed.append(candidates.count())
@@ -156,7 +156,7 @@ def _counting(similar, listed):
 
 
 class _patched:
-    """A task for which some numbers of its module are others, in whatever process it runs."""
+    """A task that replaces some constants of its module, in any process it runs in."""
 
     def __init__(self, task, **numbers):
         self.task, self.numbers = task, numbers

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture
 def files(inputs):
-    """The same documents as files of three kinds."""
+    """Write the same documents as files of three formats."""
     table = documents().select(["id", "text"])
     pq.write_table(table, inputs / "some.parquet")
     table.to_pandas().to_json(inputs / "some.jsonl", orient="records", lines=True)
@@ -33,7 +33,7 @@ def test_pairs_by_command(there, run, files, out):
     found = pq.read_table(out / "pairs.parquet").to_pydict()
     expected = Here().pairs(documents(), **COLLECTIONS["documents"][1])
     assert {(a, b): s for a, b, s in zip(*found.values(), strict=True)} == expected
-    assert lines[-2] == f"found: {len(expected):,} pairs, all verified"
+    assert lines[-2] == f"found: {len(expected):,} similar pairs, all verified"
     assert "read and sketch" in lines[-1]
 
 
@@ -46,7 +46,7 @@ def test_dedup_by_command(there, run, files, out):
     assert sorted((row["id"], row["kept"]) for row in rows) == [(row["id"], row["kept"]) for row in dropped]
     rest = 1202 - len(dropped)
     assert sum(map(len, la.Source(kept).batches())) == rest
-    assert f"found: {len(dropped):,} documents to drop, each similar to one of the {rest:,} kept" in ended.err
+    assert f"found: {len(dropped):,} documents to remove, each similar to one of the {rest:,} kept" in ended.err
     assert run("dedup", kept, "-t", "0.6", "-s", "word:2", "-o", out / "again.jsonl").code == 0
 
 
@@ -69,7 +69,7 @@ def test_clusters_by_command(there, run, files, out):
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_csv_means_the_same_on_both_engines(there, run, inputs, out, separator):
-    """As programs write it where a comma stands in numbers, and with a mark of the byte order before it."""
+    """With a byte order mark, and separators used where numbers have decimal commas."""
     rows = [f'{at}{separator}"one, two, three, four {at % 2}{separator} five"\r\n' for at in range(6)]
     (inputs / "some.csv").write_text(f"\ufeffid{separator}text\r\n{''.join(rows)}", "utf-8", newline="")
     asked = ("pairs", inputs / "some.csv", "-t", "0.9", "-s", "word:2")
@@ -82,8 +82,8 @@ def test_csv_means_the_same_on_both_engines(there, run, inputs, out, separator):
     assert len(here) == 6
 
 
-def test_cells_of_csv_are_what_they_are(there, run, inputs, out):
-    """Spaces at their ends, empty ones, and columns in another order in another file."""
+def test_cells_of_csv_are_unchanged(there, run, inputs, out):
+    """Keep spaces at the ends, empty cells, and columns in a different order per file."""
     (inputs / "a.csv").write_text('id,text\n1,"  some words of a text "\n12,""\n20,"quite other words, "",here"\n')
     (inputs / "b.csv").write_text('text,id\n"quite other words, "",here",21\n')
     ended = run("dedup", inputs / "a.csv", inputs / "b.csv", "--engine", "spark", "-o", out / "clean.csv")
@@ -97,17 +97,17 @@ def test_cells_of_csv_are_what_they_are(there, run, inputs, out):
     [
         (["-o", "pairs.txt"], 2, "output must be a folder that ends in .parquet, .jsonl, .csv for --engine spark"),
         ([], 2, "output must be a folder"),
-        (["-o", "there.parquet"], 1, "there.parquet: is there already, and Spark writes a new folder"),
-        (["-o", "new.parquet", "--memory", "2GB"], 2, "--memory is not for --engine spark"),
-        (["-o", "new.parquet", "--audit", "9"], 2, "--audit is not for --engine spark"),
+        (["-o", "there.parquet"], 1, "there.parquet: already exists; Spark writes to a new folder, so name another"),
+        (["-o", "new.parquet", "--memory", "2GB"], 2, "--memory cannot be used with --engine spark"),
+        (["-o", "new.parquet", "--audit", "9"], 2, "--audit cannot be used with --engine spark"),
         (["-o", "new.parquet", "--id", "-"], 2, "--id must name a column for --engine spark"),
         (["-o", "new.parquet", "--format", "arrow"], 2, "format must be one of parquet, jsonl, csv, tsv; got 'arrow'"),
-        (["-o", "new.parquet", "other.jsonl"], 2, "must be of one format for --engine spark; got jsonl, parquet"),
+        (["-o", "new.parquet", "other.jsonl"], 2, "must have one format for --engine spark; got jsonl, parquet"),
         (["-o", "new.parquet", "--text", "words"], 1, "no column 'words' for the text"),
         (["-o", "new.parquet", "missing.parquet"], 1, "Spark: [PATH_NOT_FOUND]"),
     ],
 )
-def test_commands_that_are_wrong(there, run, files, monkeypatch, args, code, message):
+def test_invalid_commands(there, run, files, monkeypatch, args, code, message):
     monkeypatch.chdir(files)
     (files / "there.parquet").mkdir()
     ended = run("pairs", files / "some.parquet", "--engine", "spark", *args)
@@ -116,16 +116,16 @@ def test_commands_that_are_wrong(there, run, files, monkeypatch, args, code, mes
     assert not (files / "new.parquet").exists()
 
 
-def test_engines_that_there_are(run, files):
+def test_invalid_engines(run, files):
     assert (
         "engine must be one of local, spark; got 'sprak'. Did you mean 'spark'?"
         in run("pairs", files / "some.parquet", "--engine", "sprak").err
     )
-    assert "--master is for --engine spark" in run("pairs", files / "some.parquet", "--master", "local").err
+    assert "--master is only for --engine spark" in run("pairs", files / "some.parquet", "--master", "local").err
 
 
 def test_spark_that_does_not_start(files, out, monkeypatch):
-    """Without Java there is one line that says so."""
+    """Without Java, one line says so."""
     monkeypatch.setenv("JAVA_HOME", str(files))
     process = spawn("pairs", files / "some.parquet", *SPARK, "-o", out / "pairs.parquet")
     _, said = process.communicate(timeout=GUARD)

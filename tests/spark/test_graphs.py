@@ -1,4 +1,4 @@
-"""Check clusters by rounds of shuffles."""
+"""Check clusters computed by rounds of shuffles."""
 
 import pyarrow as pa
 import pytest
@@ -18,7 +18,7 @@ def test_rounds_of_shuffles_give_what_one_task_gives(there, monkeypatch):
 
 
 def test_a_long_chain(there, monkeypatch):
-    """Each text is like the next and unlike the one after it."""
+    """Each text is similar to the next, but not to the one after it."""
     words = [f"w{at}" for at in range(80)]
     texts = [" ".join(words[at : at + 10]) for at in range(24)]
     table = pa.table({"id": range(24), "text": texts})

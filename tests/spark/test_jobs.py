@@ -1,4 +1,4 @@
-"""Check that Spark gives what one machine gives: the same tests on both, and both against brute force."""
+"""Check Spark against one machine with the same tests, and both against brute force."""
 
 import math
 import random
@@ -23,10 +23,10 @@ from tests.engines import COLLECTIONS, Here, There, as_items, baskets, documents
 
 pytestmark = pytest.mark.spark
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors have not this file
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # executors do not have this file
 
 
-# --- one interface for both engines ---
+# --- both engines ---
 
 
 @pytest.fixture(params=["one machine", "spark"])
@@ -150,7 +150,7 @@ def test_the_greatest_of_a_column_is_kept(there, kind, tmp_path, monkeypatch):
     table = table.set_column(2, "rank", column)
     pq.write_table(table, tmp_path / "some.parquet")
     monkeypatch.setattr(there, "frame", lambda _: there.session.read.parquet(str(tmp_path / "some.parquet")))
-    there.session.conf.set("spark.sql.session.timeZone", "America/New_York")  # where one of the times never was
+    there.session.conf.set("spark.sql.session.timeZone", "America/New_York")  # where one of the times does not exist
     try:
         options = COLLECTIONS["documents"][1]
         assert there.dropped(table, keep="rank", **options) == Here().dropped(table, keep="rank", **options)
@@ -166,7 +166,7 @@ def test_rows_of_sets_and_elements(there):
     sets, elements = [], []
     for name, basket in zip(table["id"].to_pylist(), table["text"].to_pylist(), strict=True):
         sets += [name] * (len(basket) + 1)
-        elements += [*basket, basket[0]]  # twice is once
+        elements += [*basket, basket[0]]  # a repeated element counts once
     order = random.Random(2).sample(range(len(sets)), len(sets))
     rows = pa.table({"basket": [sets[at] for at in order], "product": [elements[at] for at in order]})
     plan = la.find_pairs(as_items(table), threshold=0.6, method="lsh").plan
@@ -175,11 +175,11 @@ def test_rows_of_sets_and_elements(there):
     found = la.spark.find_pairs(frame, rows=("basket", "product"), plan=plan).toArrow().to_pydict()
     expected = Here().pairs(table, threshold=0.6)
     assert {(a, b): s for a, b, s in zip(*found.values(), strict=True)} == expected
-    groups = la.spark.clusters(frame, rows=("basket", "product"), plan=plan).orderBy("cluster", "id").toArrow()
+    groups = la.spark.find_clusters(frame, rows=("basket", "product"), plan=plan).orderBy("cluster", "id").toArrow()
     assert groups.to_pylist() == Here().clusters(table, threshold=0.6)
 
 
-# --- what is refused ---
+# --- errors ---
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_rows_of_sets_and_elements(there):
         ({"threshhold": 0.5}, UsageError, "option must be one of .* Did you mean 'threshold'"),
         ({"text": "words"}, DataError, "no column 'words' for the text; it has id, text, rank, list"),
         ({"id": "words"}, DataError, "no column 'words' for the id"),
-        ({"id": "list"}, DataError, "column 'list' holds array<double>, which is no id"),
+        ({"id": "list"}, DataError, "column 'list' for the id must hold strings or integers; it holds array<double>"),
         (
             {"text": "rank"},
             DataError,
@@ -196,39 +196,47 @@ def test_rows_of_sets_and_elements(there):
         ),
         ({"text": "list"}, DataError, "column 'list' must hold strings, or lists of strings or integers"),
         ({"rows": "id"}, UsageError, "rows must be two columns"),
-        ({"rows": ("id", "text"), "text": "text"}, UsageError, "text and id are for whole items"),
-        ({"rows": ("id", "text"), "sketch": "simhash"}, UsageError, "by minhash, whose minima can be partial"),
+        (
+            {"rows": ("id", "text"), "text": "text"},
+            UsageError,
+            "text and id are for whole items; give either them or rows",
+        ),
+        (
+            {"rows": ("id", "text"), "sketch": "simhash"},
+            UsageError,
+            "and sketch 'minhash', whose minima can be partial",
+        ),
         ({"rows": ("id", "rank")}, DataError, "'id' or 'rank' is null in some rows"),
         ({"rows": ("id", "rank"), "shingles": "word:2"}, UsageError, "shingles are for texts"),
         ({"measure": "edit"}, UsageError, "measure must be 'jaccard' or 'bag' on Spark; got 'edit'"),
-        ({"recall": 1}, UsageError, "recall must be under 1"),
+        ({"recall": 1}, UsageError, "recall must be below 1"),
         ({"threshold": 80}, UsageError, "threshold must be in"),
-        ({"id": "rank"}, DataError, "column 'rank' for the id has 1 row without one"),
+        ({"id": "rank"}, DataError, "column 'rank' for the id is empty in 1 row"),
         ({"max_pairs": 0}, UsageError, "max_pairs must be an integer of at least 1"),
         ({"max_pairs": 1}, TooManyPairs, "3 pairs of identical items, more than max_pairs = 1"),
     ],
 )
-def test_what_is_wrong_is_said(there, options, error, message):
+def test_invalid_options(there, options, error, message):
     table = pa.table({"id": [1, 2, 3], "text": ["one text"] * 3, "rank": [1, None, 2], "list": [[0.5]] * 3})
     with pytest.raises(error, match=message):
         la.spark.find_pairs(there.frame(table), **options)
 
 
-def test_more_that_is_wrong(there):
+def test_invalid_data(there):
     table = pa.table({"id": [1, 1, 3], "text": ["a", "a", None], "when": ["x", "y", "z"]})
     frame = there.frame(table)
     with pytest.raises(DataError, match="ids must be unique; the 3 rows have 2 different values in column 'id'"):
         la.spark.find_pairs(frame)
-    with pytest.raises(DataError, match="the item 3 is null: leave out such rows first, as by dropna"):
+    with pytest.raises(DataError, match="the item 3 is null: drop such rows first, as with dropna"):
         la.spark.dedup(frame.where("id = 3"))
-    with pytest.raises(DataError, match="column 'when' must hold numbers or dates, to keep the greatest of"):
+    with pytest.raises(DataError, match="column 'when' must hold numbers or dates to keep the greatest"):
         la.spark.dedup(frame, keep="when")
     with pytest.raises(UsageError, match="keep must be 'first' for rows"):
         la.spark.dedup(frame, rows=("id", "when"), keep="longest")
     with pytest.raises(DataError, match=r"which column is the text\? Name it with text; there are id, when"):
-        la.spark.clusters(frame.select("id", "when"))
+        la.spark.find_clusters(frame.select("id", "when"))
     texts = pa.table({"id": range(60), "text": [f"the same text but for the number {at}" for at in range(60)]})
-    with pytest.raises(TooManyPairs, match="candidates, counted in each band, more than max_pairs = 9"):
+    with pytest.raises(TooManyPairs, match="candidate pairs, counted per band, more than max_pairs = 9"):
         la.spark.find_pairs(there.frame(texts), threshold=0.5, max_pairs=9)
 
 
@@ -238,10 +246,10 @@ def test_a_plan_that_does_not_fit(there):
     plan = la.find_pairs(texts, shingles="word:2", method="lsh").plan
     with pytest.raises(UsageError, match="plan must be for char:9; it is for word:2"):
         la.spark.find_pairs(frame, plan=plan)
-    with pytest.raises(UsageError, match="seed is in the plan already"):
+    with pytest.raises(UsageError, match="seed is already in the plan"):
         la.spark.find_pairs(frame, plan=plan, shingles="word:2", seed=3)
     exact = la.find_pairs(texts, shingles="word:2", method="exact").plan
-    with pytest.raises(UsageError, match="plan must have bands"):
+    with pytest.raises(UsageError, match="plan must have bands, since Spark supports only method"):
         la.spark.find_pairs(frame, plan=exact, shingles="word:2")
 
 
@@ -255,7 +263,7 @@ def test_odd_names_of_columns(there):
 
 
 def test_a_folder_for_checkpoints(there, tmp_path):
-    """Where one is named, what is known after a stage is written there, and survives the loss of an executor."""
+    """If a folder is set, the results of stages are written there and survive lost executors."""
     table, options = named(), COLLECTIONS["names"][1]
     there.session.sparkContext.setCheckpointDir(str(tmp_path))  # for the rest of the session
     assert there.clusters(table, **options) == Here().clusters(table, **options)
@@ -263,9 +271,9 @@ def test_a_folder_for_checkpoints(there, tmp_path):
 
 
 def test_kernels_are_compiled_once_for_all_executors(there):
-    """Tasks find the machine code that an earlier process has left, and leave theirs for later ones."""
+    """Tasks reuse the machine code that earlier processes have cached."""
     texts = ["one text", "another text"]
-    plan = la.find_pairs(texts, shingles="char:3", method="lsh").plan  # which compiles what tasks need
+    plan = la.find_pairs(texts, shingles="char:3", method="lsh").plan  # compiles the kernels that tasks need
     frame = there.frame(pa.table({"id": [1, 2], "content": texts}))
     schema = pa.schema(dict.fromkeys(("item", "content0", "content1"), pa.int64()) | {"keys": pa.list_(pa.int64())})
     task = partial(cache_misses, making=OfTexts(plan, la.Shingles(k=3)), parcels=Parcels(schema, 2))
@@ -273,13 +281,13 @@ def test_kernels_are_compiled_once_for_all_executors(there):
 
 
 def cache_misses(batches, making, parcels):
-    """Sketch the batches, and tell for how many kernels there was no machine code."""
+    """Sketch the batches, and count the kernels without cached machine code."""
     list(tasks.sketched(batches, making, False, False, parcels))
     yield pa.record_batch({"misses": [sum(sketch_rows.stats.cache_misses.values())]})
 
 
 def test_parquet_files_in_parts(there, tmp_path):
-    """The order of files, and where they are cut, makes no difference."""
+    """The order and division of files make no difference."""
     table, options = documents(), COLLECTIONS["documents"][1]
     for at in range(4):
         pq.write_table(table.slice(at * 301, 301), tmp_path / f"{9 - at}.parquet", row_group_size=100)

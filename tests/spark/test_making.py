@@ -1,4 +1,4 @@
-"""Check sets made of lists."""
+"""Check sets made from lists."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""Check that what is dealt to a place arrives there together."""
+"""Check that rows dealt to a place arrive there together."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""Check records written out and made into sets."""
+"""Check that records are expanded and turned into sets."""
 
 import pyarrow as pa
 

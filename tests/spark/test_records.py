@@ -1,4 +1,4 @@
-"""Check candidates among records."""
+"""Check candidate pairs of records."""
 
 import random
 
@@ -22,7 +22,7 @@ def test_candidates_of_records(there, split):
     for _ in range(200):
         born = f"{draw.randrange(1, 29)}/{draw.randrange(1, 13)}/19{draw.randrange(50, 99)}"
         rows.append([f"{draw.choice(first)} {draw.choice(last)}", draw.choice(["f", "m", None]), born])
-    for at in range(0, 200, 4):  # the same person again, with an error
+    for at in range(0, 200, 4):  # the same person again, with a typo
         name, sex, born = rows[(at + 101) % 200]
         rows[at] = [name.replace("l", "1"), sex, born]
     table = pa.table({name: [row[at] for row in rows] for at, name in enumerate(("name", "sex", "born"))})

@@ -1,4 +1,4 @@
-"""Check what is said where PySpark is missing."""
+"""Check the error when PySpark is missing."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""Check what the tasks of a cluster do, without a cluster: any cut into batches gives what the whole would."""
+"""Check tasks without a cluster: any division into batches gives the same result."""
 
 import random
 from itertools import combinations
@@ -52,7 +52,7 @@ def test_the_first_of_identical_items_stands_for_them(contents, cuts, ranked):
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 40)), min_size=1, max_size=120), CUTS, CUTS)
 @settings(max_examples=60)
 def test_minima_of_partial_minima_are_those_of_the_whole(rows, cuts, others):
-    """However the elements of a set are spread over tasks, its keys are those of the whole set."""
+    """The keys of a set do not depend on how its elements are spread over tasks."""
     whole = {}
     for name, element in rows:
         whole.setdefault(name, set()).add(element)
@@ -70,7 +70,7 @@ def test_minima_of_partial_minima_are_those_of_the_whole(rows, cuts, others):
 
 
 def test_partial_minima_are_the_textbook_s():
-    """The map and reduce functions of exercise 3.3.7, on plain values, take the same minima of any functions."""
+    """The map and reduce functions of exercise 3.3.7 give the same minima, for any functions."""
     functions = [lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5]
     matrix = [(0, [0, 3]), (1, [2]), (2, [1, 3]), (3, [0, 2, 3]), (4, [2])]
     halves = [run(map_rows(functions), reduce_minima, part) for part in (matrix[:2], matrix[2:])]
@@ -133,12 +133,12 @@ def test_pairs_are_verified(lists, cuts):
 
 @pytest.mark.parametrize("rows", [[0], [1, 0], [0, 1, 2], [0, 3], [0, 1, 3, 2]])
 def test_a_row_that_is_missing_is_noticed(rows):
-    """As when a data frame gives other rows when it is read again."""
+    """This happens if a data frame returns different rows when it is read again."""
     table = pa.table(
         {"a": [1, 1, 1, 1], "b": [2, 2, 3, 3], "side": [0, 1, 0, 1], "band": [0] * 4, "content": [[1]] * 4}
     )
     [batch] = table.take(rows).combine_chunks().to_batches()
-    with pytest.raises(DataError, match="the data frame gave other rows when it was read again"):
+    with pytest.raises(DataError, match="the data frame returned different rows when it was read again"):
         list(tasks.verified(iter([batch]), OfLists(PLAN)))
 
 

@@ -19,7 +19,7 @@ from tests import reference
 
 
 def exact(bands, rows, p):
-    """1 - (1 - p**rows)**bands in exact arithmetic."""
+    """Return 1 - (1 - p**rows)**bands in exact arithmetic."""
     return 1 - (1 - Fraction(p) ** rows) ** bands
 
 
@@ -28,7 +28,7 @@ def exact(bands, rows, p):
 
 @pytest.mark.parametrize(("bands", "rows"), [(20, 5), (16, 4), (1, 1), (100, 2)])
 def test_threshold_is_where_half_of_the_pairs_become_candidates(bands, rows):
-    """Exactly (1 - (1/2)**(1/b))**(1/r); at the textbook's estimate (1/b)**(1/r) it is 1 - (1 - 1/b)**b."""
+    """It is (1 - (1/2)**(1/b))**(1/r); the textbook's (1/b)**(1/r) gives 1 - (1 - 1/b)**b."""
     curve = And(rows) >> Or(bands)
     assert curve.threshold() == pytest.approx((1 - 0.5 ** (1 / bands)) ** (1 / rows), abs=1e-12)
     assert curve((1 / bands) ** (1 / rows)) == pytest.approx(1 - (1 - 1 / bands) ** bands)
@@ -49,13 +49,13 @@ def test_curves_are_parsed_as_they_are_printed(steps):
 
 
 @pytest.mark.parametrize("text", ["", "And", "And 4", "And(4) Or(4)", "Xor(2)", "And(4) >> ", "And(4) > Or(2)"])
-def test_what_is_no_cascade(text):
+def test_invalid_cascades(text):
     with pytest.raises(UsageError) as error:
         Curve.parse(text)
     assert str(error.value) == f"a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got {text!r}."
 
 
-def test_curves_take_numbers_and_arrays():
+def test_curves_accept_numbers_and_arrays():
     curve = And(2) >> Or(3)
     p = np.array([[0.0, 0.25], [0.5, 1.0]])
     assert curve(p).tolist() == [[curve(x) for x in row] for row in p.tolist()]
@@ -66,7 +66,7 @@ def test_curves_take_numbers_and_arrays():
 @pytest.mark.parametrize("p", ["1e-12", "1e-6", "0.01", "0.5", "0.999999", "0.999999999999"])
 @pytest.mark.parametrize(("bands", "rows"), [(1, 1), (20, 1), (20, 2), (500, 3), (7, 30)])
 def test_probabilities_keep_their_digits(p, bands, rows):
-    """Tiny ones too: 1 - (1 - p)**b as it stands would lose them."""
+    """Even tiny ones, for which 1 - (1 - p)**b would lose them."""
     found = (And(rows) >> Or(bands))(float(p))
     assert found == pytest.approx(float(exact(bands, rows, float(p))), rel=1e-9, abs=0)
 
@@ -77,20 +77,20 @@ def test_tiny_probabilities_keep_their_digits_in_a_cascade():
 
 
 def test_fixed_points():
-    """1 - (1 - p**2)**2 = p at the golden ratio; a lone AND lowers every p and a lone OR raises it."""
+    """1 - (1 - p**2)**2 = p at the golden ratio; a lone AND lowers every p, a lone OR raises it."""
     assert (And(2) >> Or(2)).fixed_points() == pytest.approx([(math.sqrt(5) - 1) / 2], abs=1e-12)
     assert (Or(2) >> And(2)).fixed_points() == pytest.approx([(3 - math.sqrt(5)) / 2], abs=1e-12)
     assert And(3).fixed_points() == Or(3).fixed_points() == []
 
 
 @pytest.mark.parametrize("curve", [And(1), Or(1), And(1) >> Or(1)], ids=repr)
-def test_a_curve_that_changes_nothing_has_no_fixed_point_of_its_own(curve):
+def test_a_curve_that_changes_nothing_has_no_fixed_points(curve):
     assert curve.fixed_points() == []
 
 
 @pytest.mark.parametrize(("bands", "rows"), [(20, 5), (4, 4), (2, 2), (16, 8), (3, 30), (400, 3), (1, 3)])
 def test_steepest(bands, rows):
-    """The slope is b r p**(r-1) (1 - p**r)**(b-1), greatest where p**r = (r - 1) / (b r - 1)."""
+    """The slope b r p**(r-1) (1 - p**r)**(b-1) is greatest where p**r = (r - 1) / (b r - 1)."""
     p = np.linspace(0, 1, 1_000_001)
     slopes = bands * rows * p ** (rows - 1) * (1 - p**rows) ** (bands - 1)
     best = int(np.argmax(slopes))
@@ -125,7 +125,7 @@ FIGURE = And(4) >> Or(4) >> Or(4) >> And(4)
 
 
 class Given(Family):
-    """Functions whose values are given: an array items x hashes. The items are the numbers of its rows."""
+    """Functions with given values, an array items x hashes; the items are its row numbers."""
 
     measure = "jaccard"
 
@@ -146,7 +146,7 @@ def pairs_of(curve, family, items):
 
 
 def brute_force(curve, signatures):
-    """The pairs on which the cascade agrees, each looked at on its own."""
+    """Return the pairs on which the cascade agrees, testing each pair by itself."""
     steps = [(type(step).__name__, step.count) for step in curve.steps]
     rows = [row[: curve.functions] for row in signatures.tolist()]
     return [
@@ -173,7 +173,7 @@ def cascade(steps):
     st.integers(0, 2**32 - 1),
 )
 def test_candidates_are_the_pairs_on_which_the_cascade_agrees(steps, items, alike, kind, more, seed):
-    """Any steps in any order, any kind of number, functions to spare, and EMPTY, which agrees with nothing."""
+    """For all steps and types of numbers, with surplus functions and EMPTY, which never agrees."""
     curve = cascade(steps)
     assume(curve.functions <= 36)
     rng = np.random.default_rng(seed)
@@ -215,9 +215,10 @@ def test_candidates_are_integers_in_order():
 
 
 def trials_of(family, pair, functions):
-    """The signatures of a pair under many functions as those of many pairs under few: Given, and how many pairs.
+    """Return the signatures of a pair under many functions as those of many pairs under few.
 
-    Values are told apart by the number of the trial, so that no two trials have candidates between them.
+    Also returns the number of these trials. It is mixed into the values, so that items of different
+    trials are never candidates.
     """
     chunks = family.signatures(pair).astype(np.int64).reshape(2, -1, functions)
     trials = chunks.shape[1]
@@ -226,7 +227,7 @@ def trials_of(family, pair, functions):
 
 
 def found_rate(curve, family, items):
-    """The share of the pairs of items 0 and 1, 2 and 3 and so on that are candidates; there are no others."""
+    """Return the share of candidates among the pairs 0 and 1, 2 and 3, ...; there are no others."""
     left, right = curve.candidates(family, items)
     assert (left % 2 == 0).all()
     assert (right == left + 1).all()
@@ -234,7 +235,7 @@ def found_rate(curve, family, items):
 
 
 def at_distance(chance):
-    """For each family a distance of about this chance, and functions with a pair at it."""
+    """Return for each family a distance with about this collision probability, and a pair at it."""
     angle = 180 * (1 - chance)
     spot = np.array([0.3, -1.2, 0.7])
     distance = {0.4: 3.6, 0.5: 2.7, 0.6: 2.0, 0.8: 1.0}[chance]
@@ -255,8 +256,8 @@ def at_distance(chance):
 @pytest.mark.parametrize("curve", [And(4) >> Or(4), Or(4) >> And(4), FIGURE], ids=repr)
 @pytest.mark.parametrize("chance", [0.4, 0.5, 0.6, 0.8])
 @pytest.mark.parametrize("name", ["Hyperplanes", "RandomLines", "BitSampling"])
-def test_candidates_are_as_many_as_the_curve_says(curve, chance, name):
-    """Within four standard errors of curve(collision(distance)), of independent functions."""
+def test_the_rate_of_candidates_follows_the_curve(curve, chance, name):
+    """It is within four standard errors of curve(collision(distance)) for independent functions."""
     make, distance, pair = at_distance(chance)[name]
     family = make(3000 * curve.functions)
     run, trials = trials_of(family, np.array(pair), curve.functions)
@@ -267,8 +268,8 @@ def test_candidates_are_as_many_as_the_curve_says(curve, chance, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("curve", [And(4) >> Or(4), Or(4) >> And(4), FIGURE], ids=repr)
 @pytest.mark.parametrize("shared", [3, 6, 8])
-def test_candidates_of_minhashes_are_as_many_as_the_curve_says(curve, shared):
-    """Pairs of random sets, ten elements in all, under the same functions."""
+def test_the_rate_of_minhash_candidates_follows_the_curve(curve, shared):
+    """For pairs of random sets with ten elements in the union, under the same functions."""
     trials = 300 if curve is FIGURE else 1500
     elements = np.random.default_rng(shared).integers(0, 2**61 - 1, (trials, 10)).tolist()
     half = (10 + shared) // 2
@@ -279,7 +280,7 @@ def test_candidates_of_minhashes_are_as_many_as_the_curve_says(curve, shared):
 
 
 def test_records_that_share_a_field():
-    """An OR of all fields; what is missing is shared with nobody."""
+    """They are found by an OR of all fields; a missing value is never shared."""
     records = [
         {"name": "Ann", "phone": "1", "town": ""},
         {"name": "Ann", "phone": "2", "town": None},
@@ -317,7 +318,7 @@ def test_equal_items_are_candidates_of_any_cascade():
     assert pairs_of(FIGURE, Hyperplanes(256), [[1, 2], [-1, -2], [1, 2]]) == [(0, 2)]
 
 
-def test_functions_to_spare_are_left_alone():
+def test_surplus_functions_are_not_used():
     family = BitSampling.from_positions([0, 1, 2], dimensions=3)
     assert pairs_of(And(2), family, ["aab", "aac", "baa"]) == [(0, 1)]
 
@@ -325,9 +326,9 @@ def test_functions_to_spare_are_left_alone():
 @pytest.mark.parametrize(
     ("curve", "family", "message"),
     [
-        (And(4) >> Or(4), Hyperplanes(15), "And(4) >> Or(4) takes 16 functions; there are 15."),
-        (Or(3), FieldEquality(["a", "b"]), "Or(3) takes 3 functions; there are 2."),
-        (FIGURE, MinHash(255), "And(4) >> Or(4) >> Or(4) >> And(4) takes 256 functions; there are 255."),
+        (And(4) >> Or(4), Hyperplanes(15), "And(4) >> Or(4) needs 16 functions; there are 15."),
+        (Or(3), FieldEquality(["a", "b"]), "Or(3) needs 3 functions; there are 2."),
+        (FIGURE, MinHash(255), "And(4) >> Or(4) >> Or(4) >> And(4) needs 256 functions; there are 255."),
     ],
 )
 def test_families_of_too_few_functions(curve, family, message):
@@ -342,7 +343,7 @@ def test_too_many_candidates_to_list(monkeypatch):
     assert len(pairs_of(And(2), same, range(4))) == 6
     with pytest.raises(TooManyPairs) as error:
         Or(2).candidates(Given(np.zeros((5, 2), np.uint64)), range(5))
-    assert str(error.value) == "about 20 candidates, more than 11: take more rows, or fewer bands."
+    assert str(error.value) == "about 20 candidates, more than 11: use more rows, or fewer bands."
 
 
 # --- choosing bands ---
@@ -353,14 +354,14 @@ def test_too_many_candidates_to_list(monkeypatch):
 @pytest.mark.parametrize("recall", [0.05, 0.5, 0.9, 0.99, 0.9999])
 @pytest.mark.parametrize("hashes", [1, 100, 128])
 def test_chosen_bands_are_the_most_selective(threshold, recall, hashes):
-    """No other bands of as many hashes reach the recall with more rows, or with fewer bands of as many."""
+    """No others reach the recall with more rows, or with as many rows and fewer bands."""
 
     def reaches(bands, rows):
         return exact(bands, rows, threshold) >= Fraction(recall) - Fraction(1, 10**12)
 
     possible = [(r, -b) for r in range(1, hashes + 1) for b in range(1, hashes // r + 1) if reaches(b, r)]
     if not possible:
-        with pytest.raises(UsageError, match=f"takes more than {hashes} hashes"):
+        with pytest.raises(UsageError, match=f"needs more than {hashes} hashes"):
             choose_bands(threshold, hashes, recall)
         return
     found = choose_bands(threshold, hashes, recall)
@@ -379,7 +380,7 @@ def test_bands_for_rows_are_the_fewest(rows):
             assert found.bands == 1 or (And(rows) >> Or(found.bands - 1))(threshold) < recall
 
 
-def test_bands_for_more_rows_than_any_number_of_bands_would_make_up_for():
+def test_bands_for_too_many_rows():
     assert bands_for(0.001, 400, 0.99).hashes > 10**100
 
 
@@ -394,10 +395,10 @@ def test_bands_for_more_rows_than_any_number_of_bands_would_make_up_for():
         ((0.8, 0), "hashes must be an integer of at least 1; got 0."),
         ((0.8, 128, 0), "recall must be in (0, 1]; got 0."),
         ((0.8, 128, 99), "recall must be in (0, 1]; got 99. Did you mean 0.99?"),
-        ((0.8, 128, 1), "recall 1 takes an exact method, not bands: method='exact', or a recall under 1."),
+        ((0.8, 128, 1), "recall 1 needs an exact method, not bands: use method='exact', or a recall below 1."),
         (
             (0.1, 10, 0.99),
-            "recall 0.99 at threshold 0.1 takes more than 10 hashes; 10 reach 0.6513 at most. "
+            "recall 0.99 at threshold 0.1 needs more than 10 hashes; 10 reach at most 0.6513. "
             "Raise hashes, or lower the recall.",
         ),
     ],
@@ -423,7 +424,7 @@ def test_errors(arguments, message):
     ],
 )
 def test_bands_for_a_threshold_of_the_family(family, threshold, chance, recall):
-    """The threshold is a similarity or a distance, as the family's measure is; the bands are those of its chance."""
+    """The threshold is one of the family's measure; the bands follow from its collision rate."""
     found = choose_bands(threshold, hashes=200, recall=recall, family=family)
     assert found.recall == pytest.approx(found.curve(family.chance(threshold)))
     assert found.recall == pytest.approx(found.curve(chance))
@@ -432,7 +433,7 @@ def test_bands_for_a_threshold_of_the_family(family, threshold, chance, recall):
     assert bands_for(chance, found.rows + 1, recall).hashes > min(200, family.most)
 
 
-def test_bands_of_minhashes_are_those_of_no_family():
+def test_bands_without_a_family_are_those_of_minhashes():
     for threshold in (0.1, 0.3, 0.8, 0.95):
         assert choose_bands(threshold, recall=0.9, family=MinHash()) == choose_bands(threshold, recall=0.9)
 
@@ -454,28 +455,28 @@ def test_chosen_bands_find_the_pairs_at_the_threshold():
         ((math.nan, 128, 0.99, BitSampling(5)), "threshold must be in [0, 5]; got nan."),
         (
             (20, 128, 1, Hyperplanes()),
-            "recall 1 takes an exact method, not bands: method='exact', or a recall under 1.",
+            "recall 1 needs an exact method, not bands: use method='exact', or a recall below 1.",
         ),
         ((20, 128, 0, Hyperplanes()), "recall must be in (0, 1]; got 0."),
         ((20, 0, 0.9, Hyperplanes()), "hashes must be an integer of at least 1; got 0."),
         (
             (162, 10, 0.99, Hyperplanes()),
-            "recall 0.99 at threshold 162 takes more than 10 hashes; 10 reach 0.6513 at most. "
+            "recall 0.99 at threshold 162 needs more than 10 hashes; 10 reach at most 0.6513. "
             "Raise hashes, or lower the recall.",
         ),
         (
             (5, 128, 0.99, BitSampling(5)),
-            "recall 0.99 at threshold 5 takes more than 5 hashes; 5 reach 0 at most. "
-            "There are no more; lower the recall.",
+            "recall 0.99 at threshold 5 needs more than 5 hashes; 5 reach at most 0. "
+            "The family has no more; lower the recall.",
         ),
         (
             (0.8, 1024, 0.99, GridSquares()),
-            "recall 0.99 at threshold 0.8 takes more than 1024 hashes; 1024 reach 0.985 at most. "
+            "recall 0.99 at threshold 0.8 needs more than 1024 hashes; 1024 reach at most 0.985. "
             "Raise hashes, or lower the recall.",
         ),
         (
             (1, 10, 0.9, RandomLines(4.0, lines="unit")),
-            "dimensions must be given for lines 'unit': collisions depend on them.",
+            "dimensions must be given for lines='unit': collision probabilities depend on it.",
         ),
     ],
 )

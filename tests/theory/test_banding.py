@@ -1,4 +1,4 @@
-"""Check the pairs of buckets, all of them or an even sample."""
+"""Check the pairs of buckets, all of them or a uniform sample."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -11,7 +11,7 @@ from tests.kernel_samples import as_rows, seeds
 
 @given(seeds, st.integers(2, 9), st.integers(0, 5))
 def test_all_pairs(rng, items, buckets):
-    """`all_pairs` lists a pair once for each bucket that has it; the buckets here are disjoint."""
+    """`all_pairs` lists a pair once per bucket that has it; the buckets here are disjoint."""
     shuffled = rng.sample(range(items), items)
     drawn = [sorted(shuffled[i : i + 3]) for i in range(0, items, 3)][:buckets]
     expected = ref.bucket_pairs(drawn)
@@ -19,7 +19,7 @@ def test_all_pairs(rng, items, buckets):
     assert sorted(zip(left.tolist(), right.tolist(), strict=True)) == sorted(expected)
 
 
-def test_sample_of_a_band_is_even():
+def test_sample_of_a_band_is_uniform():
     """Every pair of the band is drawn about equally often, whatever the size of its bucket."""
     drawn = [[0, 1], [2, 3, 4], [5, 6, 7, 8, 9]]
     buckets = Buckets([as_rows(drawn, np.int64)], np.empty((10, 0), np.uint64), np.uint64(0), np.arange(10))

@@ -1,4 +1,4 @@
-"""Check bounds of exact joins: no pair is lost, and nothing is compared that could not be a pair."""
+"""Check bounds of exact joins: no pair is lost, and only possible pairs are compared."""
 
 from fractions import Fraction
 from functools import cache
@@ -36,20 +36,21 @@ thresholds = st.one_of(
 
 
 class Match(NamedTuple):
-    """What bounds are about, of two strings s and t that have a symbol in common."""
+    """The quantities that are bounded, for two strings s and t with a common symbol."""
 
     similarity: Fraction
     s: int  # the lengths
     t: int
-    i: int  # the position in s of the first symbol in common, from 1 on
+    i: int  # the position in s of the first common symbol, counted from 1
     j: int
 
 
 @cache
 def matches():
-    """All pairs of strings of similarity 1/2 or more that have up to 11 symbols, but for the symbols' names.
+    """Return all pairs of strings of similarity 1/2 or more with up to 11 symbols in the union.
 
-    Each is a word that says for every symbol, in order, whether both strings have it or one of them alone.
+    The names of symbols do not matter: a pair is a word that says for every symbol, in order,
+    whether both strings have it or only one of them.
     """
     found = set()
     for union in range(1, len(LETTERS) + 1):
@@ -67,7 +68,7 @@ def matches_of(J):
 
 
 def complete(J):
-    """The lengths of strings all of whose matches are known: their unions have length / J symbols at most."""
+    """Return the lengths for which `matches` is complete: a union has up to length / J symbols."""
     return [length for length in range(1, len(LETTERS) + 1) if length / Fraction(str(J)) < len(LETTERS) + 1]
 
 
@@ -85,7 +86,7 @@ def test_matches_are_within_the_bounds(J):
 
 @every_threshold
 def test_matches_are_found_by_probes(J):
-    """In the bucket of the first symbol in common, which t is in."""
+    """They are found in the bucket of the first common symbol, which t is in."""
     looked = {(by, length): set(probes(length, J, by=by)) for by in ("position", "length") for length in range(1, 12)}
     for match in matches_of(J):
         assert (match.i, match.j) in looked["position", match.s]
@@ -95,7 +96,7 @@ def test_matches_are_found_by_probes(J):
 @pytest.mark.slow
 @every_threshold
 def test_bounds_are_attained(J):
-    """There are matches at each of them, so none can be tighter."""
+    """Some match attains each bound, so none can be tighter."""
     for length in complete(J):
         own = [match for match in matches_of(J) if match.s == length]
         assert max(match.t for match in own) == longest(length, J)
@@ -105,8 +106,8 @@ def test_bounds_are_attained(J):
 
 @pytest.mark.slow
 @every_threshold
-def test_no_probe_is_in_vain(J):
-    """The buckets are just those in which some match has its first symbol in common, each once."""
+def test_no_probe_is_unnecessary(J):
+    """The buckets are exactly those in which some match has its first common symbol, each once."""
     for length in complete(J):
         own = [match for match in matches_of(J) if match.s == length]
         positions, triples = probes(length, J), probes(length, J, by="length")
@@ -118,7 +119,7 @@ def test_no_probe_is_in_vain(J):
 @pytest.mark.parametrize("J", [0.5, "0.6", Fraction(2, 3), 0.75, 0.8, 1])
 @pytest.mark.parametrize("order", [None, "cabed"], ids=repr)
 def test_an_index_finds_all_pairs(J, order):
-    """Of all sets of five elements: by symbol, by position too, and by suffix length too."""
+    """Among all sets of five elements, by symbol, then also by position and by suffix length."""
     sets = [set(one) for size in range(1, 6) for one in combinations("abcde", size)]
     strings = [as_string(one, order=order) for one in sets]
     expected = {
@@ -149,7 +150,7 @@ def test_an_index_finds_all_pairs(J, order):
 @example(100, 0.99)
 @example(3 * 10**5, 0.7)
 def test_bounds_of_long_strings(length, J):
-    """A string and one that it begins, or ends with, are just similar enough; with one symbol more they are not."""
+    """Strings at a bound are similar enough; with one symbol more or less they are not."""
     least = Fraction(str(J))
     assert Fraction(length, longest(length, J)) >= least > Fraction(length, longest(length, J) + 1)
     assert Fraction(shortest(length, J), length) >= least > Fraction(shortest(length, J) - 1, length)
@@ -179,7 +180,7 @@ def test_every_way_to_write_a_threshold(same, length):
 
 
 def test_bounds_are_not_rounded():
-    """Where floating point is off by one."""
+    """Here floating-point arithmetic would be off by one."""
     assert (1 - 0.9) * 10 < 1
     assert prefix(10, 0.9) == 2
     assert 33 / 0.55 < 60
@@ -211,25 +212,25 @@ def test_as_string_of_nothing():
 # --- errors ---
 
 
-def test_elements_that_the_order_does_not_have():
+def test_elements_missing_from_the_order():
     with pytest.raises(DataError) as error:
         as_string({"x"}, order="abc")
     assert str(error.value) == "the order must hold all elements; 'x' is not in it."
 
 
-def test_elements_that_the_order_has_twice():
+def test_elements_repeated_in_the_order():
     with pytest.raises(DataError) as error:
         as_string("ab", order="aba")
     assert str(error.value) == "the order must hold each element once."
 
 
-def test_elements_may_be_an_iterator():
+def test_elements_can_be_an_iterator():
     assert as_string(iter("dab"), order="dcba") == ["d", "b", "a"]
 
 
 @pytest.mark.parametrize("function", [longest, shortest, prefix, probes])
 @pytest.mark.parametrize("length", [0, -1, 1.5, "9", None, True])
-def test_lengths_that_are_none(function, length):
+def test_invalid_lengths(function, length):
     with pytest.raises(UsageError) as error:
         function(length, 0.9)
     assert str(error.value) == f"length must be an integer of at least 1; got {length!r}."
@@ -248,7 +249,7 @@ def test_lengths_that_are_none(function, length):
         (None, "must be a number in (0, 1]; got None."),
     ],
 )
-def test_thresholds_that_are_none(function, J, message):
+def test_invalid_thresholds(function, J, message):
     with pytest.raises(UsageError) as error:
         function(10, J)
     assert str(error.value).endswith(message)

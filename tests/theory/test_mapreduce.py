@@ -1,4 +1,4 @@
-"""Check map and reduce forms against the direct ones, however the input is cut."""
+"""Check map and reduce functions against direct computation, however the input is cut."""
 
 import random
 
@@ -27,7 +27,7 @@ PRIME = 31
 
 line = st.tuples(st.integers(1, PRIME - 1), st.integers(0, PRIME - 1))  # a and b of a x + b
 lines = st.lists(line, min_size=1, max_size=6)
-columns = st.lists(st.sets(st.integers(0, 12), max_size=6), max_size=7)  # the rows in which each has a 1
+columns = st.lists(st.sets(st.integers(0, 12), max_size=6), max_size=7)  # the rows in which each column has a 1
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -36,18 +36,18 @@ def functions_of(lines):
 
 
 def rows_of(columns):
-    """The matrix by rows: each with the columns that have a 1 in it."""
+    """Return the matrix by rows, each with the columns that have a 1 in it."""
     return [(row, [at for at, column in enumerate(columns) if row in column]) for row in range(13)]
 
 
 def direct(functions, columns):
-    """The signatures of all columns that have any 1."""
+    """Return the signatures of all columns that have a 1."""
     signatures = MinHash.from_functions(functions).signatures(columns).tolist()
     return [(at, tuple(signatures[at])) for at, column in enumerate(columns) if column]
 
 
 def cut(items, seed):
-    """Items in any order and in chunks of any size, none of them empty."""
+    """Return the items in random order in chunks of random size, none of them empty."""
     draw = random.Random(seed)
     shuffled = draw.sample(items, len(items))
     chunks = [[]]
@@ -85,7 +85,7 @@ def test_run_on_nothing():
     assert run(as_is, reduce_minima, []) == []
 
 
-def test_reducers_may_make_no_pair_or_several():
+def test_reducers_can_make_no_pair_or_several():
     doubled = run(as_is, lambda key, values: ((key, value) for value in values if value), [(1, 5), (2, 0), (1, 6)])
     assert doubled == [(1, 5), (1, 6)]
 
@@ -102,7 +102,7 @@ def test_signatures_in_any_order_of_rows(lines, columns, seed):
 
 @given(lines, columns, seeds)
 def test_signatures_of_chunks_by_their_minima(lines, columns, seed):
-    """Each task reduces its own rows first, and sends a signature a column at most."""
+    """Each task reduces its own rows first, and sends at most one signature per column."""
     functions = functions_of(lines)
     tasks = [run(map_rows(functions), reduce_minima, chunk) for chunk in cut(rows_of(columns), seed)]
     assert all(len(task) <= len(columns) for task in tasks)
@@ -110,15 +110,15 @@ def test_signatures_of_chunks_by_their_minima(lines, columns, seed):
 
 
 @given(lines, columns, seeds)
-def test_rows_may_be_cut_within(lines, columns, seed):
-    """A row's columns may come in several pairs."""
+def test_rows_can_be_cut(lines, columns, seed):
+    """The columns of a row can come in several pairs."""
     functions = functions_of(lines)
     ones = [(row, [column]) for row, having in rows_of(columns) for column in having]
     rows = [one for chunk in cut(ones, seed) for one in chunk]
     assert run(map_rows(functions), reduce_minima, rows) == direct(functions, columns)
 
 
-def test_functions_may_be_an_iterator():
+def test_functions_can_be_an_iterator():
     mapped = map_rows(iter([lambda x: x, lambda x: 9 - x]))
     assert run(mapped, reduce_minima, [(3, "AB"), (5, "B")]) == [("A", (3, 6)), ("B", (3, 4))]
 
@@ -128,7 +128,7 @@ def test_functions_may_be_an_iterator():
 
 @given(st.integers(1, 3), st.integers(1, 4), st.data())
 def test_candidates_are_those_of_the_curve(rows, bands, data):
-    """Of minhashes, columns without any 1 among them, which are not alike."""
+    """For minhashes, with some columns without a 1, which are similar to nothing."""
     functions = functions_of(data.draw(st.lists(line, min_size=rows * bands, max_size=rows * bands)))
     sets = data.draw(columns)
     found = candidates(run(map_rows(functions), reduce_minima, rows_of(sets)), rows)
@@ -139,7 +139,7 @@ def test_candidates_are_those_of_the_curve(rows, bands, data):
 @pytest.mark.slow
 @given(st.integers(1, 3), st.integers(1, 4), st.data())
 def test_candidates_in_any_order_of_columns(rows, bands, data):
-    """Of any signatures: the pairs that are equal in a whole band, each later column once."""
+    """For any signatures: the pairs that are equal in a whole band, each later column once."""
     numbers = st.lists(st.integers(0, 2), min_size=rows * bands, max_size=rows * bands).map(tuple)
     signatures = data.draw(st.lists(numbers, max_size=8))
     shuffled = data.draw(st.permutations(list(enumerate(signatures))))
@@ -156,7 +156,7 @@ def test_candidates_in_any_order_of_columns(rows, bands, data):
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == [(i, j) for i in later for j in later[i]]
 
 
-def test_no_bucket_has_one_value():
+def test_empty_is_the_value_of_the_kernels():
     assert int(hashing.EMPTY) == EMPTY
 
 
@@ -168,8 +168,8 @@ def test_steps_of_banding():
     assert run(map_pairs, reduce_pairs, buckets) == candidates(signatures, 2) == [("A", ["B", "C"]), ("B", ["C"])]
 
 
-def test_what_is_in_no_bucket():
-    """An EMPTY value, and values that make no whole band."""
+def test_values_in_no_bucket():
+    """EMPTY values, and values of an incomplete band."""
     signatures = [(0, (EMPTY, 1, 2, 3, 9)), (1, (EMPTY, 1, 2, 4, 9)), (2, [7, 1, 2, 3, 8])]
     assert candidates(signatures, 2) == [(0, [2])]
     left, right = (And(2) >> Or(2)).pairs(np.array([signature for _, signature in signatures], np.uint64))

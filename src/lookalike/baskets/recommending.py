@@ -7,9 +7,9 @@ item, since what everybody has says little. The numbers were chosen by ratings t
 bench/results/baskets.md.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict, Unpack
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,8 @@ from lookalike.core.errors import UsageError, whole, within
 from lookalike.core.run import Run, slices
 from lookalike.core.wording import counted
 from lookalike.kernels.neighbours import best_offers, nearest_rows
+from lookalike.results import Explanation, Result
+from lookalike.results.explanations import ExplainedRows
 
 NEIGHBOURS = 200  # similar users that are asked
 HALF_LIFE = 4.0  # ratings
@@ -50,59 +52,111 @@ class Recommendation(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Recommendations:
+class Recommendations(Result):
     """What is recommended to a user, best first."""
 
     user: Any
     found: list[Recommendation]
     neighbours: int  # similar users that were asked
     kinds: tuple[pa.DataType, pa.DataType]  # of the ids of users and of items
+    stats: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.found)
 
-    def __iter__(self) -> Iterator[Recommendation]:
-        return iter(self.found)
+    def _listed(self, rows: np.ndarray) -> list[Any]:
+        return [self.found[row] for row in rows]
+
+    def explain(self, row: int) -> Explanation:
+        """List the similar users who liked an item: `user`, `similarity` and `rating`."""
+        return ExplainedRows([one._asdict() for one in self.found[row].who])
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'item')} for {self.user!r}, liked by similar users>"
 
     def to_arrow(self) -> pa.Table:
-        """A row an item: `item`, `score`, `who` (user, similarity and rating of each) and `why` (a list of items)."""
+        """Return one row per item: `item`, `score`, `who` (user, similarity and rating) and `why` (a list of items)."""
+        return super().to_arrow()
+
+    def _table(self, rows: Any) -> pa.Table:
         user, item = self.kinds
         neighbour = pa.struct([("user", user), ("similarity", pa.float64()), ("rating", pa.float64())])
         kinds = {"item": item, "score": pa.float64(), "who": pa.list_(neighbour), "why": pa.list_(item)}
-        rows = [one._asdict() | {"who": [other._asdict() for other in one.who]} for one in self]
-        return pa.Table.from_pylist(rows, pa.schema(list(kinds.items())))
+        listed = self.found[rows] if isinstance(rows, slice) else self._listed(rows)
+        dicts = [one._asdict() | {"who": [other._asdict() for other in one.who]} for one in listed]
+        return pa.Table.from_pylist(dicts, pa.schema(list(kinds.items())))
 
 
-class RecommendOptions(TypedDict, total=False):
-    """What a `Recommender` takes."""
+def recommend(
+    given: Any,
+    user: Any,
+    *,
+    k: int = 10,
+    neighbours: int = NEIGHBOURS,
+    ratings: str | None = None,
+    liked: float | None = None,
+    half_life: float = HALF_LIFE,
+    run: Run | None = None,
+) -> Recommendations:
+    """Recommend items that a user has not rated and that similar users liked, best first, with reasons.
 
-    neighbours: int
-    ratings: str | None
-    liked: float | None
-    half_life: float
-    run: Run
+    Args:
+        given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
+        user: the id of the user.
+        k: the greatest number of items.
+        neighbours: how many of the most similar users to ask.
+        ratings: by what users are compared, as for `Ratings.sets`; by default stars if there are
+            any, else all items.
+        liked: the least rating that counts as liked; by default inferred from the ratings.
+        half_life: a user's own rating counts half for every so many later ones; 0 counts all the
+            same, as without times.
+        run: how to run and to show progress.
 
-
-def recommend(given: Any, user: Any, *, k: int = 10, **options: Unpack[RecommendOptions]) -> Recommendations:
-    """At most k items that a user has not rated and that similar users liked, best first, with who and why.
-
-    `given`: `Ratings`, or what they can be made of; the options are those of `Recommender`.
+    Returns:
+        `Recommendations`: iterate over (item, score, who liked it, what they have in common).
 
     >>> rows = [("ann", "Vertigo"), ("ann", "Fargo"), ("bob", "Fargo"), ("bob", "Vertigo"), ("bob", "Alien")]
     >>> [(one.item, one.who[0].user, one.why) for one in recommend(rows, "ann")]
     [('Alien', 'bob', ['Fargo', 'Vertigo'])]
     """
-    return Recommender(given, **options).recommend(user, k)
+    chosen = Recommender(given, neighbours=neighbours, ratings=ratings, liked=liked, half_life=half_life, run=run)
+    return chosen.recommend(user, k)
 
 
 def recommend_all(
-    given: Any, users: Sequence[Any] | None = None, *, k: int = 10, **options: Unpack[RecommendOptions]
+    given: Any,
+    users: Sequence[Any] | None = None,
+    *,
+    k: int = 10,
+    neighbours: int = NEIGHBOURS,
+    ratings: str | None = None,
+    liked: float | None = None,
+    half_life: float = HALF_LIFE,
+    run: Run | None = None,
 ) -> pa.Table:
-    """The same for some users, or for all, as a table of `user`, `item`, `rank` and `score`."""
-    return Recommender(given, **options).recommend_all(users, k)
+    """Recommend items to some users, or to all.
+
+    Args:
+        given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
+        users: the ids of the users; None for all.
+        k: the greatest number of items for each user.
+        neighbours: how many of the most similar users to ask.
+        ratings: by what users are compared, as for `Ratings.sets`; by default stars if there are
+            any, else all items.
+        liked: the least rating that counts as liked; by default inferred from the ratings.
+        half_life: a user's own rating counts half for every so many later ones; 0 counts all the
+            same, as without times.
+        run: how to run and to show progress.
+
+    Returns:
+        An Arrow table of `user`, `item`, `rank` and `score`.
+
+    >>> rows = [("ann", "Vertigo"), ("ann", "Fargo"), ("bob", "Fargo"), ("bob", "Vertigo"), ("bob", "Alien")]
+    >>> recommend_all(rows, ["ann"]).to_pylist()
+    [{'user': 'ann', 'item': 'Alien', 'rank': 1, 'score': 1.0}]
+    """
+    chosen = Recommender(given, neighbours=neighbours, ratings=ratings, liked=liked, half_life=half_life, run=run)
+    return chosen.recommend_all(users, k)
 
 
 class Recommender:

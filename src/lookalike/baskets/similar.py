@@ -1,10 +1,9 @@
 """Similar users, similar items, and groups of items: sets of ratings to pairs and stars."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,23 +15,11 @@ from lookalike.core.wording import counted
 from lookalike.find import dedup, find_pairs
 from lookalike.items.sets import Sets
 from lookalike.measures import exact_fraction
-from lookalike.results import Dedup, Pairs
+from lookalike.results import Dedup, Explanation, Pairs
+from lookalike.results.base import explained
 from lookalike.search.settings import MAX_PAIRS
 
 UNIONS = ("max", "sum")
-
-
-class SimilarOptions(TypedDict, total=False):
-    """What is passed on: what may be missed, and how to run. See `search.settings.Options`."""
-
-    recall: float
-    method: str
-    filter: str
-    sketch: str
-    seed: int
-    audit: int
-    threads: int
-    run: Run
 
 
 def find_similar(
@@ -44,13 +31,41 @@ def find_similar(
     union: str = "max",
     threshold: float | str | Fraction = 0.2,
     max_pairs: int = MAX_PAIRS,
-    **options: Unpack[SimilarOptions],
+    recall: float = 0.99,
+    method: str = "auto",
+    filter: str | None = None,
+    sketch: str = "minhash",
+    audit: int = 0,
+    seed: int = 1,
+    threads: int | None = None,
+    run: Run | None = None,
 ) -> Pairs:
-    """All pairs of similar users, or of similar items, by Jaccard similarity, each one verified.
+    """Find all pairs of similar users, or of similar items, by Jaccard similarity; each is verified.
 
-    `given`: `Ratings`, or what they can be made of. `ratings` and `liked` say what the elements are, as for
-    `Ratings.sets`. Of stars the union of two bags has of each element the more copies ("max", so that equal bags have
-    similarity 1) or all of both ("sum", as in the textbook, so that they have 1/2).
+    Args:
+        given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
+        by: "user" for pairs of users, "item" for pairs of items.
+        ratings: the elements of the sets, as for `Ratings.sets`: "all", "liked", "liked-hated" or
+            "stars".
+        liked: the least rating that counts as liked; by default inferred from the ratings.
+        union: for stars, the union of two bags has each element as often as the bag that has more
+            of it ("max", so that equal bags have similarity 1), or as often as both together
+            ("sum", as in the textbook, so that equal bags have similarity 1/2).
+        threshold: the least similarity of a pair.
+        max_pairs: the number of pairs above which the search stops with an error.
+        recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
+            method.
+        method: "auto" picks the cheapest; or "lsh" or "exact".
+        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
+            default).
+        sketch: what is banded: "minhash" or "simhash".
+        audit: how many users or items to compare with all others to measure the recall.
+        seed: the seed of all random choices.
+        threads: how many threads to use; by default one per core.
+        run: how to run and to show progress, in place of `threads`.
+
+    Returns:
+        `Pairs`: iterate over (left id, right id, similarity).
 
     >>> rows = [("ann", "Vertigo"), ("ann", "Fargo"), ("bob", "Fargo"), ("bob", "Vertigo"), ("cy", "Alien")]
     >>> list(find_similar(rows, threshold=0.5))
@@ -63,7 +78,20 @@ def find_similar(
     sets = named_sets(data, by, ratings, liked)
     measure = "bag_jaccard" if sets.bag else "jaccard"
     least = threshold if union == "max" else least_of_max(threshold)
-    found = find_pairs(sets, threshold=least, measure=measure, max_pairs=max_pairs, **options)
+    found = find_pairs(
+        sets,
+        threshold=least,
+        measure=measure,
+        max_pairs=max_pairs,
+        recall=recall,
+        method=method,
+        filter=filter,
+        sketch=sketch,
+        audit=audit,
+        seed=seed,
+        threads=threads,
+        run=run,
+    )
     if union == "max":
         return found
     least = Fraction(*exact_fraction(threshold))
@@ -126,22 +154,35 @@ class ItemGroups(Dedup):
         """How many groups have two items or more."""
         return int(np.count_nonzero(np.bincount(self.centre, minlength=1) > 1))
 
-    def __iter__(self) -> Iterator[list[Any]]:
-        """The ids of each group of two items or more, its centre first."""
-        table = self.to_arrow()
-        ids, sizes = table["id"].to_pylist(), table["size"].to_pylist()
-        start = 0
-        while start < len(ids):
-            yield ids[start : start + sizes[start]]
-            start += sizes[start]
-
-    def to_arrow(self) -> pa.Table:
-        """A row for each item of a group of two or more: `group` (the id of its centre), `id`, `similarity`, `size`."""
+    def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the items of groups of two or more, largest group first, and the size of each item's group."""
         sizes = np.bincount(self.centre, minlength=len(self.centre))[self.centre]
         items = np.flatnonzero(sizes > 1)
         items = items[np.lexsort((items, -self.values[items], ~self.keep[items], self.centre[items], -sizes[items]))]
+        return items, sizes[items]
+
+    def _listed(self, rows: np.ndarray) -> list[Any]:
+        items, _ = self._ordered()
+        starts = np.append(np.flatnonzero(self.keep[items]), len(items))  # centres come first
+        bounds = zip(starts[rows].tolist(), starts[rows + 1].tolist(), strict=True)
+        return [self.ids.take(pa.array(items[start:stop])).to_pylist() for start, stop in bounds]
+
+    def _table(self, rows: Any) -> pa.Table:
+        items, sizes = (found[rows] for found in self._ordered())
         group, ids = (self.ids.take(pa.array(places)) for places in (self.centre[items], items))
-        return pa.table({"group": group, "id": ids, "similarity": self.values[items], "size": sizes[items]})
+        return pa.table({"group": group, "id": ids, "similarity": self.values[items], "size": sizes})
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per item of a group of two or more: `group` (its centre's id), `id`, `similarity`, `size`."""
+        return super().to_arrow()
+
+    def explain(self, row: int, member: int = 1) -> Explanation:
+        """Explain what a member of a group, by default the first, shares with the centre of the group."""
+        items, _ = self._ordered()
+        starts = np.append(np.flatnonzero(self.keep[items]), len(items))
+        at = self._position(row)
+        inside = items[starts[at] : starts[at + 1]]
+        return explained(self.holder, int(inside[0]), int(inside[member]))
 
     def __repr__(self) -> str:
         items = int(np.count_nonzero(np.bincount(self.centre, minlength=1)[self.centre] > 1))
@@ -154,9 +195,35 @@ def group_items(
     ratings: str = "all",
     liked: float | None = None,
     threshold: float | str | Fraction = 0.3,
-    **options: Unpack[SimilarOptions],
+    recall: float = 0.99,
+    method: str = "auto",
+    filter: str | None = None,
+    sketch: str = "minhash",
+    audit: int = 0,
+    seed: int = 1,
+    threads: int | None = None,
+    run: Run | None = None,
 ) -> ItemGroups:
-    """Groups of similar items. The most popular are the centres: an item joins the first that it is similar to.
+    """Group similar items: an item joins the first, most popular centre that it is similar to.
+
+    Args:
+        given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
+        ratings: the elements of the sets, as for `Ratings.sets`.
+        liked: the least rating that counts as liked; by default inferred from the ratings.
+        threshold: the least similarity of an item to the centre of its group.
+        recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
+            method.
+        method: "auto" picks the cheapest; or "lsh" or "exact".
+        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
+            default).
+        sketch: what is banded: "minhash" or "simhash".
+        audit: how many items to compare with all others to measure the recall.
+        seed: the seed of all random choices.
+        threads: how many threads to use; by default one per core.
+        run: how to run and to show progress, in place of `threads`.
+
+    Returns:
+        `ItemGroups`: iterate over lists of ids, the centre first.
 
     >>> rows = [(user, film) for user in "abc" for film in ("Alien", "Aliens")] + [("a", "Fargo"), ("d", "Alien")]
     >>> list(group_items(rows, threshold=0.5))
@@ -165,5 +232,18 @@ def group_items(
     data = Ratings.of(given)
     sets = named_sets(data, "item", ratings, liked)
     measure = "bag_jaccard" if sets.bag else "jaccard"
-    stars = dedup(sets, keep=data.popularity, threshold=threshold, measure=measure, **options)
+    stars = dedup(
+        sets,
+        keep=data.popularity,
+        threshold=threshold,
+        measure=measure,
+        recall=recall,
+        method=method,
+        filter=filter,
+        sketch=sketch,
+        audit=audit,
+        seed=seed,
+        threads=threads,
+        run=run,
+    )
     return ItemGroups(**vars(stars))

@@ -1,9 +1,8 @@
-"""The command line: parse, call, print. Results go to files or standard output, all else to standard error.
+"""The command line. Results go to files or standard output, everything else to standard error.
 
-Lives here: one file for each command, with its options, its call and its messages. Beside them: `app` (the program, and
-how a function becomes a command), `options` (those that several commands share), `documents` (what commands on
-documents share), `against` and `on_spark` (two other ways to do their work), `outputs`, `workdir`, `summary`,
-`progress` (the terminal), `plots`, and `axis` (of curves).
+Lives here: one file per command, with its options and messages; `app` (registers commands),
+`options` (shared options), `documents` (shared by the commands on documents), `against` and
+`on_spark` (alternative engines), `outputs`, `workdir`, `summary`, `progress`, `plots` and `axis`.
 May import: everything. To add a command, write its file and name it in `COMMANDS`.
 """
 
@@ -17,22 +16,22 @@ from typer.core import TyperGroup
 from typer.exceptions import Abort, Exit, TyperException
 from typer.main import get_command
 
-# The modules of the commands, in the order of the help, which shows those that have commands of their own last.
+# In the order of the help, which lists groups of commands last.
 COMMANDS = (
     "pairs", "match", "sets", "vectors", "dedup", "clusters", "resolve", "baskets", "serve", "curve", "tune", "report",
     "demo", "fingerprints", "index",
 )  # fmt: skip
-COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the shell's script, which typer writes
+COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
 
 
 def main() -> None:
-    """Run the command line; every error the user can mend is one line and an exit code."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is ended tidies up, however it is ended
+    """Run the command line; report any error the user can fix as one line and an exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up after SIGTERM too
     try:
         code = _run()
     except (KeyboardInterrupt, Abort):
         code = _complain("interrupted; no file was written.", 1)
-    except BrokenPipeError:  # the reader of our output has seen enough
+    except BrokenPipeError:  # standard output was closed early, as by `head`
         code = 0
         _drop_output()
     except OSError as error:
@@ -43,12 +42,12 @@ def main() -> None:
 
 
 def program() -> TyperGroup:
-    """Return the program with all its commands, which are registered when their modules are imported."""
+    """Import the modules of all commands, which registers them, and return the program."""
     from lookalike.cli.app import app
 
     for name in COMMANDS:
         import_module(f"lookalike.cli.{name}")
-    for registered in (app.registered_commands, app.registered_groups):  # in any order, since some import others
+    for registered in (app.registered_commands, app.registered_groups):  # some modules import others, so order varies
         registered.sort(key=lambda one: COMMANDS.index(one.name or ""))
     command = get_command(app)
     assert isinstance(command, TyperGroup)
@@ -59,9 +58,9 @@ def _run() -> int:
     from lookalike.core.errors import LookalikeError
 
     command = program()
-    if COMPLETING in os.environ:  # a shell asks what a line could go on with
+    if COMPLETING in os.environ:  # the shell asks for completions
         command.main(prog_name="lookalike")
-    try:  # not by `app()`, which has its own mind about interrupts and closed pipes
+    try:  # not `app()`, which handles interrupts and closed pipes itself
         with command.make_context("lookalike", sys.argv[1:]) as context:
             command.invoke(context)
     except Exit as finished:
@@ -75,13 +74,13 @@ def _run() -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    if message:  # there is none where the help was shown instead
+    if message:  # empty if the help was shown instead
         print(f"lookalike: {' '.join(message.split())}", file=sys.stderr)
     return code
 
 
 def _drop_output() -> None:
-    """What could not be written to standard output is not tried again at exit."""
+    """Keep Python from flushing unwritable standard output again at exit."""
     with suppress(OSError, ValueError):
         sys.stdout.flush()
         return

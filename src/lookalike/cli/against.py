@@ -1,4 +1,4 @@
-"""`lookalike dedup --against INDEX`: documents that are similar to none seen before, in one pass."""
+"""Run `lookalike dedup --against INDEX`: keep, in one pass, documents unlike any seen before."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,22 +17,22 @@ from lookalike.cli.documents import open_documents, shingles_of
 from lookalike.cli.options import CollectionOptions, PageOptions, keywords
 from lookalike.cli.outputs import copies_lines, needs_strings, writing_kept
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import crowded_note, none_there, time_line
+from lookalike.cli.summary import crowded_note, no_items_note, time_line
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Tick
 from lookalike.core.wording import counted
 from lookalike.index import Index, banded_name
 from lookalike.index.batches import named
 from lookalike.index.codings import shingle_settings
-from lookalike.index.sifting import Sieve, Sifted
+from lookalike.index.sifting import Sieve, SiftedBatch
 from lookalike.index.store import building
 from lookalike.io.documents import Source
 from lookalike.io.write import write_tables
 from lookalike.items.shingles import Shingles
 from lookalike.measures import exact_fraction
 
-NOT_HERE = ("method", "sketch", "audit", "keep", "memory", "workdir", "report")
-# Which settings of shingles an option makes.
+UNSUPPORTED = ("method", "sketch", "audit", "keep", "memory", "workdir", "report")
+# Options, and the settings of shingles that each determines.
 SHINGLES = {
     "shingle": ("unit", "k"),
     "spot_distance": ("distance",),
@@ -43,13 +43,13 @@ SHINGLES = {
 def dedup_against(
     inputs: list[str], options: CollectionOptions, given: GivenOptions, path: str, update: bool, removed: str | None
 ) -> None:
-    """Write the documents that are similar to none of an index and none kept before them; with `update` add them to it.
+    """Write the documents similar to none in the index and none kept before; `update` adds them.
 
-    The files are there before the index has changed: a run that fails can be made again.
+    The files are written before the index changes, so that a failed run can be repeated.
     """
     run = TerminalRun(**vars(options.running))
     shingles = shingles_of(options.similarity.shingle, options.shingling)
-    given.refuse(NOT_HERE, "--against, which takes documents one by one, as they come")
+    given.refuse(UNSUPPORTED, "--against, which handles documents one by one")
     out = options.output.out
     with opened(path, update, options, given, shingles) as index:
         notes = index.settings["notes"]
@@ -63,19 +63,19 @@ def dedup_against(
                 if removed is not None:
                     write_tables(dropped.tables(), removed, settings)
         facts = index.info(buckets=False)
-    tell(run, inputs, source, dropped, facts, update)
+    print_summary(run, inputs, source, dropped, facts, update)
 
 
 @contextmanager
 def opened(
     path: str, update: bool, options: CollectionOptions, given: GivenOptions, shingles: Shingles
 ) -> Iterator[Index]:
-    """Open the index, which the options may not contradict; with `update` make one if there is none."""
+    """Open the index, or with `update` create it; raise an error if the options contradict it."""
     if Path(path).exists() or not update:
         with Index.open(path, read_only=not update) as index:
             kind = index.settings["notes"].get("kind", "documents")
             if kind != "documents":
-                raise UsageError(f"dedup --against is for documents; the index holds {kind}.")
+                raise UsageError(f"dedup --against needs an index of documents; the index holds {kind}.")
             check_options(options, given, shingles, index.settings)
             yield index
         return
@@ -89,47 +89,48 @@ def opened(
 def check_options(
     options: CollectionOptions, given: GivenOptions, shingles: Shingles, settings: dict[str, Any]
 ) -> None:
-    """Raise for an option that was given and is not as in the settings of the index."""
+    """Raise an error if an option that was given differs from the settings of the index."""
     wanted = {**vars(options.similarity), **vars(options.reading.pages), "seed": options.search.seed}
     have = {**settings["notes"], **settings["wanted"]}
     if "threshold" in given and exact_fraction(wanted["threshold"]) == exact_fraction(have["threshold"]):
-        have["threshold"] = wanted["threshold"]  # if written in another way
+        have["threshold"] = wanted["threshold"]  # the same number, written differently
     for name in ("threshold", "measure", "recall", "seed", "html", "article"):
         if name in given and banded_name(wanted[name]) != have.get(name, False):
-            raise UsageError(f"--{name} of the index is {have.get(name, False)}; got {wanted[name]}.")
+            raise UsageError(f"--{name} must be {have.get(name, False)}, as in the index; got {wanted[name]}.")
     made = shingle_settings(shingles)
     for option, names in SHINGLES.items():
         for name in names:
             if option in given and made[name] != settings["shingles"][name]:
                 shown = option.replace("_", "-")
-                raise UsageError(f"--{shown} of the index makes {name} {settings['shingles'][name]}; got {made[name]}.")
+                old, new = settings["shingles"][name], made[name]
+                raise UsageError(f"--{shown} must give {name} {old}, as in the index; got {new}.")
 
 
-def tell(
+def print_summary(
     run: TerminalRun, inputs: list[str], source: Source, dropped: "Dropped", facts: dict[str, Any], update: bool
 ) -> None:
-    """Say what was found; `facts` are those of the index."""
+    """Print what was found; `facts` describe the index."""
     left_out = {"empty": dropped.empty, "skipped": source.skipped}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
     run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
     if not source.documents:
-        run.say(none_there("document", inputs))
+        run.say(no_items_note("document", inputs))
     recall = facts.get("expected recall at the threshold", 1.0)
     run.say(
-        f"found: {counted(dropped.count, 'document')} to drop, each similar to one seen before, and "
+        f"found: {counted(dropped.count, 'document')} to remove, each similar to one seen before, and "
         f"{source.documents - dropped.count:,} to keep; expected recall at the threshold {recall:.4f}"
     )
     if dropped.crowded:
         run.say(crowded_note(dropped.crowded, "document"))
-    run.say(f"index: {counted(facts['items'], 'item')}{'' if update else ', as before'}")
+    run.say(f"index: {counted(facts['items'], 'item')}{'' if update else ', unchanged'}")
     run.say(time_line(run.seconds))
 
 
 class Dropped:
-    """The documents that are dropped, on disk since there may be many, with what each is similar to."""
+    """The removed documents and what each is similar to, on disk since there can be many."""
 
     def __init__(self, measured: str) -> None:
-        names = pa.struct([("number", pa.int64()), ("name", pa.string())])  # an id is one of these
+        names = pa.struct([("number", pa.int64()), ("name", pa.string())])  # an id is either
         self.schema = pa.schema([("id", names), ("kept", names), (measured, pa.float64())])
         self.count = self.crowded = self.empty = 0
         self.strings = {"id": False, "kept": False}
@@ -142,8 +143,8 @@ class Dropped:
     def __exit__(self, *error: object) -> None:
         self.file.close()
 
-    def add(self, sifted: Sifted) -> None:
-        """Take note of those that are not kept."""
+    def add(self, sifted: SiftedBatch) -> None:
+        """Record the documents of a batch that are not kept."""
         gone = [place for place, kept in enumerate(sifted.keep) if not kept]
         columns = []
         for column, names in (("id", sifted.ids), ("kept", sifted.like)):
@@ -158,7 +159,7 @@ class Dropped:
         self.empty += sifted.empty
 
     def tables(self) -> Iterator[pa.Table]:
-        """Yield tables of one row per document: `id`, `kept` (the id of what it is similar to), and the measure."""
+        """Yield tables of one row per document: `id`, `kept` (a similar item) and the measure."""
         self.stream.close()
         self.file.seek(0)
         yield self._table(self.schema.empty_table())
@@ -176,14 +177,14 @@ class Dropped:
 def sift(
     source: Source, out: str, sieve: Sieve, dropped: Dropped, run: TerminalRun, tick: Tick
 ) -> Iterator[tuple[Any, np.ndarray]]:
-    """Yield the rows or lines of each batch of documents, with which of them are kept; note those that are dropped."""
+    """Yield the rows or lines of each batch with a mask of those kept; record the others."""
     own = source.has_ids()
-    numbered = all(part.format == "text" for part in source.parts)  # lines have no ids but those we give them
+    numbered = all(part.format == "text" for part in source.parts)  # lines have no ids of their own
     if copies_lines(source, out):
         batches: Iterator[tuple[pa.Table, Any]] = source.with_lines()
     else:
         batches = source.with_rows(needs_strings(out))
-        yield next(batches)[1], np.zeros(0, bool)  # an empty table, which shows the columns
+        yield next(batches)[1], np.zeros(0, bool)  # empty: carries the columns
 
     def named_batches() -> Iterator[tuple[pa.Array, list[Any] | None, Any]]:
         for documents, rows in batches:

@@ -1,6 +1,6 @@
-"""The program, and the decorator that makes a command of a function.
+"""Define the program and the decorator that turns a function into a command.
 
-Nothing heavy is imported here, nor at the top of a command's file, so that help is quick.
+Neither this file nor those of commands import heavy packages at the top, so that help is quick.
 """
 
 import inspect
@@ -13,16 +13,16 @@ import typer
 from lookalike.core.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., None])
-GIVEN_BY = ("COMMANDLINE", "ENVIRONMENT", "PROMPT")  # where an option has its value from if it is not the default
+GIVEN_BY = ("COMMANDLINE", "ENVIRONMENT", "PROMPT")  # sources of values that are not defaults
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a command's help."""
+    """Return the examples that end the help of a command."""
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
 
 
 app = typer.Typer(
-    help="Find similar things in collections too large to compare pair by pair.",
+    help="Find similar items in collections too large to compare pair by pair.",
     epilog=examples(
         "lookalike demo",
         "lookalike dedup corpus.jsonl.gz --out clean.jsonl --report report.html",
@@ -38,7 +38,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def version_option(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[bool, typer.Option("--version", metavar="", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         from lookalike import __version__
@@ -49,7 +49,7 @@ def version_option(
 
 @dataclass(frozen=True)
 class GivenOptions:
-    """The names of the options that the user has given; all others have their defaults."""
+    """The names of the options that the user gave; all others have their defaults."""
 
     names: frozenset[str]
 
@@ -57,31 +57,32 @@ class GivenOptions:
         return name in self.names
 
     def refuse(self, names: Iterable[str], where: str) -> None:
-        """Raise an error if one of these options was given: "--audit is not for --engine spark."."""
+        """Raise an error if one of these options was given."""
         for name in names:
             if name in self.names:
-                raise UsageError(f"--{name} is not for {where}.")
+                raise UsageError(f"--{name} cannot be used with {where}.")
 
 
 def group(name: str, help: str, *lines: str) -> typer.Typer:
-    """Return a command that has commands of its own, such as `index`; they are registered with `command(of=...)`."""
+    """Return a group of commands, such as `index`, to register commands in by `command(of=...)`."""
     made = typer.Typer(help=help, epilog=examples(*lines), no_args_is_help=True, rich_markup_mode="rich")
     app.add_typer(made, name=name)
     return made
 
 
 def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function]:
-    """Register a function as a command, with these lines as the examples of its help, and return it unchanged.
+    """Register a function as a command, with these lines as examples, and return it unchanged.
 
-    Each parameter is an argument or an option, annotated as typer has it, except for two kinds. One that is annotated
-    with a dataclass, a group of options, stands for one option per field: the function gets an instance made of
-    what the user gave. The fields may be such groups in turn. One that is annotated with `GivenOptions` gets the names
-    of the options that the user gave. In
+    Each parameter is an argument or option with a typer annotation, except for two kinds. A
+    parameter annotated with a dataclass stands for one option per field, and receives an instance;
+    fields can be dataclasses too. A parameter annotated with `GivenOptions` receives the names of
+    the options that the user gave. In
 
         @command("lookalike pairs corpus.parquet")
         def pairs(inputs: Inputs, *, output: OutputOptions, given: GivenOptions) -> None: ...
 
-    the command has the argument INPUT and the fields of `OutputOptions`, --out and --report, as options.
+    the command has the argument INPUT, and the fields of `OutputOptions`, --out and --report, as
+    options.
     """
 
     def register(function: Function) -> Function:
@@ -97,7 +98,7 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
         for one in parameters:
             flat.extend(_options_of(one.name, kinds[one.name], one.default))
         run.__name__, run.__doc__ = function.__name__, function.__doc__
-        run.__dict__["__signature__"] = inspect.Signature(flat)  # which is what typer looks at
+        run.__dict__["__signature__"] = inspect.Signature(flat)  # read by typer
         run.__annotations__ = {one.name: one.annotation for one in flat}
         of.command(function.__name__, epilog=examples(*lines))(run)
         return function
@@ -106,7 +107,7 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
 
 
 def _options_of(name: str, kind: Any, default: Any) -> Iterator[inspect.Parameter]:
-    """Yield what typer shall see of a parameter: the options of a group one by one, any other as it is."""
+    """Yield the parameters that typer sees: one per field of a group, any other unchanged."""
     if _is_group(kind):
         kinds = get_type_hints(kind, include_extras=True)
         for field in fields(kind):
@@ -120,7 +121,7 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
 
 
 def _value_of(name: str, kind: Any, values: Mapping[str, Any], given: GivenOptions) -> Any:
-    """Return the value of a parameter, given those of all options: the reverse of `_options_of`."""
+    """Return the value of a parameter, given the values of all options; reverses `_options_of`."""
     if _is_group(kind):
         kinds = get_type_hints(kind, include_extras=True)
         return kind(**{field.name: _value_of(field.name, kinds[field.name], values, given) for field in fields(kind)})

@@ -1,4 +1,4 @@
-"""What `curve` and `tune` share: families of functions by their names, and how numbers and sentences are shown."""
+"""Look up hash families by name and print probabilities, for `curve` and `tune`."""
 
 import math
 from collections.abc import Callable
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
     from lookalike.families import Family
 
-TWENTIETHS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # of the greatest distance in a table
+TWENTIETHS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)  # of the greatest distance: the rows of a table
 NAMES = ("minhash", "hyperplanes", "bits", "lines")
 FAMILIES = "minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH"
 
 
 class Axis(NamedTuple):
-    """What a curve is drawn over: a measure, and the chance of one function to agree at each value of it."""
+    """The x-axis of a curve: a measure, and the probability that one function agrees at a value."""
 
     measure: str
-    steps: list[float]  # values for a table
+    steps: list[float]  # values shown in a table
     end: float
     chance: Callable[[Any], Any]
-    family: "Family | None" = None  # none for minhashes, which need not be imported
-    functions: tuple[str, ...] = ("function",)  # for `counted`
+    family: "Family | None" = None  # None: minhash, which needs no import
+    functions: tuple[str, ...] = ("function",)  # singular and plural ending, for `counted`
 
 
 def axis_of(spec: str) -> Axis:
-    """Return the axis of a family, given its name, with its parameter after a colon."""
+    """Return the axis of a family, given as its name, or its name, a colon and its parameter."""
     name, _, given = spec.partition(":")
     if name == "minhash" and not given:
         return Axis("similarity", [i / 10 for i in range(1, 11)], 1.0, lambda s: s, None, ("minhash", "es"))
@@ -48,16 +48,16 @@ def axis_of(spec: str) -> Axis:
         return Axis("distance", places, family.farthest, family.collision, family)
     if name == "lines" and given:
         family = RandomLines(parameter)
-        return Axis("distance", [], math.inf, family.collision, family)  # steps and end as the curve asks for
+        return Axis("distance", [], math.inf, family.collision, family)  # steps and end depend on the curve
     hint = "" if name in NAMES else did_you_mean(name, NAMES)
     raise UsageError(f"family must be {FAMILIES}; got {spec!r}.{hint}")
 
 
 def shown(p: float) -> str:
-    """Return a probability with as many digits as it takes to see it."""
+    """Return a probability in four digits, or in scientific notation if it is tiny."""
     return f"{p:.4f}" if p >= 1e-4 or p == 0 else f"{p:.1e}"
 
 
 def say(console: "Console", text: str) -> None:
-    """Print a sentence, broken at the width of the terminal if it is one."""
+    """Print a sentence, wrapped only on a terminal."""
     console.print(text, soft_wrap=not console.is_terminal)

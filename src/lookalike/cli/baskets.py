@@ -1,4 +1,4 @@
-"""`lookalike baskets`: similar users or items from ratings, groups of items, recommendations."""
+"""The command `lookalike baskets`: similar users or items from ratings, and recommendations."""
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import command
-from lookalike.cli.options import option
+from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_page, write_page
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import next_step, summary, time_line
@@ -26,34 +26,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class BasketOptions:
-    """All options of the command."""
+    """The options of the command."""
 
-    by: Annotated[str, option(help="Compare by what: user or item.")] = "user"
+    by: Annotated[str, option(metavar="NAME", help="What to compare: user or item.")] = "user"
     ratings: Annotated[
-        str | None, option(help="What counts: all that is rated, what is rated high, liked-hated, or stars (bags).")
+        str | None,
+        option(metavar="NAME", help="Ratings to use: all, high (only liked), liked-hated (both), or stars (as bags)."),
     ] = None
-    liked: Annotated[float | None, option(help="The least rating of what is liked; by default told.")] = None
-    union: Annotated[str, option(help="Of two bags of stars: max, or sum as in the textbook.")] = "max"
-    threshold: Annotated[str, option("--threshold", "-t", help="Least similarity, in (0, 1].")] = "0.2"
+    liked: Annotated[float | None, option(help="Lowest rating that means liked; default: inferred.")] = None
+    union: Annotated[str, option(metavar="NAME", help="Union of bags of stars: max, or sum (the textbook's).")] = "max"
+    threshold: Annotated[str, opt.threshold_option("Minimum similarity in (0, 1].")] = "0.2"
     recall: opt.Recall = 0.99
     out: opt.Out = "-"
     groups: Annotated[
-        str | None, option(metavar="T", help="Group items at least T similar; compare users by groups.")
+        str | None, option(metavar="T", help="Group items of similarity T or more; compare users by groups.")
     ] = None
-    groups_out: Annotated[str | None, option(metavar="FILE", help="Write the groups of items.")] = None
+    groups_out: Annotated[str | None, option(metavar="FILE", help="Also write the groups of items.")] = None
     report: opt.Report = None
-    recommend: Annotated[str | None, option(metavar="USER", help="What users similar to USER liked.")] = None
-    recommend_all: Annotated[bool, option("--recommend-all", help="The same for all users.")] = False
-    top: Annotated[int, option(metavar="K", help="How many items to recommend.")] = 10
-    neighbours: Annotated[int, option(metavar="N", help="How many similar users to ask.")] = 200
+    recommend: Annotated[str | None, option(metavar="USER", help="Recommend to USER what similar users liked.")] = None
+    recommend_all: Annotated[bool, flag("--recommend-all", help="Recommend to every user.")] = False
+    k: Annotated[int, option("-k", "--top", metavar="K", help="Number of items to recommend.")] = 10
+    neighbours: Annotated[int, option(metavar="N", help="Number of similar users to ask.")] = 200
     half_life: Annotated[
-        float, option(metavar="N", help="A rating with N later ones counts half; 0: all count the same.")
+        float, option(metavar="N", help="A rating followed by N later ones counts half; 0: all count fully.")
     ] = 4
-    names: Annotated[str | None, option(metavar="FILE", help="A table of item ids and their names.")] = None
-    user: Annotated[str | None, option(metavar="COLUMN", help="The column of the user.")] = None
-    item: Annotated[str | None, option(metavar="COLUMN", help="The column of the item.")] = None
-    rating: Annotated[str | None, option(metavar="COLUMN", help="That of the rating; - for none.")] = None
-    time: Annotated[str | None, option(metavar="COLUMN", help="That of the time; - for none.")] = None
+    names: Annotated[str | None, option(metavar="FILE", help="Table of item ids and names.")] = None
+    user: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the user.")] = None
+    item: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the item.")] = None
+    rating: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the rating; - ignores ratings.")] = (
+        None
+    )
+    time: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the time; - ignores times.")] = None
     reading: opt.TableOptions
     method: opt.Method = "auto"
     audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N users or items.")] = 0
@@ -63,7 +66,7 @@ class BasketOptions:
 
     @property
     def recommends(self) -> bool:
-        """Whether recommendations are wanted, in place of pairs."""
+        """Whether to recommend items instead of listing pairs."""
         return self.recommend is not None or self.recommend_all
 
 
@@ -75,7 +78,7 @@ class BasketOptions:
     "lookalike baskets ratings.csv --recommend ann --names titles.csv",
 )
 def baskets(inputs: opt.Inputs, *, options: BasketOptions) -> None:
-    """Find similar customers or similar products from what was bought or rated, and recommend."""
+    """Find similar users or items from purchases or ratings, and recommend items."""
     from lookalike.baskets.names import Names
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import writing
@@ -86,7 +89,7 @@ def baskets(inputs: opt.Inputs, *, options: BasketOptions) -> None:
     ratings = read(inputs, options, run)
     names = None if options.names is None else Names(options.names, ratings.item_ids)
     if names is not None and names.missing:
-        run.say(f"names: {counted(names.missing, 'item')} without one, shown by id")
+        run.say(f"names: {counted(names.missing, 'item')} without a name, shown by id")
     show = write_recommendations if options.recommends else write_pairs
     if options.groups is None:
         show(ratings, names, options, run)
@@ -100,20 +103,20 @@ def baskets(inputs: opt.Inputs, *, options: BasketOptions) -> None:
 
 
 def check(options: BasketOptions) -> None:
-    """Raise for what can be known to be wrong before anything is read."""
+    """Raise an error for wrong options before anything is read."""
     from lookalike.baskets.ratings import SIDES, WAYS
     from lookalike.baskets.similar import UNIONS
     from lookalike.measures import exact_fraction
 
     check_files(options)
     if options.recommends and options.report is not None:
-        raise UsageError("--report shows pairs; recommendations are shown as they are.")
+        raise UsageError("--report shows pairs and cannot be used with recommendations.")
     exact_fraction(options.threshold, "threshold")
     if options.groups is not None:
         exact_fraction(options.groups, "groups")
-    whole("top", options.top)
+    whole("top", options.k)
     if options.recommends and options.audit:
-        raise UsageError("--audit measures the recall of pairs; recommendations compare a user with all others.")
+        raise UsageError("--audit measures the recall of pairs; recommendations need none, as they compare all users.")
     choice("by", options.by, SIDES)
     choice("union", options.union, UNIONS)
     if options.ratings is not None:
@@ -121,31 +124,31 @@ def check(options: BasketOptions) -> None:
     if options.recommend is not None and options.recommend_all:
         raise UsageError("give --recommend USER or --recommend-all, not both.")
     if options.recommends and options.by == "item":
-        raise UsageError("recommendations come from similar users: --by user.")
+        raise UsageError("recommendations come from similar users and need --by user.")
     if options.groups is not None and options.by == "item":
-        raise UsageError("--groups is for users who are similar by groups of items: --by user.")
+        raise UsageError("--groups compares users by groups of items and needs --by user.")
     if options.groups_out is not None and options.groups is None:
-        raise UsageError("--groups-out is for groups: give their threshold with --groups.")
+        raise UsageError("--groups-out needs groups: give their threshold with --groups.")
     if options.groups_out == "-":
         raise UsageError("--groups-out must be a file; standard output is for --out.")
     if options.names is not None and options.by == "user" and not options.recommends and options.groups_out is None:
-        raise UsageError("--names are of items, which pairs of users do not show.")
+        raise UsageError("--names are names of items, which pairs of users do not show.")
 
 
 def check_files(options: BasketOptions) -> None:
-    """Raise now for an output that could not be written in the end."""
+    """Raise an error early for an output that cannot be written."""
     from lookalike.io.write import check_output
 
     outputs = [path for path in (options.out, options.groups_out) if path is not None and path != "-"]
     for path in outputs:
         check_output(path)
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
-        raise UsageError("--out and --groups-out must be two files.")
+        raise UsageError("--out and --groups-out must be different files.")
     check_page(options.report, *outputs)
 
 
 def read(inputs: list[str], options: BasketOptions, run: TerminalRun) -> "Ratings":
-    """Return the ratings of the inputs; say what was read, and what counts as liked if that matters."""
+    """Return the ratings of the inputs; print what was read, and what counts as liked if used."""
     from lookalike.baskets.ratings import Ratings
     from lookalike.io.ratings import HEADLESS
 
@@ -164,7 +167,7 @@ def read(inputs: list[str], options: BasketOptions, run: TerminalRun) -> "Rating
     )
     users, items = counted(len(ratings.user_ids), "user"), counted(len(ratings.item_ids), "item")
     what = "rows" if ratings.values is None else "ratings"
-    notes = {"repeated": "repeated, of which the last counts", "skipped": "skipped"}
+    notes = {"repeated": "repeated, only the last counts", "skipped": "skipped"}
     found = "; ".join(f"{ratings.stats[name]:,} {words}" for name, words in notes.items() if ratings.stats[name])
     run.say(f"{what}: {len(ratings):,} by {users} of {items}{f' ({found})' if found else ''}")
     taken = [f"{name} {ratings.columns[name]!r}" if name in ratings.columns else f"no {name}" for name in HEADLESS]
@@ -172,12 +175,12 @@ def read(inputs: list[str], options: BasketOptions, run: TerminalRun) -> "Rating
     if ratings.values is not None and (options.recommends or options.ratings in ("high", "liked-hated")):
         low, high = ratings.scale
         least = ratings.liked_from(options.liked)
-        run.say(f"liked: what is rated {least:g} or more; ratings go from {low:g} to {high:g}")
+        run.say(f"liked: items rated {least:g} or more; ratings range from {low:g} to {high:g}")
     return ratings
 
 
 def find_groups(ratings: "Ratings", threshold: str, options: BasketOptions, run: TerminalRun) -> "ItemGroups":
-    """Return the groups of items that are at least so similar."""
+    """Return the groups of items whose similarity is at least the threshold."""
     from lookalike.baskets.similar import group_items
 
     groups = group_items(
@@ -192,20 +195,20 @@ def find_groups(ratings: "Ratings", threshold: str, options: BasketOptions, run:
     )
     inside = groups.to_arrow().num_rows
     found, alone = counted(len(groups), "group"), counted(len(ratings.item_ids) - inside, "item")
-    least = f"each at least {threshold} similar to its centre"
-    run.say(f"groups: {found} of {counted(inside, 'item')}, {least}; {alone} alone")
+    least = f"each with similarity {threshold} or more to its centre"
+    run.say(f"groups: {found} of {counted(inside, 'item')}, {least}; {alone} in no group")
     return groups
 
 
 def write_pairs(ratings: "Ratings", names: "Names | None", options: BasketOptions, run: TerminalRun) -> None:
-    """Write the pairs of similar users, or of similar items; of items also with their names."""
+    """Write the similar pairs of users or of items, with the names of items."""
     from lookalike.baskets.similar import find_similar, least_of_max
     from lookalike.io.write import write_tables
 
     way = options.ratings or "all"
     if options.union == "sum" and way == "stars":
         least = least_of_max(options.threshold)
-        run.say(f"union: {options.threshold} by sums is {least} by maxima, as in the plan")
+        run.say(f"union: a threshold of {options.threshold} by sum equals {least} by max, shown in the plan")
     found = find_similar(
         ratings,
         by=options.by,
@@ -234,7 +237,7 @@ def write_pairs(ratings: "Ratings", names: "Names | None", options: BasketOption
 
 
 def write_recommendations(ratings: "Ratings", names: "Names | None", options: BasketOptions, run: TerminalRun) -> None:
-    """Write what is recommended to one user, and show it; or to all users."""
+    """Write the recommendations to one user, and show them; or to all users."""
     from rich.console import Console
 
     from lookalike.baskets.recommending import Recommender
@@ -249,15 +252,15 @@ def write_recommendations(ratings: "Ratings", names: "Names | None", options: Ba
         run=run,
     )
     if options.recommend is None:
-        table = source.recommend_all(k=options.top)
+        table = source.recommend_all(k=options.k)
         if names is not None:
             table = table.add_column(2, "name", names.of(table["item"]))
         line = f"found: {counted(len(table), 'item')} for {counted(len(table['user'].unique()), 'user')}"
     else:
         with run.stage("recommend"):
-            found = source.recommend(options.recommend, options.top)
+            found = source.recommend(options.recommend, options.k)
         table = recommended_table(found, names, flat=kind_of(options.out) in (".csv", ".tsv"))
-        line = f"found: {counted(len(found), 'item')} that some of {counted(found.neighbours, 'similar user')} liked"
+        line = f"found: {counted(len(found), 'item')} liked by any of {counted(found.neighbours, 'similar user')}"
     with run.stage("write"):
         write_tables([table], options.out, settings(options))
     if options.recommend is not None and len(found) and not run.quiet:
@@ -267,7 +270,7 @@ def write_recommendations(ratings: "Ratings", names: "Names | None", options: Ba
 
 
 def settings(options: BasketOptions) -> dict[str, str]:
-    """Return what a file that is written depends on."""
+    """Return the settings that an output file depends on."""
     from lookalike import __version__
 
     names = ("by", "ratings", "liked", "union", "threshold", "groups", "recommend", "neighbours", "half_life", "seed")
@@ -280,13 +283,13 @@ def settings(options: BasketOptions) -> dict[str, str]:
 
 
 def groups_table(groups: "ItemGroups", names: "Names | None") -> "pa.Table":
-    """Return the items of all groups, with their names."""
+    """Return the items of all groups with their names."""
     table = groups.to_arrow()
     return table if names is None else table.add_column(2, "name", names.of(table["id"]))
 
 
 def recommended_table(found: "Recommendations", names: "Names | None", flat: bool) -> "pa.Table":
-    """Return one row per item; `flat`, with lists written out, for files that cannot hold them."""
+    """Return one row per item; with `flat`, lists become text, for files that cannot hold lists."""
     import pyarrow as pa
 
     table = found.to_arrow()
@@ -305,13 +308,13 @@ def recommended_table(found: "Recommendations", names: "Names | None", flat: boo
 
 
 def in_words(neighbour: "Neighbour") -> str:
-    """Return a similar user in a few words."""
+    """Describe a similar user in a few words."""
     rating = "" if neighbour.rating is None else f", gave {neighbour.rating:g}"
     return f"{neighbour.user} ({neighbour.similarity:.2f} similar{rating})"
 
 
 def shown_table(found: "Recommendations", names: "Names | None") -> "Table":
-    """Return the recommendations for people to read."""
+    """Return the recommendations as a table to print."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -327,6 +330,6 @@ def shown_table(found: "Recommendations", names: "Names | None") -> "Table":
             for user, similarity, rating in one.who
         ]
         table.add_row(f"{one.score:.2f}", *(escape("\n".join(lines)) for lines in ([item], who, why)))
-    rating = "" if not len(found) or found.found[0].who[0].rating is None else ", and what they gave it"
-    table.caption = f"who: similar users, how similar they are{rating}"
+    rating = "" if not len(found) or found.found[0].who[0].rating is None else " and their rating"
+    table.caption = f"who liked it: similar users, their similarity{rating}"
     return table

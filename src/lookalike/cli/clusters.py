@@ -1,4 +1,4 @@
-"""`lookalike clusters`: groups of similar documents."""
+"""The command `lookalike clusters`: clusters of similar documents."""
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
@@ -6,7 +6,7 @@ from lookalike.cli.app import GivenOptions, command
 
 @command("lookalike clusters news/ -t 0.6 -o clusters.csv")
 def clusters(inputs: opt.Inputs, *, options: opt.CollectionOptions, given: GivenOptions) -> None:
-    """Group documents that are connected by similar pairs, without listing the pairs."""
+    """Group documents connected by similar pairs into clusters, without listing the pairs."""
     from lookalike.cli.documents import search_documents, uses_spark
     from lookalike.find import find_clusters
 

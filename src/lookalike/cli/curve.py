@@ -1,4 +1,4 @@
-"""`lookalike curve`: how likely a pair becomes a candidate, as a table with bars, in words, and as a picture."""
+"""The command `lookalike curve`: the probability that a pair becomes a candidate."""
 
 import math
 from collections.abc import Callable
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 )
 def curve(
     *,
-    bands: Annotated[int | None, option(help="How many bands.")] = None,
-    rows: Annotated[int | None, option(help="How many functions a band.")] = None,
-    cascade: Annotated[str | None, option(help="In place of bands and rows: any ANDs and ORs.")] = None,
+    bands: Annotated[int | None, option(metavar="N", help="Number of bands.")] = None,
+    rows: Annotated[int | None, option(metavar="N", help="Rows (hash functions) per band.")] = None,
+    cascade: Annotated[str | None, option(help="Instead of bands and rows: any series of ANDs and ORs.")] = None,
     family: FamilyName = "minhash",
-    plot: Annotated[Path | None, option(help="Draw the curve to a .png, .svg or .pdf file.")] = None,
+    plot: Annotated[Path | None, option(metavar="FILE", help="Draw the curve: .png, .svg or .pdf.")] = None,
 ) -> None:
-    """Show how likely a pair of each similarity, or at each distance, becomes a candidate."""
+    """Show the probability that a pair becomes a candidate, by similarity or distance."""
     from lookalike.core.drawing import draw_curve
 
     combined, name = cascade_of(bands, rows, cascade)
     axis = axis_of(family)
     if axis.family and combined.functions > axis.family.most:
         most = f"{axis.family.most:,.0f} functions"
-        raise UsageError(f"{name} takes {combined.functions:,} functions; family {family} has {most}.")
+        raise UsageError(f"{name} needs {combined.functions:,} functions; family {family} has only {most}.")
 
     def probability(value: Any) -> Any:
         return combined(axis.chance(value))
@@ -55,7 +55,7 @@ def curve(
 
 
 def cascade_of(bands: int | None, rows: int | None, cascade: str | None) -> "tuple[Curve, str]":
-    """Return the curve that was asked for, and its name."""
+    """Return the curve that the options describe, and its name."""
     from lookalike.theory.amplify import And, Curve, Or
 
     if cascade is not None and bands is None and rows is None:
@@ -68,7 +68,7 @@ def cascade_of(bands: int | None, rows: int | None, cascade: str | None) -> "tup
 
 
 def reach(probability: Callable[[Any], Any]) -> float:
-    """Return a distance, of three digits at most, at which hardly any pair is a candidate any more."""
+    """Return a round distance beyond which hardly any pair becomes a candidate."""
     end = 1.0
     while probability(end) > 0.02 and end < 1e12:
         end *= 1.25
@@ -78,7 +78,7 @@ def reach(probability: Callable[[Any], Any]) -> float:
 
 
 def half_way(probability: Callable[[Any], Any], end: float) -> float | None:
-    """Return where a rising or falling curve is one half; None if it is nowhere."""
+    """Return where a rising or falling curve crosses one half; None if it does not."""
     low, high = 0.0, end
     rising = probability(high) > probability(low)
     if not min(probability(low), probability(high)) < 0.5 < max(probability(low), probability(high)):
@@ -90,15 +90,15 @@ def half_way(probability: Callable[[Any], Any], end: float) -> float | None:
 
 
 def axis_label(axis: Axis) -> str:
-    """Return the measure in full."""
-    labels = {"cosine": "angle in degrees", "hamming": "Hamming distance", "euclidean": "Euclidean distance"}
+    """Return the full name of the measure."""
+    labels = {"angle": "angle in degrees", "hamming": "Hamming distance", "euclidean": "Euclidean distance"}
     return labels[axis.family.measure] if axis.family else "Jaccard similarity"
 
 
 def print_curve(
     combined: "Curve", name: str, axis: Axis, probability: Callable[[Any], Any], half: float | None
 ) -> None:
-    """Print the curve as a table with bars, and in words."""
+    """Print the curve as a table with bars, and its main facts."""
     from rich.console import Console
     from rich.table import Table
 
@@ -116,7 +116,7 @@ def print_curve(
 
 
 def can_print(console: "Console", text: str) -> bool:
-    """Return whether the terminal's encoding has these characters."""
+    """Return whether the encoding of the terminal has these characters."""
     try:
         text.encode(console.encoding)
     except UnicodeEncodeError:
@@ -125,7 +125,7 @@ def can_print(console: "Console", text: str) -> bool:
 
 
 def describe(combined: "Curve", axis: Axis, half: float | None) -> list[str]:
-    """Return what there is to know of a curve, in a few lines."""
+    """Return the main facts about a curve: midpoint, slope and fixed points."""
     from lookalike.theory.amplify import And, Or
 
     lines = []
@@ -133,12 +133,12 @@ def describe(combined: "Curve", axis: Axis, half: float | None) -> list[str]:
         estimate = ""
         if axis.family is None and [type(step) for step in combined.steps] == [And, Or]:
             rows, bands = (step.count for step in combined.steps)
-            estimate = f" ((1/b)^(1/r) = {(1 / bands) ** (1 / rows):.3f})"
+            estimate = f" (estimate: (1/b)^(1/r) = {(1 / bands) ** (1 / rows):.3f})"
         lines.append(f"half of the pairs at {axis.measure} {half:.3g} become candidates{estimate}")
     where, slope = combined.steepest()
     lines.append(f"steepest where one function agrees with probability {where:.3f}: slope {slope:.2f}")
     fixed = combined.fixed_points()
     if fixed:
         points = ", ".join(f"{p:.3f}" for p in fixed)
-        lines.append(f"fixed point at {points}: a pair less likely to agree gets less likely, a likelier one likelier")
+        lines.append(f"fixed point at {points}: below it the probability falls, above it rises")
     return lines

@@ -1,4 +1,4 @@
-"""`lookalike dedup`: documents without those that are similar to one that is kept."""
+"""The command `lookalike dedup`: remove documents that are similar to one that is kept."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
-from lookalike.cli.options import option
+from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_outputs, check_page, copies_lines, needs_strings, write_page, writing_kept
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.workdir import working_in
@@ -36,20 +36,22 @@ def dedup(
     *,
     options: opt.CollectionOptions,
     removed: Annotated[
-        str | None, option(help="Write what was dropped, and for which kept document, to this file.")
+        str | None,
+        option(metavar="FILE", help="Also write the ids of removed documents, each with a kept one it is similar to."),
     ] = None,
     keep: Annotated[
-        str, option(help="Which of similar ones to keep: first, longest, or greatest of a COLUMN.", offer=KEEP)
+        str,
+        option(help="Which of similar documents to keep: first, longest, or the greatest in a COLUMN.", offer=KEEP),
     ] = "first",
     against: Annotated[
-        str | None, option(metavar="INDEX", help="Drop what is similar to an item of this index, too, in one pass.")
+        str | None, option(metavar="INDEX", help="Also remove documents similar to an item of this index, in one pass.")
     ] = None,
     update: Annotated[
-        bool, option("--update", help="With --against: add what is kept to the index, which is made if need be.")
+        bool, flag("--update", help="With --against: add kept documents to the index; create it if it is missing.")
     ] = False,
     given: GivenOptions,
 ) -> None:
-    """Drop documents that are similar to one that is kept, and write the rest with all their columns."""
+    """Remove documents that are similar to one that is kept; write the rest with all columns."""
     from lookalike.cli.documents import uses_spark
 
     if uses_spark(options, removed):
@@ -64,13 +66,13 @@ def dedup(
 
         dedup_against(inputs, options, given, against, update, removed)
     elif update:
-        raise UsageError("--update is for an index: name it with --against.")
+        raise UsageError("--update needs an index: name it with --against.")
     else:
         dedup_locally(inputs, options, keep, removed)
 
 
 def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None) -> None:
-    """Raise now for outputs that could not be written in the end, or that are inputs or the same file."""
+    """Raise an error early for outputs that cannot be written, are inputs, or are the same file."""
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
@@ -83,14 +85,14 @@ def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str 
 
 
 def check_apart_from_out(removed: str | None, options: opt.CollectionOptions) -> None:
-    """Raise if both outputs are the same file."""
+    """Raise an error if both outputs are the same file."""
     out = options.output.out
     if removed is not None and Path(removed).absolute() == Path(out).absolute():
-        raise UsageError(f"--out and --removed must be two files; got {out!r} twice.")
+        raise UsageError(f"--out and --removed must be different files; got {out!r} twice.")
 
 
 def dedup_locally(inputs: list[str], options: opt.CollectionOptions, keep: str, removed: str | None) -> None:
-    """Write the documents that are kept with all their columns, and what was dropped to `removed`."""
+    """Write the kept documents with all columns, and the removed ones to `removed`."""
     from lookalike import find
     from lookalike.cli.documents import open_documents, search_settings, summarize_documents
     from lookalike.io.write import writing
@@ -116,7 +118,7 @@ def dedup_locally(inputs: list[str], options: opt.CollectionOptions, keep: str, 
 
 
 def with_keep(batches: Iterable[Any], keep: "np.ndarray", tick: "Tick") -> "Iterator[tuple[Any, np.ndarray]]":
-    """Yield each batch with which of it are kept."""
+    """Yield each batch with its part of the mask `keep`."""
     start = 0
     for batch in batches:
         yield batch, keep[start : start + len(batch)]
@@ -125,7 +127,7 @@ def with_keep(batches: Iterable[Any], keep: "np.ndarray", tick: "Tick") -> "Iter
 
 
 def column_of(source: "Source", name: str) -> "pa.ChunkedArray":
-    """Return one more column of all documents; strings that are all numbers, as in CSV, as numbers."""
+    """Return a column of all documents; strings become numbers if all of them are, as in CSV."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -135,7 +137,7 @@ def column_of(source: "Source", name: str) -> "pa.ChunkedArray":
         found.append(table[name])
     values = pa.chunked_array([chunk for column in found for chunk in column.chunks], found[0].type)
     if pa.types.is_nested(values.type):
-        raise DataError(f"column {name!r} holds {values.type}, which has no greatest value.")
+        raise DataError(f"column {name!r} holds {values.type}, which has no order to keep the greatest by.")
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         try:
             return pc.if_else(pc.equal(values, ""), None, values).cast(pa.float64())

@@ -1,4 +1,4 @@
-"""`lookalike demo`: the main job on the example documents."""
+"""The command `lookalike demo`: similar pairs among the example documents."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ THRESHOLD = 0.7
 
 @command("lookalike demo")
 def demo(*, threads: Threads = None) -> None:
-    """Find the similar documents among the few dozen that come with lookalike."""
+    """Find similar pairs among the example documents that come with lookalike."""
     from rich.console import Console
     from rich.table import Table
 
@@ -28,7 +28,7 @@ def demo(*, threads: Threads = None) -> None:
     for left, right, similarity in sorted(found, key=lambda pair: -pair[2]):
         table.add_row(f"{similarity:.2f}", str(left), str(right))
     console.print(table)
-    console.print("\n[bold]the clusters they form[/bold]\n")
+    console.print("\n[bold]clusters of these pairs[/bold]\n")
     for names in found.clusters():
         console.print("  " + ", ".join(names), soft_wrap=True)
     console.print()
@@ -37,9 +37,9 @@ def demo(*, threads: Threads = None) -> None:
 
 
 def example_documents() -> Path:
-    """Return the folder of example documents: inside an installed package, or beside the sources."""
+    """Return the folder of example documents: in the installed package or beside the sources."""
     package = Path(lookalike.__file__).parent
     for folder in (package / "examples" / "documents", package.parents[1] / "examples" / "documents"):
         if folder.is_dir():
             return folder
-    raise DataError("the example documents are not there; reinstall lookalike.")
+    raise DataError("the example documents are missing; reinstall lookalike.")

@@ -1,4 +1,4 @@
-"""`lookalike fingerprints`: enroll prints in a file, identify others by it, and find two of one finger."""
+"""The commands of `lookalike fingerprints`: enroll, identify and pair prints."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lookalike.cli.app import command, group
-from lookalike.cli.options import OutputOptions, RunOptions, option
+from lookalike.cli.options import OutputOptions, RunOptions, option, threshold_option
 from lookalike.cli.outputs import check_outputs, write_page
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import next_step, time_line
@@ -21,34 +21,40 @@ if TYPE_CHECKING:
 
 fingerprints = group(
     "fingerprints",
-    "Enroll fingerprints, and find whom others are of.",
+    "Enroll fingerprints and identify unknown prints.",
     "lookalike fingerprints enroll people.parquet scans/*_1.iso",
     "lookalike fingerprints identify people.parquet from-the-gun.iso",
 )
 
-DatabasePath = Annotated[str, typer.Argument(metavar="DATABASE", help="The .parquet file of the enrolled prints.")]
+DatabasePath = Annotated[str, typer.Argument(metavar="DATABASE", help="The .parquet file of enrolled prints.")]
 PrintFiles = Annotated[
     list[str], typer.Argument(metavar="PRINTS", help="Templates (.iso, .fmr, .xyt), tables, folders or globs.")
 ]
-LeastSimilarity = Annotated[float, option("--threshold", "-t", help="The least similarity of a match.")]
+LeastSimilarity = Annotated[float, threshold_option("Minimum similarity of a match.")]
 
 
 @dataclass(frozen=True)
 class PrintOptions:
-    """How prints are read."""
+    """How to read prints."""
 
-    id: Annotated[str | None, option(help="The column of a table that tells whose minutia it is.")] = None
-    format: Annotated[str | None, option(help="iso, xyt, csv, tsv, jsonl, parquet or arrow.")] = None
-    dpi: Annotated[float, option(help="Pixels to the inch of .xyt files and tables, which do not tell.")] = 500.0
-    on_error: Annotated[str, option(help="What to do with files that cannot be read: fail, or skip them.")] = "fail"
+    id: Annotated[str | None, option(metavar="COLUMN", help="Column of a table that holds the id of the print.")] = None
+    format: Annotated[
+        str | None, option(metavar="NAME", help="Format: iso, xyt, csv, tsv, jsonl, parquet or arrow.")
+    ] = None
+    dpi: Annotated[float, option(help="Pixels per inch of .xyt files and tables, which do not record it.")] = 500.0
+    on_error: Annotated[
+        str, option(metavar="NAME", help="What to do with unreadable files: fail, or skip and count them.")
+    ] = "fail"
 
 
 @dataclass(frozen=True)
 class CandidateOptions:
-    """Which prints are compared."""
+    """Which prints to compare."""
 
-    method: Annotated[str, option(help="Which prints are compared: by corners or grid, or all.")] = "corners"
-    groups: Annotated[int, option(help="By grid: groups of 1024 functions to agree.")] = 1
+    method: Annotated[str, option(metavar="NAME", help="Prints to compare: candidates by corners or grid, or all.")] = (
+        "corners"
+    )
+    groups: Annotated[int, option(metavar="N", help="For grid: groups of 1024 functions that must all agree.")] = 1
 
 
 @command("lookalike fingerprints enroll people.parquet scans/*_1.iso", of=fingerprints)
@@ -57,10 +63,10 @@ def enroll(
     inputs: PrintFiles,
     *,
     reading: PrintOptions,
-    seed: Annotated[int | None, option(help="Of a new database: other seeds, other hash functions.")] = None,
+    seed: Annotated[int | None, option(metavar="N", help="Seed of the hash functions of a new database.")] = None,
     running: RunOptions,
 ) -> None:
-    """Add fingerprints to a database, which is made if there is none."""
+    """Add fingerprints to a database; create it if it does not exist."""
     from lookalike.fingerprints.database import alone, check_place
 
     run = TerminalRun(**vars(running))
@@ -71,12 +77,12 @@ def enroll(
         with run.stage("write"):
             new.save(database)
     run.say(f"enrolled: {counts(prints)}")
-    run.say(f"{database}: {counted(len(new.prints), 'print')} in all")
+    run.say(f"{database}: {counted(len(new.prints), 'print')} in total")
 
 
 @command(
     "lookalike fingerprints identify people.parquet from-the-gun.iso",
-    "lookalike fingerprints identify people.parquet scans/ --top 3 --threshold 0.25 -o whose.csv",
+    "lookalike fingerprints identify people.parquet scans/ -k 3 --threshold 0.25 -o whose.csv",
     of=fingerprints,
 )
 def identify(
@@ -85,19 +91,21 @@ def identify(
     *,
     output: OutputOptions,
     threshold: LeastSimilarity = 0.35,
-    top: Annotated[int | None, option(metavar="K", help="The K most similar of each.")] = None,
+    k: Annotated[
+        int | None, option("-k", "--top", metavar="K", help="List only the K most similar of each print.")
+    ] = None,
     candidates: CandidateOptions,
     reading: PrintOptions,
     running: RunOptions,
 ) -> None:
-    """Find whom fingerprints are of, among the enrolled."""
+    """Identify fingerprints: find the enrolled prints that match them."""
     from lookalike.fingerprints.database import Database
 
     run = TerminalRun(**vars(running))
     check_outputs(output, [database, *inputs])
     enrolled = Database.open(database)
     queries = read(inputs, reading, run)
-    found = enrolled.identify(queries, threshold=threshold, top=top, run=run, **vars(candidates))
+    found = enrolled.identify(queries, threshold=threshold, k=k, run=run, **vars(candidates))
     run.say(f"read: {counts(queries)}")
     known = len(set(found.left.tolist()))
     line = f"found: {counted(known, 'print')} identified, {len(queries) - known:,} not"
@@ -120,7 +128,7 @@ def pairs(
     reading: PrintOptions,
     running: RunOptions,
 ) -> None:
-    """Find the prints of a database, or of files, that are of one finger."""
+    """Find pairs of prints of the same finger, in a database or in files."""
     from lookalike.fingerprints.database import Database
     from lookalike.fingerprints.print_files import is_enrolled
     from lookalike.fingerprints.prints import Prints
@@ -133,7 +141,7 @@ def pairs(
         enrolled = Database(Prints.of([])).enroll(read(inputs, reading, run))
     found = enrolled.pairs(threshold=threshold, run=run, **vars(candidates))
     run.say(f"read: {counts(enrolled.prints)}")
-    line = f"found: {counted(len(found), 'pair')} of one finger"
+    line = f"found: {counted(len(found), 'pair')} of the same finger"
     finish(found, output, line, {"threshold": f"{threshold:g}", "method": candidates.method}, run)
 
 
@@ -145,7 +153,7 @@ def read(inputs: list[str], reading: PrintOptions, run: TerminalRun) -> "Prints"
 
 
 def open_or_new(database: str, seed: int | None) -> "Database":
-    """Return the database, or a new one if there is none."""
+    """Open the database, or create one if it does not exist."""
     from lookalike.fingerprints.database import Database
     from lookalike.fingerprints.prints import Prints
 
@@ -153,12 +161,12 @@ def open_or_new(database: str, seed: int | None) -> "Database":
         return Database(Prints.of([]), 1 if seed is None else seed)
     old = Database.open(database)
     if seed is not None and seed != old.seed:
-        raise DataError(f"{database}: was made with seed {old.seed}; leave --seed out, or enroll in a new one.")
+        raise DataError(f"{database}: has seed {old.seed}, got --seed {seed}; omit --seed or use a new database.")
     return old
 
 
 def finish(found: "Pairs", output: OutputOptions, line: str, settings: dict[str, str], run: TerminalRun) -> None:
-    """Write the pairs, and say how much of all was compared."""
+    """Write the pairs, and print how many of all pairs were compared."""
     from lookalike import __version__
     from lookalike.io.write import write_tables
 
@@ -173,8 +181,9 @@ def finish(found: "Pairs", output: OutputOptions, line: str, settings: dict[str,
 
 
 def counts(prints: "Prints") -> str:
-    """Return how many prints and minutiae there are, and what is odd about them."""
-    notes = {"files skipped": prints.skipped, "without minutiae, which match nothing": int((prints.sizes == 0).sum())}
-    shown = ", ".join(f"{count:,} {what}" for what, count in notes.items() if count)
+    """Return the number of prints and minutiae, and of files skipped and empty prints."""
+    empty = int((prints.sizes == 0).sum())
+    skipped = [f"{counted(prints.skipped, 'file')} skipped"] if prints.skipped else []
+    shown = ", ".join([*skipped, *([f"{empty:,} without minutiae, which match nothing"] if empty else [])])
     found = f"{counted(len(prints), 'print')}, {counted(len(prints.minutiae), 'minutia', 'e')}"
     return f"{found} ({shown})" if shown else found

@@ -1,4 +1,4 @@
-"""`lookalike index`: a collection that is kept in a folder, and that others are looked up in."""
+"""The commands of `lookalike index`: keep a collection in a folder and query it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import command, group
-from lookalike.cli.options import option
+from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_outputs
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.sets import read_sets
@@ -24,15 +24,15 @@ KINDS = ("documents", "sets", "vectors")
 
 index = group(
     "index",
-    "Keep a collection, and look others up in it.",
+    "Keep a collection in a folder, and look up similar items in it.",
     "lookalike index build news.index corpus.parquet --threshold 0.7",
-    "lookalike index query news.index tonight.jsonl --top 3 --out similar.csv",
+    "lookalike index query news.index tonight.jsonl -k 3 --out similar.csv",
 )
 
 
 @dataclass(frozen=True)
 class ItemOptions:
-    """How items of any kind are read."""
+    """How to read items of any kind."""
 
     columns: opt.ColumnOptions
     rows: opt.Rows = None
@@ -42,14 +42,19 @@ class ItemOptions:
 
 @dataclass(frozen=True)
 class IndexSimilarityOptions:
-    """What similar items are, and how many of them may be missed."""
+    """When items are similar, and how surely similar ones are found."""
 
     measure: Annotated[
         str,
-        option("--measure", "-m", help="jaccard or bag; of vectors cosine, cosine_similarity, euclidean, hamming."),
+        option(
+            "--measure",
+            "-m",
+            metavar="NAME",
+            help="jaccard or bag; for vectors: angle, cosine_similarity, euclidean or hamming.",
+        ),
     ] = "jaccard"
     threshold: Annotated[
-        str | None, option("--threshold", "-t", help="Least similarity, by default 0.8; or the greatest distance.")
+        str | None, opt.threshold_option("Minimum similarity (default: 0.8), or maximum distance.")
     ] = None
     shingle: opt.Shingle = "char:9"
     recall: opt.Recall = 0.99
@@ -57,7 +62,7 @@ class IndexSimilarityOptions:
 
 @command(
     "lookalike index build news.index crawl.parquet -t 0.7 -s word:5",
-    "lookalike index build images.index embeddings.npy --measure cosine -t 20",
+    "lookalike index build images.index embeddings.npy --measure angle -t 20",
     of=index,
 )
 def build(
@@ -71,12 +76,15 @@ def build(
     seed: opt.Seed = 1,
     running: opt.RunOptions,
     kind: Annotated[
-        str | None, option(help="documents, sets or vectors; by default told by the measure and --rows.")
+        str | None,
+        option(
+            metavar="NAME", help="Items: documents, sets or vectors; default: inferred from the measure and --rows."
+        ),
     ] = None,
-    store_text: Annotated[bool, option("--store-text", help="Keep the texts, to have them back.")] = False,
-    expected: Annotated[int | None, option(metavar="N", help="About how many items there will be in all.")] = None,
+    store_text: Annotated[bool, flag("--store-text", help="Store the texts too, so that they can be shown.")] = False,
+    expected: Annotated[int | None, option(metavar="N", help="Expected number of items in total.")] = None,
 ) -> None:
-    """Make an index of documents, sets or vectors."""
+    """Build an index of documents, sets or vectors."""
     from lookalike.cli.documents import shingles_of
     from lookalike.index import Index
     from lookalike.measures.table import OF_VECTORS
@@ -92,7 +100,7 @@ def build(
     settings |= {"seed": seed, "store_text": store_text, "notes": {"kind": kind, **vars(pages)}}
     made = Index.build(path, read_items(inputs, items, pages, kind, measure, run), run=run, **settings)
     with made:
-        tell(run, made, f"built: {counted(len(made), 'item')}")
+        print_summary(run, made, f"built: {counted(len(made), 'item')}")
 
 
 @command("lookalike index add news.index today.jsonl --replace", of=index)
@@ -102,19 +110,17 @@ def add(
     *,
     items: ItemOptions,
     running: opt.RunOptions,
-    replace: Annotated[
-        bool, option("--replace", help="An item whose id is there takes the place of that one.")
-    ] = False,
+    replace: Annotated[bool, flag("--replace", help="Replace items whose id is already in the index.")] = False,
 ) -> None:
     """Add items to an index."""
     run = TerminalRun(**vars(running))
     with open_index(path) as opened:
         added = opened.add(read_like(opened, inputs, items, run), replace=replace, run=run)
-        tell(run, opened, f"added: {counted(added, 'item')}, {len(opened):,} in all")
+        print_summary(run, opened, f"added: {counted(added, 'item')}, {len(opened):,} in total")
 
 
 @command(
-    "lookalike index query news.index today.jsonl --top 3 -o similar.csv",
+    "lookalike index query news.index today.jsonl -k 3 -o similar.csv",
     "echo 'the cat sat on the mat' | lookalike index query news.index -",
     of=index,
 )
@@ -125,24 +131,23 @@ def query(
     out: opt.Out = "-",
     items: ItemOptions,
     running: opt.RunOptions,
-    threshold: Annotated[float | None, option("--threshold", "-t", help="By default that of the index.")] = None,
-    top: Annotated[int, option(metavar="K", help="The K most similar of each.")] = 10,
+    threshold: Annotated[float | None, opt.threshold_option("Default: the threshold of the index.")] = None,
+    k: Annotated[int, option("-k", "--top", metavar="K", help="List only the K most similar of each item.")] = 10,
 ) -> None:
-    """Find the items of an index that are similar to others."""
+    """Find the items of an index that are similar to the items in INPUT."""
     from lookalike import __version__
     from lookalike.io.write import write_tables
 
     check_outputs(opt.OutputOptions(out), inputs)
     run = TerminalRun(**vars(running))
     with open_index(path, read_only=True) as opened:
-        found = opened.query_batch(read_like(opened, inputs, items, run), threshold=threshold, top=top, run=run)
+        found = opened.query_batch(read_like(opened, inputs, items, run), threshold=threshold, k=k, run=run)
         with run.stage("write"):
             write_tables([found.to_arrow()], out, {"version": __version__, "index": Path(path).name})
         matches, asked = counted(len(found), "match", "es"), counted(len(found.ids), "item")
-        among, recall = counted(found.stats["candidates"], "candidate"), opened.recall(threshold)
-        run.say(
-            f"found: {matches} for {asked}, all verified, among {among}; expected recall at the threshold {recall:.4f}"
-        )
+        compared, recall = counted(found.stats["candidates"], "candidate pair"), opened.recall(threshold)
+        expected = f"expected recall at the threshold {recall:.4f}"
+        run.say(f"found: {matches} for {asked}, all verified; {compared} compared; {expected}")
         if found.stats["crowded"]:
             run.say(crowded_note(found.stats["crowded"], "item"))
         run.say(time_line(run.seconds))
@@ -151,16 +156,16 @@ def query(
 @command("lookalike index remove news.index story-17 story-18", of=index)
 def remove(
     path: opt.IndexPath,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of the items.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids of the items to remove.")] = None,
     *,
-    file: Annotated[str | None, option(help="A file of ids, one a line.")] = None,
+    file: Annotated[str | None, option(metavar="FILE", help="File of ids, one per line.")] = None,
     quiet: opt.Quiet = False,
 ) -> None:
     """Remove items from an index."""
     lines = [] if file is None else Path(file).read_text().split("\n")
     names = [name for name in (*(ids or []), *lines) if name]
     if not names:
-        raise UsageError("name the ids to remove, or a --file of them.")
+        raise UsageError("name the ids to remove, or give a --file of ids.")
     run = TerminalRun(1, quiet)
     with open_index(path) as opened:
         removed = opened.remove([opened.spelled(name) for name in names])
@@ -169,7 +174,7 @@ def remove(
 
 @command("lookalike index info news.index", of=index)
 def info(path: opt.IndexPath) -> None:
-    """Show what an index holds, how large it is, and what it finds."""
+    """Show the settings, size and expected recall of an index."""
     with open_index(path, read_only=True) as opened:
         for name, value in opened.info().items():
             print(f"{name}: {value:,}" if type(value) is int else f"{name}: {value}")
@@ -177,7 +182,7 @@ def info(path: opt.IndexPath) -> None:
 
 @command("lookalike index compact news.index", of=index)
 def compact(path: opt.IndexPath, *, quiet: opt.Quiet = False) -> None:
-    """Write an index anew without the gaps that removed items left."""
+    """Rewrite an index without the gaps that removed items left."""
     run = TerminalRun(1, quiet)
     with open_index(path) as opened, run.stage("compact"):
         saved = opened.compact()
@@ -189,18 +194,18 @@ def verify(path: opt.IndexPath, *, running: opt.RunOptions) -> None:
     """Check every entry of an index against its items."""
     run = TerminalRun(**vars(running))
     with open_index(path, read_only=True) as opened:
-        run.say(f"verified: {counted(opened.verify(run), 'item')}, all in order")
+        run.say(f"verified: {counted(opened.verify(run), 'item')}, no errors")
 
 
 def open_index(path: str, read_only: bool = False) -> "Index":
-    """Return the index of a folder."""
+    """Open the index in a folder."""
     from lookalike.index import Index
 
     return Index.open(path, read_only=read_only)
 
 
 def read_like(opened: "Index", inputs: list[str], items: ItemOptions, run: TerminalRun) -> Any:
-    """Return the items of the inputs, read as those of the index were."""
+    """Return the items of the inputs, read in the same way as those of the index."""
     notes = opened.settings["notes"]
     pages = opt.PageOptions(notes.get("html", False), notes.get("article", False))
     measure = opened.settings["wanted"]["measure"]
@@ -210,7 +215,7 @@ def read_like(opened: "Index", inputs: list[str], items: ItemOptions, run: Termi
 def read_items(
     inputs: list[str], items: ItemOptions, pages: opt.PageOptions, kind: str, measure: str, run: TerminalRun
 ) -> Any:
-    """Return the items of the inputs, which are of one of `KINDS`."""
+    """Return the items of the inputs; `kind` is one of `KINDS`."""
     from lookalike.cli.documents import open_documents
 
     columns = items.columns
@@ -226,7 +231,7 @@ def read_items(
     return open_documents(inputs, opt.ReadingOptions(pages, columns), run)
 
 
-def tell(run: TerminalRun, opened: "Index", line: str) -> None:
-    """Say what was done, and what that took."""
-    run.say(f"{line}; {opened.info(buckets=False)['bytes an item']:,} bytes an item")
+def print_summary(run: TerminalRun, opened: "Index", line: str) -> None:
+    """Print what was done, the bytes per item, and the time it took."""
+    run.say(f"{line}; {opened.info(buckets=False)['bytes per item']:,} bytes per item")
     run.say(time_line(run.seconds))

@@ -1,4 +1,4 @@
-"""`lookalike match`: similar pairs of documents of two collections."""
+"""The command `lookalike match`: similar pairs of documents from two collections."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -18,22 +18,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TwoColumnOptions(opt.ColumnOptions):
-    """Where documents are in two inputs, whose columns may have other names."""
+    """Where to find documents in two inputs, whose columns can have different names."""
 
-    text: Annotated[str | None, option(help="The column of the text: COLUMN, or COLUMN:RIGHT'S.", panel=INPUT)] = None
-    id: Annotated[str | None, option(help="That of the id, COLUMN[:RIGHT'S]; - numbers the rows.", panel=INPUT)] = None
+    text: Annotated[
+        str | None,
+        option(metavar="COLUMN", help="Column that holds the text; LEFT:RIGHT if the names differ.", panel=INPUT),
+    ] = None
+    id: Annotated[
+        str | None,
+        option(
+            metavar="COLUMN",
+            help="Column that holds the id; LEFT:RIGHT if the names differ; - uses row numbers.",
+            panel=INPUT,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
 class TwoReadingOptions(opt.ReadingOptions):
-    """How documents of two inputs are read."""
+    """How to read documents of two inputs."""
 
     columns: TwoColumnOptions
 
 
 @dataclass(frozen=True)
 class MatchOptions(opt.DocumentOptions):
-    """The options on documents, with columns of two inputs."""
+    """The options of commands on documents, with the columns of two inputs."""
 
     reading: TwoReadingOptions
 
@@ -43,13 +53,13 @@ class MatchOptions(opt.DocumentOptions):
     "lookalike match posts.csv news.csv --text body:article --id number:url -o matches.csv",
 )
 def match(
-    left: Annotated[str, typer.Argument(metavar="LEFT", help="One collection.")],
-    right: Annotated[str, typer.Argument(metavar="RIGHT", help="The other.")],
+    left: Annotated[str, typer.Argument(metavar="LEFT", help="First collection: a file, folder or glob.")],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="Second collection.")],
     *,
     options: MatchOptions,
     max_pairs: opt.MaxPairs = 100_000_000,
 ) -> None:
-    """List similar pairs of a document of LEFT and a document of RIGHT."""
+    """List all similar pairs of a document in LEFT and a document in RIGHT."""
     from lookalike.cli.documents import search_settings, summarize_documents
     from lookalike.find import find_matches
 
@@ -63,7 +73,7 @@ def match(
 
 
 def open_sides(left: str, right: str, reading: TwoReadingOptions, run: TerminalRun) -> "tuple[Source, Source]":
-    """Return the documents of the two inputs."""
+    """Open the two inputs as documents."""
     from lookalike.cli.documents import open_documents
 
     one, other = open_documents([left], reading, run), open_documents([right], reading, run)
@@ -73,18 +83,18 @@ def open_sides(left: str, right: str, reading: TwoReadingOptions, run: TerminalR
     for source, own, others in zip((one, other), kinds, kinds[::-1], strict=True):
         if own == {"text"} and others == {"files"}:
             name = source.parts[0].name
-            run.say(f"note: {name} is read as a document a line; --format files makes it one document")
+            run.say(f"note: {name} is read as one document per line; --format files makes it one document")
     return one, other
 
 
 def columns_of(option: str, given: str | None, *sources: "Source") -> list[str | None]:
-    """Return the column that an option names for each side: title:headline, unless a column has that very name."""
+    """Return the column of each side: "a:b" names two, unless a column has that very name."""
     if given is None or ":" not in given:
         return [given] * len(sources)
     columns: list[str | None] = []
     for side, source in zip(given.partition(":")[::2], sources, strict=True):
         named = given in source.column_names()
         if not (named or side):
-            raise UsageError(f"--{option} must be COLUMN or COLUMN:RIGHT'S; got {given!r}.")
+            raise UsageError(f"--{option} must be COLUMN or LEFT:RIGHT; got {given!r}.")
         columns.append(given if named else side)
     return columns

@@ -1,7 +1,7 @@
-"""`--engine spark`: the commands on one collection of documents, as jobs of a cluster.
+"""Run the commands on one collection of documents as jobs of a cluster: `--engine spark`.
 
-Spark reads the inputs and writes the results, each a folder of files, wherever it can: on disks that all machines
-share, HDFS, S3.
+Spark reads the inputs and writes each result as a folder of files, on any storage that it supports:
+disks that all machines share, HDFS, S3.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from lookalike import spark  # first, since it says what is missing
+from lookalike import spark  # first: its error names a missing PySpark
 from lookalike.cli.app import GivenOptions
 from lookalike.cli.documents import search_settings
 from lookalike.cli.options import CollectionOptions, ColumnOptions
@@ -33,10 +33,10 @@ from pyspark.errors import PySparkException  # isort: skip
 from pyspark.sql import DataFrame, Observation, SparkSession  # isort: skip
 from pyspark.sql import functions as F  # isort: skip
 
-NOT_HERE = ("html", "article", "encoding", "method", "audit", "threads", "memory", "workdir", "against", "update")
+UNSUPPORTED = ("html", "article", "encoding", "method", "audit", "threads", "memory", "workdir", "against", "update")
 READ = ("parquet", "jsonl", "csv", "tsv")
 WRITTEN = (".parquet", ".jsonl", ".csv")
-TELLING = re.compile("error|exception|not set|no such file", re.IGNORECASE)  # in what Java says
+CAUSE = re.compile("error|exception|not set|no such file", re.IGNORECASE)  # in the output of Java
 QUIET = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
 
 
@@ -48,7 +48,7 @@ def pairs_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOp
     with failing():
         found = spark.find_pairs(read(cluster, inputs, options.reading.columns), **cluster.settings, **limit)
         count = write(cluster, found, out, "verify and write")
-    tell(cluster, f"found: {counted(count, 'pair')}, all verified")
+    print_summary(cluster, f"found: {counted(count, 'similar pair')}, all verified")
 
 
 def clusters_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOptions) -> None:
@@ -56,27 +56,27 @@ def clusters_on_spark(inputs: list[str], options: CollectionOptions, given: Give
     out = options.output.out
     cluster = begin(options, given, [out])
     with failing():
-        found = spark.clusters(read(cluster, inputs, options.reading.columns), **cluster.settings)
+        found = spark.find_clusters(read(cluster, inputs, options.reading.columns), **cluster.settings)
         count = write(cluster, found, out, "write")
-    tell(cluster, f"found: {counted(count, 'document')} in clusters")
+    print_summary(cluster, f"found: {counted(count, 'document')} in clusters")
 
 
 def dedup_on_spark(
     inputs: list[str], options: CollectionOptions, given: GivenOptions, keep: str, removed: str | None
 ) -> None:
-    """Write the rows that are kept, and what was dropped to `removed`."""
+    """Write the kept rows, and the removed documents to `removed`."""
     out = options.output.out
     cluster = begin(options, given, [out] if removed is None else [out, removed])
     with failing():
         found = spark.dedup(read(cluster, inputs, options.reading.columns), keep=keep, **cluster.settings)
         dropped = found.dropped.count() if removed is None else write(cluster, found.dropped, removed, "write")
         kept = write(cluster, found.kept, out, "write")
-    tell(cluster, f"found: {counted(dropped, 'document')} to drop, each similar to one of the {kept:,} kept")
+    print_summary(cluster, f"found: {counted(dropped, 'document')} to remove, each similar to one of the {kept:,} kept")
 
 
 @dataclass(frozen=True)
 class SparkCluster:
-    """A session of Spark, the run that uses it, and the keywords of its functions that the options stand for."""
+    """A Spark session, the run that uses it, and the options as keywords of Spark functions."""
 
     session: SparkSession
     run: TerminalRun
@@ -84,39 +84,39 @@ class SparkCluster:
 
 
 def begin(options: CollectionOptions, given: GivenOptions, outputs: list[str]) -> SparkCluster:
-    """Start a session; raise before that for what cannot be done on Spark."""
+    """Start a session, after raising an error for anything that Spark does not support."""
     run = TerminalRun(**vars(options.running))
     settings, columns = search_settings(options, run), options.reading.columns
-    settings = {name: value for name, value in settings.items() if name not in NOT_HERE}
+    settings = {name: value for name, value in settings.items() if name not in UNSUPPORTED}
     settings |= {name: getattr(columns, name) for name in ("text", "id") if getattr(columns, name) is not None}
-    given.refuse(NOT_HERE, "--engine spark")
+    given.refuse(UNSUPPORTED, "--engine spark")
     if columns.id == "-":
-        raise UsageError("--id must name a column for --engine spark, since rows have no numbers there.")
+        raise UsageError("--id must name a column for --engine spark, where rows have no numbers.")
     for path in outputs:
         if Path(path).suffix not in WRITTEN:
             ends = ", ".join(WRITTEN)
             raise UsageError(f"output must be a folder that ends in {ends} for --engine spark; got {path!r}.")
         if Path(path).exists():
-            raise DataError(f"{path}: is there already, and Spark writes a new folder.")
+            raise DataError(f"{path}: already exists; Spark writes to a new folder, so name another.")
     with run.stage("start"):
         return SparkCluster(start(options.engine.master), run, settings)
 
 
 def read(cluster: SparkCluster, inputs: list[str], columns: ColumnOptions) -> DataFrame:
-    """Return the rows of the inputs."""
+    """Return the rows of the inputs as a data frame."""
     kinds = {columns.format or format_of(Path(path)) or "none" for path in inputs}
     if len(kinds) > 1:
-        raise UsageError(f"the inputs must be of one format for --engine spark; got {', '.join(sorted(kinds))}.")
+        raise UsageError(f"the inputs must have one format for --engine spark; got {', '.join(sorted(kinds))}.")
     kind = choice("format", kinds.pop(), READ)
     with cluster.run.stage("open"):
-        frames = [_read_one(cluster.session, kind, path) for path in inputs]  # which may have columns of their own
+        frames = [_read_one(cluster.session, kind, path) for path in inputs]  # whose columns can differ
         frame = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
     settings: Any = cluster.settings
     identity, text = columns_of(frame, settings)
     if columns.on_error == "skip":
         frame = frame.dropna(subset=[identity, text])
     elif kind in ("csv", "tsv"):
-        frame = frame.fillna("", subset=[text])  # which is what an empty cell says
+        frame = frame.fillna("", subset=[text])  # an empty cell is an empty text
     return frame
 
 
@@ -130,13 +130,13 @@ def _read_one(session: SparkSession, kind: str, path: str) -> DataFrame:
 
 
 def _separator(session: SparkSession, path: str) -> str:
-    """Return what stands between the cells of CSV, which its first line shows as it does to the local reader."""
+    """Infer the separator of CSV cells from the first line, as the local reader does."""
     lines = session.read.text(path).filter("trim(value) != ''").take(1)
     return separator_in(lines[0].value.removeprefix("\ufeff") if lines else "")
 
 
 def write(cluster: SparkCluster, frame: DataFrame, path: str, stage: str) -> int:
-    """Write a data frame as a folder; return how many rows it has."""
+    """Write a data frame as a folder; return its number of rows."""
     rows = Observation()
     writer = frame.observe(rows, F.count(F.lit(1)).alias("count")).write
     with staged(cluster.run, cluster.session)(stage):
@@ -150,33 +150,33 @@ def write(cluster: SparkCluster, frame: DataFrame, path: str, stage: str) -> int
     return int(rows.get["count"])
 
 
-def tell(cluster: SparkCluster, found: str) -> None:
-    """Say what was found, and what it took."""
+def print_summary(cluster: SparkCluster, found: str) -> None:
+    """Print what was found, and the time it took."""
     cluster.run.say(found)
     cluster.run.say(time_line(cluster.run.seconds))
 
 
 def start(master: str | None) -> SparkSession:
-    """Start a session of the cluster that `master` names, or else of the one that this program was sent to."""
+    """Start a session on the cluster `master`, or on the one this program was submitted to."""
     if master is None or master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lookalike")
     for name, value in QUIET.items():
         builder = builder.config(name, value)
-    with TemporaryFile() as said:
+    with TemporaryFile() as output:
         try:
-            with stderr_to(said.fileno()) if master is not None and master.startswith("local") else nullcontext():
+            with stderr_to(output.fileno()) if master is not None and master.startswith("local") else nullcontext():
                 return (builder if master is None else builder.master(master)).getOrCreate()
         except (PySparkException, Py4JError, RuntimeError, OSError) as error:
-            said.seek(0)
-            lines = said.read().decode(errors="replace").splitlines()
-            why = next((line for line in lines if TELLING.search(line)), first_line(error))
+            output.seek(0)
+            lines = output.read().decode(errors="replace").splitlines()
+            why = next((line for line in lines if CAUSE.search(line)), first_line(error))
             raise UsageError(f"Spark does not start (it needs Java 17 or later): {why}") from error
 
 
 @contextmanager
 def stderr_to(file: int) -> Iterator[None]:
-    """Send standard error to a file meanwhile: Java, which starts then, has much to say there."""
+    """Redirect standard error to a file meanwhile, since Java prints much there as it starts."""
     sys.stderr.flush()
     kept = os.dup(2)
     os.dup2(file, 2)
@@ -189,7 +189,7 @@ def stderr_to(file: int) -> Iterator[None]:
 
 @contextmanager
 def failing() -> Iterator[None]:
-    """Turn what Spark complains of into errors of one line."""
+    """Turn the exceptions of Spark into errors of one line."""
     try:
         yield
     except LookalikeError:
@@ -199,12 +199,12 @@ def failing() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Return what went wrong: the cause of an error of Java, or the error within what a task reports."""
+    """Return the cause of an error in one line: of a Java exception, or of a failed task."""
     text = str(error).strip()
     if isinstance(error, Py4JJavaError):
         cause = error.java_exception
         while cause.getCause() is not None:
             cause = cause.getCause()
         text = str(cause.toString())
-    told = re.findall(r"^(?:[\w.]+\.)?\w*(?:Error|Exception): .+$", text, re.MULTILINE)
-    return str(told[-1]) if "Traceback" in text and told else text.partition("\n")[0]
+    errors = re.findall(r"^(?:[\w.]+\.)?\w*(?:Error|Exception): .+$", text, re.MULTILINE)
+    return str(errors[-1]) if "Traceback" in text and errors else text.partition("\n")[0]

@@ -1,7 +1,7 @@
-"""The options that several commands have: single ones, and groups of them, each with its help and its default.
+"""Define the options that several commands share, singly and in groups, with help and defaults.
 
-An option of one command alone is in the file of that command. The fields of a group are named as the parameters of
-the function that they are passed on to: `Source(inputs, **vars(columns))`.
+Options of a single command are in the file of that command. The fields of a group have the names
+of the parameters they are passed to: `Source(inputs, **vars(columns))`.
 """
 
 from collections.abc import Callable
@@ -10,29 +10,41 @@ from typing import Annotated, Any
 
 import typer
 
-INPUT, SHINGLES, RUNNING = "Input", "Shingles", "How it is run"  # parts of the help
+INPUT, SHINGLES, RUNNING = "Input", "Shingles", "Execution"  # titles of panels in the help
 
 
 def option(
     *names: str,
     help: str,
-    panel: str | None = None,  # the part of the help; none for the first
+    panel: str | None = None,  # None: the first panel
     metavar: str | None = None,
     offer: tuple[str, ...] | Callable[[], tuple[str, ...]] = (),
 ) -> Any:
-    """Return a typer option. Shells offer the values of `offer`; a function is called when they ask."""
+    """Return a typer option; shell completion offers `offer`, or the values that it returns."""
 
     def offered(incomplete: str) -> list[str]:
         values = offer() if callable(offer) else offer
         return [value for value in values if value.startswith(incomplete)]
 
+    if metavar is None and offer:
+        metavar = "NAME"
     return typer.Option(
         *names, help=help, rich_help_panel=panel, metavar=metavar, autocompletion=offered if offer else None
     )
 
 
+def flag(*names: str, help: str, panel: str | None = None) -> Any:
+    """Return a typer option that takes no value."""
+    return option(*names, help=help, panel=panel, metavar="")
+
+
+def threshold_option(help: str) -> Any:
+    """Return the option --threshold of a command."""
+    return option("--threshold", "-t", metavar="NUMBER", help=help)
+
+
 def measures_of(*domains: str) -> Callable[[], tuple[str, ...]]:
-    """Return a function that gives the names of the measures of some domains, and loads their table only then."""
+    """Return a function that names the measures of some domains, loading their table only then."""
 
     def names() -> tuple[str, ...]:
         from lookalike.measures.table import usual_names
@@ -43,61 +55,68 @@ def measures_of(*domains: str) -> Callable[[], tuple[str, ...]]:
 
 
 def keywords(*groups: Any) -> dict[str, Any]:
-    """Return the options of groups by name, to be passed on; those that are None are left to the callee's defaults."""
+    """Return the options of groups as keywords, without those that are None."""
     return {name: value for group in groups for name, value in vars(group).items() if value is not None}
 
 
-# --- what is read ---
+# --- input ---
 
-Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders, globs, or - for standard input.")]
-Text = Annotated[str | None, option(help="The column of the text.", panel=INPUT)]
-Id = Annotated[str | None, option(help="The column of the id; - numbers the rows.", panel=INPUT)]
+Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folders or globs; - for standard input.")]
+Text = Annotated[
+    str | None, option(metavar="COLUMN", help="Column that holds the text; default: inferred.", panel=INPUT)
+]
+Id = Annotated[str | None, option(metavar="COLUMN", help="Column that holds the id; - uses row numbers.", panel=INPUT)]
 Format = Annotated[
     str | None,
     option(
-        help="parquet, arrow, jsonl, csv, tsv, text (a document a line) or files.",
+        help="Format: parquet, arrow, jsonl, csv, tsv, text (one document per line) or files (one per file).",
         offer=("parquet", "arrow", "jsonl", "csv", "tsv", "text", "files"),
         panel=INPUT,
     ),
 ]
 Encoding = Annotated[
     str,
-    option(metavar="NAME", help="Of CSV, JSON lines and text, if not utf-8: windows-1252, utf-16, ...", panel=INPUT),
+    option(metavar="NAME", help="Encoding of CSV, JSON lines and text, such as windows-1252 or utf-16.", panel=INPUT),
 ]
 OnError = Annotated[
     str, option(help="What to do with bad rows: fail, or skip and count them.", offer=("fail", "skip"), panel=INPUT)
 ]
-Rows = Annotated[str | None, option(help="The columns of a table: SET,ELEMENT or SET,ELEMENT,COUNT.", panel=INPUT)]
-Separator = Annotated[
-    str | None, option(help="What stands between elements: by default white space, commas or semicolons.", panel=INPUT)
+Rows = Annotated[
+    str | None,
+    option(metavar="COLUMNS", help="Columns of sets and elements: SET,ELEMENT or SET,ELEMENT,COUNT.", panel=INPUT),
 ]
-CsvSeparator = Annotated[str | None, option(help="What stands between the cells of CSV, if not a comma.")]
-VectorColumn = Annotated[str | None, option(help="The column, or the array of a .npz, of the vectors.", panel=INPUT)]
+Separator = Annotated[
+    str | None,
+    option(metavar="STRING", help="Separator between elements; default: white space, comma, semicolon.", panel=INPUT),
+]
+CsvSeparator = Annotated[
+    str | None, option(metavar="STRING", help="Separator between CSV cells; default: inferred.", panel=INPUT)
+]
+VectorColumn = Annotated[
+    str | None, option(metavar="COLUMN", help="Column, or array of a .npz file, that holds the vectors.", panel=INPUT)
+]
 
 
 @dataclass(frozen=True)
 class PageOptions:
-    """Whether documents are web pages, and what of them is compared."""
+    """Whether documents are web pages, and which part of them is compared."""
 
     html: Annotated[
-        bool, option("--html", help="The texts are web pages: compare what a reader sees of them.", panel=INPUT)
+        bool, flag("--html", help="The documents are web pages; compare only their visible text.", panel=INPUT)
     ] = False
     article: Annotated[
-        bool,
-        option(
-            "--article", help="The same without menus, advertisements and footers: the article of a page.", panel=INPUT
-        ),
+        bool, flag("--article", help="Like --html, but without menus, advertisements and footers.", panel=INPUT)
     ] = False
 
     @property
     def compared(self) -> str | None:
-        """What is compared of web pages, as result files have it; None if the documents are not any."""
+        """The compared part of web pages, as result files name it; None for other documents."""
         return "article" if self.article else "visible text" if self.html else None
 
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """Where documents are in the inputs."""
+    """Where to find documents in the inputs."""
 
     text: Text = None
     id: Id = None
@@ -108,7 +127,7 @@ class ColumnOptions:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How documents are read."""
+    """How to read documents."""
 
     pages: PageOptions
     columns: ColumnOptions
@@ -116,12 +135,13 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class SetOptions:
-    """How sets are read."""
+    """How to read sets."""
 
     rows: Rows = None
     separator: Separator = None
     format: Annotated[
-        str | None, option(help="parquet, arrow, jsonl, csv, tsv, or text (a set a line).", panel=INPUT)
+        str | None,
+        option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv or text (one set per line).", panel=INPUT),
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
@@ -129,13 +149,17 @@ class SetOptions:
 
 @dataclass(frozen=True)
 class VectorOptions:
-    """How vectors are read."""
+    """How to read vectors."""
 
     vector: VectorColumn = None
     id: Id = None
     format: Annotated[
         str | None,
-        option(help="npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv or pictures.", panel=INPUT),
+        option(
+            metavar="NAME",
+            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv or pictures.",
+            panel=INPUT,
+        ),
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
@@ -143,25 +167,28 @@ class VectorOptions:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How tables are read."""
+    """How to read tables."""
 
     separator: CsvSeparator = None
-    format: Annotated[str | None, option(help="parquet, arrow, jsonl, csv or tsv.")] = None
+    format: Annotated[
+        str | None, option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv or tsv.", panel=INPUT)
+    ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
 
 
-IndexPath = Annotated[str, typer.Argument(metavar="INDEX", help="The folder of the index.")]
+IndexPath = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.")]
 
-# --- what similar means ---
+# --- similarity ---
 
-Recall = Annotated[float, option(help="Probability of finding a pair right at the threshold; 1 means exact.")]
+Recall = Annotated[float, option(help="Probability of finding a pair exactly at the threshold; 1 finds every pair.")]
 Shingle = Annotated[
     str,
     option(
         "--shingle",
         "-s",
-        help="What is compared: char:9, word:5, stop:3.",
+        metavar="UNIT:K",
+        help="Shingles to compare: char:9 (9 characters), word:5 (5 words) or stop:3 (a stop word and the next 2).",
         offer=("char:9", "char:5", "word:5", "word:3", "stop:3"),
     ),
 ]
@@ -169,19 +196,20 @@ Shingle = Annotated[
 
 @dataclass(frozen=True)
 class SimilarityOptions:
-    """What similar documents are, and how many of them may be missed."""
+    """When documents are similar, and how surely similar ones are found."""
 
     measure: Annotated[
         str,
         option(
             "--measure",
             "-m",
-            help="jaccard, bag, containment, cosine, overlap, edit, levenshtein.",
+            help="Measure: jaccard, bag, containment, cosine, overlap, edit or levenshtein.",
             offer=measures_of("sets", "bags", "strings"),
         ),
     ] = "jaccard"
     threshold: Annotated[
-        str | None, option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the most edits.")
+        str | None,
+        threshold_option("Minimum similarity in (0, 1] (default: 0.8), minimum overlap, or maximum number of edits."),
     ] = None
     shingle: Shingle = "char:9"
     recall: Recall = 0.99
@@ -191,11 +219,11 @@ class SimilarityOptions:
 class ShingleOptions:
     """How texts become shingles."""
 
-    lowercase: Annotated[bool, option("--lowercase", help="Ignore case.", panel=SHINGLES)] = False
+    lowercase: Annotated[bool, flag("--lowercase", help="Ignore case.", panel=SHINGLES)] = False
     space: Annotated[
         str,
         option(
-            help="White space between characters: collapse, keep or remove.",
+            help="White space in shingles of characters: collapse, keep or remove.",
             offer=("collapse", "keep", "remove"),
             panel=SHINGLES,
         ),
@@ -206,64 +234,80 @@ class ShingleOptions:
     stop_words: Annotated[
         str | None,
         option(
-            help="For stop:3: languages, such as de or en,fr, or a file of words; English by default.", panel=SHINGLES
+            metavar="LIST",
+            help="For stop:3: languages of the stop words, such as de or en,fr, or a file of words; default: English.",
+            panel=SHINGLES,
         ),
     ] = None
     antecedents: Annotated[
         str | None,
         option(
-            help="For stop:3: the words that shingles begin with, such as the,a,is; or a file of them.", panel=SHINGLES
+            metavar="LIST",
+            help="For stop:3: words that begin shingles, such as the,a,is, or a file of them; default: all stop words.",
+            panel=SHINGLES,
         ),
     ] = None
     spot_distance: Annotated[
-        int, option(metavar="D", help="For stop:3: take every D-th of the words after one.", panel=SHINGLES)
+        int, option(metavar="D", help="For stop:3: use every D-th word after the stop word.", panel=SHINGLES)
     ] = 1
     skip_stops: Annotated[
-        bool, option("--skip-stops", help="For stop:3: pass over stop words after one.", panel=SHINGLES)
+        bool, flag("--skip-stops", help="For stop:3: skip further stop words after the first.", panel=SHINGLES)
     ] = False
 
 
-# --- what is written ---
+# --- output ---
 
 Out = Annotated[
-    str, option("--out", "-o", help="A .parquet, .arrow, .jsonl, .csv or .tsv file, also in .gz; - prints JSON lines.")
+    str,
+    option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Output file: .parquet, .arrow, .jsonl, .csv or .tsv (text formats also with .gz); - prints JSON lines.",
+    ),
 ]
-Report = Annotated[str | None, option(metavar="PAGE", help="Write a page that shows the result, such as report.html.")]
+Report = Annotated[
+    str | None, option(metavar="PAGE", help="Also write a web page that shows the result, such as report.html.")
+]
 
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Where a result goes."""
+    """Where to write a result."""
 
     out: Out = "-"
     report: Report = None
 
 
-# --- how it is run ---
+# --- execution ---
 
-Method = Annotated[str, option(help="auto, lsh or exact.", offer=("auto", "lsh", "exact"), panel=RUNNING)]
-Sketch = Annotated[str, option(help="What is banded: minhash or simhash.", offer=("minhash", "simhash"), panel=RUNNING)]
-Seed = Annotated[int, option(help="Other seeds give other hash functions.", panel=RUNNING)]
-Threads = Annotated[int | None, option(help="How many threads to use; all cores by default.", panel=RUNNING)]
-Quiet = Annotated[bool, option("--quiet", "-q", help="Print errors only.")]
-MaxPairs = Annotated[int, option(help="Fail rather than list more pairs than this.", panel=RUNNING)]
+Method = Annotated[str, option(help="Method: auto, lsh or exact.", offer=("auto", "lsh", "exact"), panel=RUNNING)]
+Sketch = Annotated[
+    str, option(help="Signature for lsh: minhash or simhash.", offer=("minhash", "simhash"), panel=RUNNING)
+]
+Seed = Annotated[int, option(metavar="N", help="Seed of the hash functions.", panel=RUNNING)]
+Threads = Annotated[int | None, option(metavar="N", help="Number of threads; default: all cores.", panel=RUNNING)]
+Quiet = Annotated[bool, flag("--quiet", "-q", help="Print errors only.")]
+MaxPairs = Annotated[int, option(metavar="N", help="Fail if there are more pairs than this.", panel=RUNNING)]
 
-FamilyName = Annotated[str, option(help="What is banded: minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH.")]
+FamilyName = Annotated[
+    str, option(metavar="NAME", help="Hash family: minhash, hyperplanes, bits:DIMENSIONS or lines:WIDTH.")
+]
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How similar documents are found."""
+    """How to find similar documents."""
 
     method: Method = "auto"
     sketch: Sketch = "minhash"
-    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N documents.")] = 0
+    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N documents; 0: no audit.")] = 0
     seed: Seed = 1
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How many threads there are, and whether anything is said."""
+    """How many threads to use, and whether to print progress."""
 
     threads: Threads = None
     quiet: Quiet = False
@@ -271,19 +315,21 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class WorkOptions:
-    """How much memory may be used, and where the rest is kept."""
+    """How much memory to use, and where to keep what does not fit."""
 
     memory: Annotated[
         str | None,
         option(
-            metavar="SIZE", help="Get by with about this memory, such as 2GB, and files in --workdir.", panel=RUNNING
+            metavar="SIZE",
+            help="Use about this much memory, such as 2GB, and files in --workdir for the rest.",
+            panel=RUNNING,
         ),
     ] = None
     workdir: Annotated[
         str | None,
         option(
             metavar="DIR",
-            help="The folder of these files: a run that was cut off goes on from there. OUT.work by default.",
+            help="Folder for those files, from which an interrupted run resumes; default: OUT.work.",
             panel=RUNNING,
         ),
     ] = None
@@ -291,27 +337,27 @@ class WorkOptions:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Whether this machine does the work, or a cluster."""
+    """Whether to run on this machine or on a cluster."""
 
     engine: Annotated[
         str,
         option(
-            help="local, or spark: on a cluster, which reads the input and writes folders.",
+            help="Where to run: local, or spark (a cluster that reads the input and writes folders).",
             offer=("local", "spark"),
             panel=RUNNING,
         ),
     ] = "local"
     master: Annotated[
-        str | None, option(metavar="URL", help="With --engine spark: the cluster, or local[4].", panel=RUNNING)
+        str | None, option(metavar="URL", help="With --engine spark: the cluster, such as local[4].", panel=RUNNING)
     ] = None
 
 
-# --- all of a command ---
+# --- all options of a command ---
 
 
 @dataclass(frozen=True)
 class DocumentOptions:
-    """What the commands on documents have in common: pairs, match, dedup, clusters."""
+    """The options shared by the commands on documents: pairs, match, dedup, clusters."""
 
     similarity: SimilarityOptions
     reading: ReadingOptions
@@ -323,7 +369,7 @@ class DocumentOptions:
 
 @dataclass(frozen=True)
 class CollectionOptions(DocumentOptions):
-    """What the commands on one collection of documents have in common: pairs, dedup, clusters."""
+    """The options shared by the commands on one collection: pairs, dedup, clusters."""
 
     work: WorkOptions
     engine: EngineOptions

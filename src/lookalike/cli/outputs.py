@@ -1,4 +1,4 @@
-"""Results and their pages, written to files."""
+"""Write results and their reports to files."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_outputs(output: OutputOptions, inputs: Iterable[str]) -> None:
-    """Raise now for an output that could not be written in the end, or that is an input."""
+    """Raise an error early for an output that cannot be written, or that is also an input."""
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
@@ -28,19 +28,19 @@ def check_outputs(output: OutputOptions, inputs: Iterable[str]) -> None:
 
 
 def check_page(path: str | None, *others: str | None) -> None:
-    """Raise now for a report that could not be written in the end, or would be written over another output."""
+    """Raise an error early for a report that cannot be written, or that is another output."""
     if path is not None:
         from lookalike.report import check_report
 
         check_report(path)
         if any(other is not None and Path(other).absolute() == Path(path).absolute() for other in others):
-            raise UsageError(f"--report must be a file of its own; got {path!r} twice.")
+            raise UsageError(f"--report and the other outputs must be different files; got {path!r} twice.")
 
 
 def write_result(
     result: "Pairs | Clusters | Dedup", output: OutputOptions, run: TerminalRun, pages: str | None = None
 ) -> None:
-    """Write a result's table, with how it was made, and its page if there is to be one."""
+    """Write the table of a result, with the settings that produced it, and its report if wanted."""
     from lookalike.io.write import write_tables
     from lookalike.results.files import settings_of
 
@@ -50,7 +50,7 @@ def write_result(
 
 
 def write_page(result: "Pairs | Clusters | Dedup | Resolution", path: str | None, run: TerminalRun) -> None:
-    """Write the report of a result, if there is to be one."""
+    """Write the report of a result, unless the path is None."""
     if path is not None:
         with run.stage("report"):
             result.stats["command"] = command_line()
@@ -58,14 +58,14 @@ def write_page(result: "Pairs | Clusters | Dedup | Resolution", path: str | None
 
 
 def copies_lines(source: "Source", out: str) -> bool:
-    """Return whether documents that are kept are copied as lines of JSON, just as they stand in the inputs."""
+    """Return whether the kept documents are copied as lines of JSON, exactly as in the inputs."""
     from lookalike.io.write import kind_of
 
     return source.is_jsonl() and kind_of(out) == ".jsonl"
 
 
 def needs_strings(out: str) -> bool:
-    """Return whether bytes must become strings, since the file cannot hold them."""
+    """Return whether bytes must become strings because the output format cannot hold bytes."""
     from lookalike.io.write import kind_of
 
     return kind_of(out) not in (".parquet", ".arrow")
@@ -74,9 +74,9 @@ def needs_strings(out: str) -> bool:
 def writing_kept(
     batches: "Iterable[tuple[Any, np.ndarray]]", out: str, settings: dict[str, str], lines: bool
 ) -> AbstractContextManager[None]:
-    """Write the kept rows of tables, or with `lines` the kept lines; each batch comes with which of it are kept.
+    """Write the kept rows of tables, or with `lines` the kept lines, of batches and their masks.
 
-    The file takes its place when the context ends, and only if that goes well.
+    The file appears when the context ends without an error.
     """
     import pyarrow as pa
 

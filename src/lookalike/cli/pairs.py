@@ -1,4 +1,4 @@
-"""`lookalike pairs`: all pairs of similar documents."""
+"""The command `lookalike pairs`: all similar pairs of documents."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ def pairs(
     max_pairs: opt.MaxPairs = 100_000_000,
     given: GivenOptions,
 ) -> None:
-    """List all pairs of similar documents, each one verified."""
+    """List all similar pairs of documents, each one verified."""
     from lookalike.cli.documents import search_documents, uses_spark
     from lookalike.find import find_pairs
 

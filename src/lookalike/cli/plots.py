@@ -1,4 +1,4 @@
-"""Files of pictures, by matplotlib."""
+"""Write plots to picture files, with matplotlib."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def check_picture(path: Path) -> None:
-    """An error if a picture cannot be written there."""
+    """Raise an error if a picture cannot be written to this path."""
     if path.suffix not in SUFFIXES:
         raise UsageError(f"plot must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {str(path)!r}.")
     if not path.absolute().parent.is_dir():
@@ -20,7 +20,7 @@ def check_picture(path: Path) -> None:
 
 @contextmanager
 def picture(path: Path, panels: tuple[int, int] = (1, 1), size: tuple[float, float] = (6.4, 4.2)) -> Iterator[Any]:
-    """Axes to draw on, panels rows x columns of them; the picture is written when all went well."""
+    """Yield axes to draw on, `panels` rows x columns; write the picture unless an error occurs."""
     check_picture(path)
     import matplotlib
     import numpy as np

@@ -1,4 +1,4 @@
-"""A run that shows itself on the terminal: what it says, and a bar for each long stage."""
+"""Show the progress of a run on the terminal: messages, and a bar for each long stage."""
 
 import shlex
 import sys
@@ -8,11 +8,11 @@ from threading import Timer
 
 from lookalike.core.run import Run, Tick
 
-PATIENCE = 0.7  # seconds a stage may take before it gets a bar
+PATIENCE = 0.7  # seconds before a stage gets a bar
 
 
 class TerminalRun(Run):
-    """Writes to standard error, and draws bars only where that is a terminal."""
+    """A run that writes messages to standard error, and draws bars if that is a terminal."""
 
     def __init__(self, threads: int | None, quiet: bool):
         from rich.console import Console
@@ -22,14 +22,14 @@ class TerminalRun(Run):
         super().__init__(threads)
         self.quiet = quiet
         self.console = Console(stderr=True, highlight=False, soft_wrap=True)
-        when_compiling(lambda: self.say("first run: compiling, which takes some seconds and is done once"))
+        when_compiling(lambda: self.say("first run: compiling, which takes some seconds and happens only once"))
 
     def say(self, line: str) -> None:
         if not self.quiet:
             self.console.print(line, markup=False)
 
     def hint(self, line: str) -> None:
-        """Suggest something to a person who looks on."""
+        """Print a suggestion, only on a terminal."""
         if self.console.is_terminal:
             self.say(line)
 
@@ -56,5 +56,5 @@ class TerminalRun(Run):
 
 
 def command_line() -> str:
-    """Return what was typed."""
+    """Return the command as the user typed it."""
     return shlex.join(["lookalike", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""`lookalike report`: a page that shows a result, from its file and the files of its items."""
+"""The command `lookalike report`: a page that shows a result, made from its file and its items."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownItemOptions:
-    """How the items of a result are read, of whatever kind they are."""
+    """How to read the items of a result, whatever their kind."""
 
     text: opt.Text = None
     id: opt.Id = None
     rows: opt.Rows = None
     vector: opt.VectorColumn = None
     shingle: Annotated[
-        str | None, option("--shingle", "-s", help="What was compared, where RESULT does not tell: word:5.")
+        str | None,
+        option("--shingle", "-s", metavar="UNIT:K", help="Shingles that were compared, if RESULT does not name them."),
     ] = None
     pages: opt.PageOptions
     separator: opt.CsvSeparator = None
@@ -48,15 +49,18 @@ class ShownItemOptions:
     "lookalike report near.parquet --items embeddings.npy --title 'Near embeddings'",
 )
 def report(
-    result: Annotated[str, typer.Argument(metavar="RESULT", help="Pairs, matches, clusters, or what was dropped.")],
+    result: Annotated[str, typer.Argument(metavar="RESULT", help="File of pairs, matches, clusters or removed items.")],
     *,
-    out: Annotated[str, option("--out", "-o", metavar="PAGE", help="The page to write.")] = "report.html",
-    items: Annotated[list[str] | None, option(metavar="INPUT", help="What was compared; twice for two sides.")] = None,
-    title: Annotated[str | None, option(help="What the page is called.")] = None,
+    out: Annotated[str, option("--out", "-o", metavar="PAGE", help="Web page to write.")] = "report.html",
+    items: Annotated[
+        list[str] | None,
+        option(metavar="INPUT", help="Input that was compared; give --items twice for two collections."),
+    ] = None,
+    title: Annotated[str | None, option(metavar="TEXT", help="Title of the page.")] = None,
     reading: ShownItemOptions,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write a page that shows a result: what was found, side by side, and whether to trust it."""
+    """Write a web page that shows a result side by side, and how far to trust it."""
     from lookalike.io.inputs import check_apart
     from lookalike.report import write_report
     from lookalike.report.items import ItemsById
@@ -66,19 +70,19 @@ def report(
     check_page(out)
     check_apart([out], [result, *inputs])
     if len(inputs) > 2:
-        raise UsageError("--items is given once, or twice for the two sides of a match.")
+        raise UsageError("--items can be given once, or twice for the two collections of a match.")
     run = TerminalRun(None, quiet)
     found = ResultFile.read(result, run)
     shown = ItemsById(*items_of(found, inputs, reading, run)) if inputs else None
     with run.stage("report"):
         write_report(replace(found.finding(shown), made=command_line()), out, title)
-    run.say(f"wrote {out}, a page to be opened in a browser")
+    run.say(f"wrote {out}; open it in a browser")
 
 
 def items_of(
     result: "ResultFile", inputs: list[str], reading: ShownItemOptions, run: TerminalRun
 ) -> "tuple[list[ById], Shingles | None]":
-    """Return how the items of each side are looked up, by their kind as the file has it; and the shingles of texts."""
+    """Return a lookup of items by id for each side, and the shingles of texts."""
     from lookalike.baskets.ratings import Ratings
     from lookalike.entities.fields import as_fields
     from lookalike.io.documents import Source
@@ -91,7 +95,7 @@ def items_of(
     kind = settings.get("items", "").partition(" ")[0]
 
     def read(make: Callable[..., Any], **options: Any) -> list[Any]:
-        """Make something of each input, with these options and those that all kinds have."""
+        """Call `make` for each input, with these options and those that all kinds share."""
         return [make(one, format=reading.format, encoding=reading.encoding, **options) for one in inputs]
 
     if result.has("left", "right", "score", "probability"):
@@ -114,7 +118,7 @@ def items_of(
 
 
 def shingles_of(shingle: str | None, settings: Mapping[str, str]) -> "Shingles | None":
-    """Return the shingles that texts were compared by: those given, or else those that the file names."""
+    """Return the shingles of the comparison: those given, or else those that the file names."""
     from lookalike.items.shingles import Shingles
 
     if shingle is not None:
@@ -127,7 +131,7 @@ def shingles_of(shingle: str | None, settings: Mapping[str, str]) -> "Shingles |
 
 
 def records(table: "pa.Table", side: int, fields: "list[Field]", id: str | None) -> "ById":
-    """Return how records of one side are looked up, by the columns of its fields."""
+    """Return a lookup of the records of one side, with the columns of its fields."""
     from lookalike.entities.pipeline import ids_of
     from lookalike.report.items import records_by_id
 
@@ -138,7 +142,7 @@ def records(table: "pa.Table", side: int, fields: "list[Field]", id: str | None)
 
 
 def ratings(data: "Ratings", settings: Mapping[str, str]) -> "ById":
-    """Return how the baskets of users, or of items, are looked up."""
+    """Return a lookup of the baskets of users or of items."""
     from lookalike.baskets.similar import named_sets
     from lookalike.report.items import named_by_id
 

@@ -1,4 +1,4 @@
-"""`lookalike resolve`: records of the same person or thing, how sure that is, and what that rests on."""
+"""The command `lookalike resolve`: records of the same person or thing, with probabilities."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.cli.app import command
-from lookalike.cli.options import Out, Report, RunOptions, Seed, TableOptions, option
+from lookalike.cli.options import Out, Report, RunOptions, Seed, TableOptions, flag, option
 from lookalike.cli.outputs import check_page, write_page
 from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import next_step, time_line
 from lookalike.core.errors import UsageError, choice
+from lookalike.core.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,31 +21,38 @@ if TYPE_CHECKING:
     from lookalike.entities.resolution import Resolution
     from lookalike.entities.validation import Validation
 
-MOST_ROWS = 20  # of the table of scores that are shown
+MOST_ROWS = 20  # of the printed table of scores
 
 
 @dataclass(frozen=True)
 class DecisionOptions:
-    """Which pairs are matches."""
+    """How to decide which pairs are matches."""
 
-    id: Annotated[str | None, option(help="The column of the id, COLUMN[:B'S]; - counts rows.")] = None
+    id: Annotated[
+        str | None,
+        option(metavar="COLUMN", help="Column that holds the id, COLUMN[:COLUMN_OF_B]; - uses row numbers."),
+    ] = None
     validate: Annotated[
-        str | None, option(help="A column of dates or numbers, not scored, that tells matches: COLUMN[:B'S].")
+        str | None,
+        option(
+            metavar="COLUMN",
+            help="Column of dates or numbers, not compared, to estimate the true matches from: COLUMN[:COLUMN_OF_B].",
+        ),
     ] = None
     max_lag: Annotated[
-        float | None, option(help="B's value of that column is at most so much more than A's, and no less.")
+        float | None, option(help="With --validate: B's value is between 0 and this much greater than A's.")
     ] = None
-    precision: Annotated[float | None, option(help="The share of true matches wanted, on average.")] = None
-    one_to_one: Annotated[bool, option("--one-to-one", help="No record in two matches.")] = False
+    precision: Annotated[float | None, option(help="Wanted share of true matches, on average.")] = None
+    one_to_one: Annotated[bool, flag("--one-to-one", help="Use each record in at most one match.")] = False
 
 
 @dataclass(frozen=True)
 class ResolveFiles:
-    """Where the result goes, and what it rests on."""
+    """Where to write the result and its basis."""
 
-    clusters: Annotated[str | None, option(metavar="FILE", help="Write the groups of records too.")] = None
-    table: Annotated[str | None, option(metavar="FILE", help="Write what the probabilities rest on.")] = None
-    plot: Annotated[str | None, option(metavar="FILE", help="Draw the true matches by score.")] = None
+    clusters: Annotated[str | None, option(metavar="FILE", help="Also write the clusters of matching records.")] = None
+    table: Annotated[str | None, option(metavar="FILE", help="Also write the table behind the probabilities.")] = None
+    plot: Annotated[str | None, option(metavar="FILE", help="Draw the share of true matches by score.")] = None
     report: Report = None
 
 
@@ -54,24 +62,29 @@ class ResolveFiles:
     "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=category*2' --clusters people.csv",
 )
 def resolve(
-    left: Annotated[str, typer.Argument(metavar="A", help="A table of records.")],
-    right: Annotated[str | None, typer.Argument(metavar="[B]", help="Another; without it A within itself.")] = None,
+    left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
+    right: Annotated[str | None, typer.Argument(metavar="B", help="Second table; default: match within A.")] = None,
     *,
     field: Annotated[
         list[str] | None,
-        option("--field", "-f", help="What is compared: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; several of them."),
+        option(
+            "--field",
+            "-f",
+            metavar="FIELD",
+            help="Field to compare: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; give --field once per field.",
+        ),
     ] = None,
     out: Out = "-",
     deciding: DecisionOptions,
-    every: Annotated[bool, option("--all", help="Write all pairs that were scored, not just matches.")] = False,
+    every: Annotated[bool, flag("--all", help="Write all scored pairs, not only matches.")] = False,
     files: ResolveFiles,
-    threshold: Annotated[float, option(help="Look at records whose shingles are so alike.")] = 0.6,
-    nearest: Annotated[int, option(help="In small tables, look at so many nearest by each field of words.")] = 2,
+    threshold: Annotated[float, option(help="Score records whose shingle similarity is at least this.")] = 0.6,
+    nearest: Annotated[int, option(metavar="N", help="In small tables, also score the N nearest by each field.")] = 2,
     reading: TableOptions,
     seed: Seed = 1,
     running: RunOptions,
 ) -> None:
-    """Find the records of two tables, or of one, that are of the same person or thing, and how sure that is."""
+    """Find records of the same person or thing in two tables or one, with probabilities."""
     from lookalike import entities
     from lookalike.io.records import RecordSource
 
@@ -91,11 +104,11 @@ def resolve(
         **vars(deciding),
     )
     write(found, field, seed, out, files, every, run)
-    tell(found, sum(source.skipped for source in sources), files.report, run)
+    print_summary(found, sum(source.skipped for source in sources), files.report, run)
 
 
 def check_files(out: str, files: ResolveFiles, left: str, right: str | None, validate: str | None) -> None:
-    """Raise now for an output that could not be written in the end."""
+    """Raise an error early for an output that cannot be written or that lacks its basis."""
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
@@ -111,13 +124,13 @@ def check_files(out: str, files: ResolveFiles, left: str, right: str | None, val
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
         raise UsageError("--out, --clusters, --table, --plot and --report must be different files.")
     if files.clusters is not None and right is not None:
-        raise UsageError("--clusters are of one table; got two.")
+        raise UsageError("--clusters needs one table; got two.")
     if files.plot is not None and validate is None:
-        raise UsageError("--plot shows the shares by score, which --validate tells.")
+        raise UsageError("--plot shows the share of true matches by score, which needs --validate.")
 
 
 def check_kinds(field: list[str], validate: str | None) -> None:
-    """Raise for a kind of field that there is not, before anything is read."""
+    """Raise an error for an unknown kind of field before anything is read."""
     from lookalike.entities.fields import FIELD_KINDS, as_fields
 
     for one in as_fields([*field, *([validate] if validate else [])]):
@@ -127,7 +140,7 @@ def check_kinds(field: list[str], validate: str | None) -> None:
 def write(
     found: "Resolution", fields: list[str], seed: int, out: str, files: ResolveFiles, every: bool, run: TerminalRun
 ) -> None:
-    """Write the matches, and with `every` all pairs that were scored; and the other files that are wanted."""
+    """Write the matches, or with `every` all scored pairs, and the other files asked for."""
     from lookalike import __version__
     from lookalike.core.drawing import draw_shares
     from lookalike.io.write import write_tables
@@ -149,12 +162,12 @@ def write(
     write_page(found, files.report, run)
 
 
-def tell(found: "Resolution", skipped: int, report: str | None, run: TerminalRun) -> None:
-    """Say what was found, and show what it rests on."""
+def print_summary(found: "Resolution", skipped: int, report: str | None, run: TerminalRun) -> None:
+    """Print what was found, and the table of scores it is based on."""
     from rich.console import Console
 
     if skipped:
-        run.say(f"read: {skipped:,} bad rows skipped")
+        run.say(f"read: {counted(skipped, 'bad row')} skipped")
     for line in found.lines():
         run.say(line)
     if not run.quiet and found.validation is not None:
@@ -164,7 +177,7 @@ def tell(found: "Resolution", skipped: int, report: str | None, run: TerminalRun
 
 
 def basis_table(found: "Resolution") -> Any:
-    """Return what the probabilities rest on: shares by score, or the weights of the mixture."""
+    """Return the basis of the probabilities: shares by score, or the weights of the mixture."""
     if found.validation is not None:
         return found.validation.to_arrow()
     assert found.mixture is not None
@@ -175,7 +188,7 @@ def scores_table(validation: "Validation") -> "Table":
     """Return the shares of true matches by score, the best first."""
     from rich.table import Table
 
-    table = Table(title=f"true matches by score, told from {validation.name}", title_justify="left")
+    table = Table(title=f"true matches by score, estimated from {validation.name}", title_justify="left")
     for name in ("score", "pairs", "mean difference", "true matches", "95% interval"):
         table.add_column(name, justify="right")
     for row in validation.to_arrow().slice(0, MOST_ROWS).to_pylist():

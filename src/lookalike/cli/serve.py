@@ -1,9 +1,9 @@
-"""`lookalike serve`: an index over HTTP."""
+"""The command `lookalike serve`: an index over HTTP."""
 
 from typing import Annotated
 
 from lookalike.cli.app import command
-from lookalike.cli.options import IndexPath, Quiet, option
+from lookalike.cli.options import IndexPath, Quiet, flag, option
 from lookalike.cli.progress import TerminalRun
 from lookalike.core.errors import whole
 
@@ -16,18 +16,16 @@ from lookalike.core.errors import whole
 def serve(
     path: IndexPath,
     *,
-    host: Annotated[
-        str, option(help="The address to listen at; any but this machine's own needs a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, option(help="The port; 0 takes a free one.")] = 8000,
-    token_file: Annotated[str | None, option(metavar="FILE", help="Ask for the token in this file.")] = None,
-    read_only: Annotated[bool, option("--read-only", help="Let nobody add or remove items.")] = False,
-    max_bytes: Annotated[int, option(metavar="N", help="The most bytes of a request.")] = 10_000_000,
-    max_items: Annotated[int, option(metavar="N", help="The most items of a request.")] = 1000,
-    max_requests: Annotated[int, option(metavar="N", help="The most requests at a time.")] = 256,
+    host: Annotated[str, option(help="Address to listen on; any but a local one requires --token-file.")] = "127.0.0.1",
+    port: Annotated[int, option(metavar="N", help="Port to listen on; 0 picks a free one.")] = 8000,
+    token_file: Annotated[str | None, option(metavar="FILE", help="Require the token in this file.")] = None,
+    read_only: Annotated[bool, flag("--read-only", help="Refuse to add or remove items.")] = False,
+    max_bytes: Annotated[int, option(metavar="N", help="Maximum size of a request, in bytes.")] = 10_000_000,
+    max_items: Annotated[int, option(metavar="N", help="Maximum number of items per request.")] = 1000,
+    max_requests: Annotated[int, option(metavar="N", help="Maximum number of requests at a time.")] = 256,
     quiet: Quiet = False,
 ) -> None:
-    """Serve an index over HTTP, with a page for browsers."""
+    """Serve an index over HTTP, with a web page to query it."""
     from lookalike.serve import Limits, serve
 
     limits = Limits(whole("max-bytes", max_bytes), whole("max-items", max_items), whole("max-requests", max_requests))

@@ -1,4 +1,4 @@
-"""`lookalike sets`: all pairs of similar sets."""
+"""The command `lookalike sets`: all similar pairs of sets."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -18,39 +18,38 @@ FILTERS = ("length", "prefix", "position", "suffix")
 
 @dataclass(frozen=True)
 class SetSimilarityOptions:
-    """What similar sets are, and how many of them may be missed."""
+    """When sets are similar, and how surely similar ones are found."""
 
     measure: Annotated[
         str,
         option(
             "--measure",
             "-m",
-            help="jaccard, bag, containment, cosine or overlap.",
+            help="Measure: jaccard, bag, containment, cosine or overlap.",
             offer=opt.measures_of("sets", "bags"),
         ),
     ] = "jaccard"
     threshold: Annotated[
-        str | None,
-        option("--threshold", "-t", help="Least similarity, in (0, 1], by default 0.8; or the least overlap."),
+        str | None, opt.threshold_option("Minimum similarity in (0, 1] (default: 0.8), or minimum overlap.")
     ] = None
     recall: opt.Recall = 0.99
 
 
 @dataclass(frozen=True)
 class SetSearchOptions:
-    """How similar sets are found."""
+    """How to find similar sets."""
 
     method: opt.Method = "auto"
     sketch: opt.Sketch = "minhash"
     filter: Annotated[
         str | None,
         option(
-            help="Join exactly with these filters: length, prefix, position or suffix, each with those before it.",
+            help="Use an exact join with all filters up to this one: length, prefix, position or suffix.",
             offer=FILTERS,
             panel=opt.RUNNING,
         ),
     ] = None
-    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N sets.")] = 0
+    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N sets; 0: no audit.")] = 0
     seed: opt.Seed = 1
 
 
@@ -70,7 +69,7 @@ def sets(
     running: opt.RunOptions,
     max_pairs: opt.MaxPairs = 100_000_000,
 ) -> None:
-    """List all pairs of similar sets: one set a line, or rows of a set and an element of it."""
+    """List all similar pairs of sets: one set per line, or one element of a set per row."""
     from lookalike.find import find_pairs
 
     check_outputs(output, inputs)
@@ -82,7 +81,7 @@ def sets(
 
 
 def read_sets(inputs: list[str], reading: opt.SetOptions, measure: str, run: TerminalRun) -> "tuple[Sets, int]":
-    """Return the sets of the inputs, bags if they are compared as such, and how many rows were skipped."""
+    """Return the sets of the inputs, or bags for that measure, and the number of skipped rows."""
     import pyarrow as pa
 
     from lookalike.io.sets import SetSource
@@ -92,5 +91,5 @@ def read_sets(inputs: list[str], reading: opt.SetOptions, measure: str, run: Ter
     source = SetSource(inputs, bag=measure in ("bag", "bag_jaccard"), **vars(reading))
     ids, found = source.read(run)
     if reading.rows is None and source.columns is not None:
-        run.say(f"columns: {source.columns}; --rows names others")
+        run.say(f"columns: {source.columns}; choose others with --rows")
     return replace(found, ids=ids, named=lambda rows: source.named(ids.take(pa.array(rows)))), source.skipped

@@ -1,4 +1,4 @@
-"""What commands say at the end: what was read and found, what to make of it, and what it cost."""
+"""Print what commands report at the end: what was read and found, notes, time and memory."""
 
 import resource
 import sys
@@ -23,18 +23,18 @@ def summarize(
     where: str = "",
     notes: Iterable[str] = (),
 ) -> None:
-    """Say what was found in the inputs; `skipped` and `where` as for `summary`, `notes` are said after it."""
+    """Print the summary of a result, then notes and the next step; see `summary` for the rest."""
     for line in summary(result, item, skipped, where):
         run.say(line)
     if not result.stats["items"]:
-        run.say(none_there(item, inputs))
+        run.say(no_items_note(item, inputs))
     for note in notes:
         run.say(note)
     run.hint(next_step(report))
 
 
 def summary(result: "Pairs | Clusters | Dedup", item: str = "document", skipped: int = 0, where: str = "") -> list[str]:
-    """Return lines: what was read (and where, if that needs saying), what was found, how surely, and what it cost."""
+    """Return lines on what was read (and `where`) and found, the recall and the cost."""
     stats = {**result.stats, "skipped": result.stats["skipped"] + skipped}
     left_out = {name: stats[name] for name in ("identical", "empty", "skipped") if stats[name]}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items())
@@ -45,10 +45,7 @@ def summary(result: "Pairs | Clusters | Dedup", item: str = "document", skipped:
     if result.plan is not None and not stats["crowded"]:
         lines[-1] += f"; expected recall at the threshold {result.plan.recall:.4f}"
     if stats["crowded"]:
-        lines.append(
-            f"note: {counted(stats['crowded'], item)} among very many nearly similar ones, compared with "
-            "a part of those: there more may be missed"
-        )
+        lines.append(crowded_note(stats["crowded"], item))
     if result.audit is not None:
         lines.append(result.audit.line())
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
@@ -61,32 +58,35 @@ def _found(result: "Pairs | Clusters | Dedup", item: str) -> str:
 
     stats = result.stats
     if isinstance(result, Pairs):
-        return f"{counted(len(result), 'pair')}, all verified, among {counted(stats['candidates'], 'candidate')}"
+        once = f" (identical {item}s only once)" if stats["identical"] else ""
+        compared = f"{counted(stats['candidates'], 'candidate pair')} compared{once}"
+        return f"{counted(len(result), 'similar pair')}, all verified; {compared}"
     if isinstance(result, Clusters):
         return f"{counted(len(result), 'cluster')} of {counted(len(result.to_arrow()), item)}"
     if not stats["dropped"]:
-        return "nothing to drop"
-    return f"{counted(stats['dropped'], item)} to drop, each similar to one of the {stats['kept']:,} kept"
+        return "nothing to remove"
+    return f"{counted(stats['dropped'], item)} to remove, each similar to one of the {stats['kept']:,} kept"
 
 
 def time_line(seconds: dict[str, float]) -> str:
-    """Return what each stage took, except for those that took next to nothing."""
+    """Return how long each stage took, without those that took almost no time."""
     times = [f"{name} {taken:.2f} s" for name, taken in seconds.items() if taken >= 0.005]
-    return f"time: {', '.join(times) or 'next to none'}"
+    return f"time: {', '.join(times) or 'under 0.01 s'}"
 
 
-def none_there(item: str, inputs: Iterable[str]) -> str:
+def no_items_note(item: str, inputs: Iterable[str]) -> str:
     """Return the note on inputs without items."""
     return f"note: no {item}s in {', '.join('standard input' if one == '-' else one for one in inputs)}"
 
 
 def crowded_note(count: int, item: str) -> str:
-    """Return the note on items that share a bucket of an index with very many."""
-    return f"note: {counted(count, item)} in buckets too full to be looked at as a whole"
+    """Return the note on items in buckets too full to compare each with all of its bucket."""
+    where = "in very full buckets, each compared with only part of its bucket"
+    return f"note: {counted(count, item)} {where}; recall can be lower there"
 
 
 def next_step(report: str | None) -> str:
-    """Return what to do with a result."""
+    """Return the suggestion of what to do next with a result."""
     if report is None:
-        return "next: the same with --report report.html shows what was found, side by side, in a browser"
+        return "next: add --report report.html to see the result side by side in a browser"
     return f"next: open {report} in a browser"

@@ -1,10 +1,10 @@
-"""`lookalike tune`: for each number of rows the fewest bands that reach a recall, and which of them to take and why."""
+"""The command `lookalike tune`: bands and rows that reach a recall, and which to choose."""
 
 from typing import TYPE_CHECKING, Annotated
 
 from lookalike.cli.app import command
 from lookalike.cli.axis import axis_of, say, shown
-from lookalike.cli.options import FamilyName, option
+from lookalike.cli.options import FamilyName, option, threshold_option
 from lookalike.core.wording import counted
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 )
 def tune(
     *,
-    threshold: Annotated[float, option("--threshold", "-t", help="Similarity, or distance, to be found.")],
-    recall: Annotated[float, option(help="How surely.")] = 0.99,
-    hashes: Annotated[int, option(help="The most functions to use.")] = 512,
+    threshold: Annotated[float, threshold_option("Similarity or distance of the pairs to find.")],
+    recall: Annotated[float, option(help="Probability of finding a pair exactly at the threshold.")] = 0.99,
+    hashes: Annotated[int, option(metavar="N", help="Maximum number of hash functions.")] = 512,
     family: FamilyName = "minhash",
 ) -> None:
-    """Show the bands and rows that reach a recall at a threshold, and what each costs."""
+    """Show the bands and rows that reach a recall at a threshold, and what they cost."""
     from rich.console import Console
     from rich.table import Table
 
@@ -43,24 +43,24 @@ def tune(
     console = Console(highlight=False)
     say(
         console,
-        f"one of the {names} agrees on a pair at {axis.measure} {threshold:g} with probability {chance:.3g}.\n"
-        f"these bands and rows find such a pair with probability {recall:g} or more, and one at\n"
-        f"{far:g} as often as the last column says:",
+        f"one {axis.functions[0]} agrees on a pair at {axis.measure} {threshold:g} with probability {chance:.3g}.\n"
+        f"these bands and rows find such a pair with probability {recall:g} or more; the last column\n"
+        f"is the probability for a pair at {far:g}:",
     )
     console.print(table)
     say(
         console,
-        f"more rows let fewer false candidates through and cost more {names}. Of at most {hashes:,}\n"
+        f"more rows give fewer false candidates but need more {names}. With at most {hashes:,},\n"
         f"the most selective choice is {counted(best.bands, 'band')} of {counted(best.rows, 'row')}: it finds "
         f"{best.recall:.2%} of the pairs at {threshold:g},\n"
         f"and a share of {shown(best.curve(axis.chance(far)))} of those at {far:g} become candidates too.",
     )
     if axis.family is None:
-        say(console, "`pairs`, `dedup` and `clusters` look at the data and take the choice that costs least.")
+        say(console, "`pairs`, `dedup` and `clusters` sample the data and make the cheapest choice.")
 
 
 def thinned(rows: "list[Bands]") -> "list[Bands | None]":
-    """Return at most about twenty of the rows, the first and the last among them; None where some are left out."""
+    """Return the rows; if there are many, only the first and last, with None between."""
     if len(rows) <= 20:
         return [*rows]
     return [*rows[:12], None, *rows[-6:]]

@@ -1,4 +1,4 @@
-"""`lookalike vectors`: all pairs of near vectors, their clusters, or the nearest of each."""
+"""The command `lookalike vectors`: similar pairs of vectors, clusters, or nearest neighbours."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,45 +23,44 @@ RESULTS = ("pairs", "clusters", "dropped")
 
 @dataclass(frozen=True)
 class NearnessOptions:
-    """What near vectors are, and how many of them may be missed."""
+    """When vectors are similar, and how surely similar ones are found."""
 
     measure: Annotated[
         str,
         option(
             "--measure",
             "-m",
-            help="cosine (an angle), cosine_similarity, euclidean, or hamming of bit codes.",
+            help="Measure: angle, cosine_similarity, euclidean, or hamming (of bit codes).",
             offer=opt.measures_of("vectors"),
         ),
-    ] = "cosine"
+    ] = "angle"
     threshold: Annotated[
         str | None,
-        option("--threshold", "-t", help="Greatest distance (of cosine in degrees), or least cosine_similarity."),
+        opt.threshold_option("Maximum distance (angles in degrees), or minimum cosine_similarity."),
     ] = None
     recall: opt.Recall = 0.99
 
 
 @dataclass(frozen=True)
 class VectorSearchOptions:
-    """How near vectors are found."""
+    """How to find similar vectors."""
 
     method: Annotated[
-        str, option(help="auto, lsh, exact or brute.", offer=("auto", "lsh", "exact", "brute"), panel=RUNNING)
+        str, option(help="Method: auto, lsh, exact or brute.", offer=("auto", "lsh", "exact", "brute"), panel=RUNNING)
     ] = "auto"
     probes: Annotated[
         int | None,
-        option(
-            metavar="N", help="Look into N further buckets of each table; by default as many as pay.", panel=RUNNING
-        ),
+        option(metavar="N", help="Probe N more buckets of each table; default: the fastest number.", panel=RUNNING),
     ] = None
-    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N vectors.")] = 0
+    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N vectors; 0: no audit.")] = 0
     seed: opt.Seed = 1
 
 
 @command(
     "lookalike vectors embeddings.npy -t 20 -o pairs.parquet",
     "lookalike vectors embeddings.parquet --measure cosine_similarity -t 0.9 --audit 1000 -o pairs.csv",
-    "lookalike vectors queries.npy --against base.npy --top 10 --measure euclidean",
+    "lookalike vectors embeddings.npy -k 10 -o neighbours.parquet",
+    "lookalike vectors queries.npy --against base.npy -k 10 --measure euclidean",
     "lookalike vectors codes.npy --measure hamming -t 3 --result clusters",
     "lookalike vectors photos/ --measure hamming -t 6",
 )
@@ -73,19 +72,19 @@ def vectors(
     reading: opt.VectorOptions,
     search: VectorSearchOptions,
     running: opt.RunOptions,
-    against: Annotated[str | None, option(metavar="BASE", help="Match the vectors with those of this input.")] = None,
-    top: Annotated[int | None, option(metavar="K", help="With --against: the K nearest of each.")] = None,
+    against: Annotated[str | None, option(metavar="BASE", help="Match the vectors with those in this input.")] = None,
+    k: Annotated[int | None, option("-k", "--top", metavar="K", help="List only the K nearest of each vector.")] = None,
     result: Annotated[
-        str, option(help="pairs, clusters, or dropped: what to drop so that no near ones are left.", offer=RESULTS)
+        str, option(help="Result to write: pairs, clusters, or dropped (vectors to remove).", offer=RESULTS)
     ] = "pairs",
     max_pairs: opt.MaxPairs = 100_000_000,
 ) -> None:
-    """List all pairs of near vectors: embeddings, rows of numbers, bit codes, pictures."""
+    """List all similar pairs of vectors: embeddings, rows of numbers, bit codes or pictures."""
     sides = [inputs] if against is None else [inputs, [against]]
     named = [name for side in sides for name in side]
     check_outputs(output, named)
     run = TerminalRun(**vars(running))
-    find = finder(result, against, top, max_pairs)
+    find = finder(result, against, k, max_pairs)
     items = [read_vectors(side, reading, nearness.measure, run) for side in sides]
     found = find(*items, run=run, **opt.keywords(nearness, search))
     write_result(found, output, run)
@@ -94,28 +93,28 @@ def vectors(
 
 
 def finder(
-    result: str, against: str | None, top: int | None, max_pairs: int
+    result: str, against: str | None, k: int | None, max_pairs: int
 ) -> "Callable[..., Pairs | Clusters | Dedup]":
-    """Return the function that finds the result; raise if the other options do not go with it."""
+    """Return the function that finds the result; raise an error for options it does not support."""
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 
     choice("result", result, RESULTS)
-    if against is None and top is not None:
-        raise UsageError("--top is for the nearest of another input: name it with --against.")
+    if k is not None and result != "pairs":
+        raise UsageError(f"--top supports only --result pairs; got {result!r}.")
     if against is not None and result != "pairs":
-        raise UsageError(f"--against gives pairs; got --result {result!r}.")
+        raise UsageError(f"--against supports only --result pairs; got {result!r}.")
     if against is not None:
-        return partial(find_matches, k=top, max_pairs=max_pairs)
+        return partial(find_matches, k=k, max_pairs=max_pairs)
     if result == "pairs":
-        return partial(find_pairs, max_pairs=max_pairs)
+        return partial(find_pairs, k=k, max_pairs=max_pairs)
     return find_clusters if result == "clusters" else dedup
 
 
 def read_vectors(inputs: list[str], reading: opt.VectorOptions, measure: str, run: TerminalRun) -> "Vectors | Bits":
-    """Return the vectors of the inputs, or their bit codes if these are compared."""
+    """Return the vectors of the inputs, or their bit codes for the measure hamming."""
     from lookalike.io.vectors import VectorSource
-    from lookalike.measures.table import OF_VECTORS
+    from lookalike.measures.table import OF_VECTORS, OLD_NAMES
 
-    choice("measure", measure, OF_VECTORS)
-    bits, directions = measure == "hamming", measure.startswith("cosine")
+    measure = choice("measure", OLD_NAMES.get(measure, measure), OF_VECTORS)
+    bits, directions = measure == "hamming", measure in ("angle", "cosine_similarity")
     return VectorSource(inputs, bits=bits, directions=directions, **vars(reading)).read(run)

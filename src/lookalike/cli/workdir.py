@@ -1,4 +1,4 @@
-"""The folder of a run that is larger than memory, from which an interrupted run resumes."""
+"""Manage the working folder of a run larger than memory, from which an interrupted run resumes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +12,9 @@ from lookalike.core.errors import UsageError
 
 @contextmanager
 def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dict[str, Any]]:
-    """Hold the folder until all is written; yield the keywords of `find_pairs` and the like that name it.
+    """Lock the folder until all is written; yield the keywords that pass it to `find_pairs` etc.
 
-    The folder is removed in the end, unless the run has failed with work in it that can be resumed.
+    The folder is removed at the end, unless the run failed and left work that can be resumed.
     """
     if options.memory is None and options.workdir is None:
         yield {}
@@ -22,7 +22,7 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
     from lookalike.core.workdir import RUN, has_begun, hold, remove
 
     if options.workdir is None and out == "-":
-        raise UsageError("--memory needs a --workdir, or an --out that it can stand beside.")
+        raise UsageError("--memory needs a --workdir, or an --out file beside which to put it.")
     folder = Path(f"{out}.work" if options.workdir is None else options.workdir)
     done = False
     held = hold(folder / RUN / "command")
@@ -34,4 +34,4 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
         if done or not has_begun(folder):
             remove(folder)
         else:
-            run.say(f"the same command goes on from what is in {folder}")
+            run.say(f"run the same command again to resume from {folder}")

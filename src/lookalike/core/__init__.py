@@ -1,7 +1,7 @@
-"""What every room needs and what needs no other room.
+"""The base of the package: helpers that any room can use.
 
-Lives here: `errors` (messages and checks of parameters), `run` (threads and progress), `storage` and `workdir`
-(large arrays, in memory or in files), `wording`, `words` (lists in text files), `statistics`, `drawing` and
-`display` (pictures and notebooks).
-May import: nothing of lookalike. A helper belongs here only if rooms that do not import each other need it.
+Lives here: `errors` (messages and parameter checks), `run` (threads and progress), `storage` and
+`workdir` (large arrays, in memory or in files), `wording`, `words` (word lists in text files),
+`statistics`, `drawing` and `display` (pictures and notebooks).
+May import: nothing from lookalike. A helper belongs here only if unrelated rooms need it.
 """

@@ -1,7 +1,4 @@
-"""How results look in a notebook: small tables, and pictures of curves.
-
-All text from the data is escaped.
-"""
+"""Show results in a notebook as small tables and pictures of curves; all text is escaped."""
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -10,11 +7,11 @@ from typing import Any
 
 from lookalike.core.drawing import GREY
 
-SIZE = (4.6, 2.2)  # of a picture, in inches
+SIZE = (4.6, 2.2)  # width and height of a picture in inches
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str, more: str = "") -> str:
-    """A table with a caption above it, and a line under it where there is more than it shows."""
+    """Return an HTML table with a caption above it and, if `more` is given, a line below it."""
     cells = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(shown(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     under = f"<p>{escape(more)}</p>" if more else ""
@@ -23,18 +20,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], caption: str, more
 
 
 def shown(value: Any, most: int = 80) -> str:
-    """A value as a cell has it: numbers with four digits, long texts cut."""
+    """Return the text of a cell: floats have four significant digits, long texts are cut."""
     text = f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """Lines as they stand, each on its own."""
+    """Return preformatted HTML that shows each line on its own."""
     return f'<pre style="white-space: pre-wrap">{escape(chr(10).join(lines))}</pre>'
 
 
 def picture(plot: Callable[[Any], Any], label: str) -> str:
-    """What is plotted on axes of matplotlib, as a small picture that suits light and dark pages."""
+    """Return a matplotlib plot as a small SVG that suits light and dark pages."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

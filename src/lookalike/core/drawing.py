@@ -1,4 +1,4 @@
-"""What is drawn of results and curves, on axes of matplotlib."""
+"""Draw results and curves on matplotlib axes."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ BLUE, ORANGE, GREEN, GREY, INK = "#1f6feb", "#d9730d", "#2da44e", "#8b949e", "#5
 
 
 def new_axes(axes: Any) -> Any:
-    """Axes to draw on, if none are given."""
+    """Return the given axes, or new ones if there are none."""
     if axes is not None:
         return axes
     from matplotlib import pyplot
@@ -24,7 +24,7 @@ def new_axes(axes: Any) -> Any:
 
 
 def draw_values(axes: Any, values: np.ndarray, kind: str, plan: "Plan | None") -> None:
-    """How many pairs there are of each similarity or distance; and the threshold, and how likely each is found."""
+    """Draw a histogram of the values, the threshold and the probability of being found."""
     best = 1.0 if kind == "similarity" else 0.0
     every = np.append(values, best if plan is None else [best, float(plan.threshold)])
     axes.hist(values, bins=40, range=(every.min(), every.max()), color=BLUE, alpha=0.7)
@@ -41,7 +41,7 @@ def draw_values(axes: Any, values: np.ndarray, kind: str, plan: "Plan | None") -
 
 
 def draw_sizes(axes: Any, sizes: np.ndarray) -> None:
-    """How many clusters there are of each size."""
+    """Draw how many clusters there are of each size."""
     different, counts = np.unique(sizes, return_counts=True)
     axes.vlines(different, 0, counts, color=BLUE, linewidth=2)
     axes.plot(different, counts, ".", color=BLUE)
@@ -53,7 +53,7 @@ def draw_sizes(axes: Any, sizes: np.ndarray) -> None:
 
 
 def draw_curve(axes: Any, probability: Callable[[np.ndarray], np.ndarray], end: float, half: float | None) -> None:
-    """The probability of becoming a candidate over [0, end], and where it is one half."""
+    """Draw the probability of becoming a candidate over [0, end], and mark where it is one half."""
     x = np.linspace(0, end, 501)
     axes.plot(x, probability(x), color=BLUE, linewidth=2.2)
     axes.set(xlim=(0, end), ylim=(0, 1.01), ylabel="probability of becoming a candidate")
@@ -63,7 +63,7 @@ def draw_curve(axes: Any, probability: Callable[[np.ndarray], np.ndarray], end: 
 
 
 def draw_shares(axes: Any, validation: "Validation", cut_off: float) -> None:
-    """The share of true matches by score with its interval, and the cut-off."""
+    """Draw the share of true matches by score with its confidence interval, and the cut-off."""
     middle = (validation.low_scores + validation.high_scores) / 2
     errors = np.abs(np.stack((validation.shares - validation.low, validation.high - validation.shares)))
     axes.errorbar(middle, validation.shares, errors, color=BLUE, linewidth=1.8, elinewidth=1, ecolor=GREY, marker=".")

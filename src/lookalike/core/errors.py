@@ -1,8 +1,10 @@
-"""What can go wrong, in one line each: the name, the rule, the value got, and a hint."""
+"""Errors and parameter checks; each message is one line: the name, the rule, the value, a hint."""
 
 import math
 import operator
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -12,13 +14,17 @@ if TYPE_CHECKING:
 
 LARGEST_SEED = (1 << 64) - 1
 SKIP_HINT = "on_error='skip' (--on-error skip) leaves such rows out"
-ENCODING_HINT = "encoding='windows-1252' (--encoding windows-1252) or another reads what is not UTF-8"
+ENCODING_HINT = "encoding='windows-1252' (--encoding windows-1252) or another encoding reads files that are not UTF-8"
 
 
 class LookalikeError(ValueError):
-    """Any error that the user can mend; the message is one line."""
+    """Any error that the user can fix; the message is one line."""
 
     exit_code = 1
+
+
+class LookalikeWarning(UserWarning):
+    """An input that is accepted although it can be misread."""
 
 
 class UsageError(LookalikeError):
@@ -28,33 +34,46 @@ class UsageError(LookalikeError):
 
 
 class DataError(LookalikeError):
-    """The data cannot be read, or break a rule."""
+    """The data cannot be read, or breaks a rule."""
 
 
 class NotThere(DataError):
-    """There is no item of this id."""
+    """There is no item with this id."""
 
 
 class AlreadyThere(DataError):
-    """There is an item of this id."""
+    """There is already an item with this id."""
 
 
 class StoreError(DataError):
-    """What is kept on disk cannot be read or written."""
+    """Files that lookalike keeps on disk cannot be read or written."""
 
 
 class TooManyPairs(LookalikeError):
-    """The answer itself is too large to list pair by pair."""
+    """The result is too large to list pair by pair."""
 
 
 def all_left_out(name: str, rows: int, first: str) -> DataError:
-    """An error for an input none of whose rows is good; `first` is what is wrong with the first of them."""
+    """Return the error for an input without a valid row; `first` says what is wrong with row 1."""
     every = "the only row was" if rows == 1 else f"all {rows:,} rows were"
     return DataError(f"{name}: {every} left out, so nothing is left to compare. Row 1: {first}.")
 
 
+def warn(message: str) -> None:
+    """Warn about the line of the user's code that called the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "lookalike":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, LookalikeWarning, level + 1)
+
+
+def missing_package(what: str, package: str, install: str = "") -> UsageError:
+    """Return the error for a feature that needs a missing package, with the install command."""
+    return UsageError(f"{what} needs {package}, which is not installed: pip install {install or package}.")
+
+
 def choice(name: str, value: object, allowed: Iterable[str]) -> str:
-    """`value` if it is one of `allowed`; else an error that names them and the nearest."""
+    """Return `value` if it is allowed; otherwise raise an error that lists the choices."""
     options = list(allowed)
     if isinstance(value, str) and value in options:
         return value
@@ -63,7 +82,7 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The name nearest to one that is not known, as the end of a message; nothing if none is near.
+    """Return the end of a message that suggests the most similar known name, or nothing.
 
     >>> did_you_mean("Titel", ["id", "title"])
     " Did you mean 'title'?"
@@ -75,7 +94,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def one_column(names: Sequence[str], name: str, where: str, purpose: str) -> None:
-    """There must be just one column of the name; the message is made of where, the name and the purpose."""
+    """Raise an error unless exactly one column has this name."""
     count = names.count(name)
     if count != 1:
         number = f"{count} columns" if count else "no column"
@@ -85,7 +104,7 @@ def one_column(names: Sequence[str], name: str, where: str, purpose: str) -> Non
 
 
 def fraction(name: str, value: object, given: object = None) -> float:
-    """`value` as a number in (0, 1]; `given` is what the user wrote for it, if that is something else."""
+    """Return `value` as a number in (0, 1]; `given` is what the user wrote, if that differs."""
     number = _number(value)
     if number is None:
         raise UsageError(f"{name} must be a number in (0, 1]; got {value!r}.{_as_fraction(value)}")
@@ -97,14 +116,14 @@ def fraction(name: str, value: object, given: object = None) -> float:
 
 
 def _as_fraction(value: object) -> str:
-    """What a text that is no number may mean: 0,8 or 80%."""
+    """Return a hint for a text such as 0,8 or 80% that looks like a fraction."""
     written = re.fullmatch(r"(\d*[.,]?\d+)(%?)", value.strip()) if isinstance(value, str) else None
     number = float(written[1].replace(",", ".")) / (100 if written[2] else 1) if written else 0.0
     return f" Did you mean {number:g}?" if 0 < number <= 1 else ""
 
 
 def positive(name: str, value: object) -> float:
-    """`value` as a finite number over 0."""
+    """Return `value` as a finite number above 0."""
     number = _number(value)
     if number is None or not 0 < number < math.inf:
         raise UsageError(f"{name} must be a positive number; got {value!r}.")
@@ -112,8 +131,8 @@ def positive(name: str, value: object) -> float:
 
 
 def within(name: str, value: Any, high: float) -> "np.ndarray":
-    """One number or many as an array; each must be finite and in [0, high]."""
-    import numpy as np  # which this module can do without otherwise
+    """Return one number or many as an array; each must be finite and in [0, high]."""
+    import numpy as np  # here, so that importing the package stays fast
 
     end = f"{high:g}]" if high < math.inf else "infinity)"
     try:
@@ -127,7 +146,7 @@ def within(name: str, value: Any, high: float) -> "np.ndarray":
 
 
 def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:
-    """`value` as an integer of at least `least` and at most `most`."""
+    """Return `value` as an integer of at least `least` and at most `most`."""
     number = None if isinstance(value, bool) else _index(value)
     if number is None or number < least:
         raise UsageError(f"{name} must be an integer of at least {least}; got {value!r}.")

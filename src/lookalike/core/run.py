@@ -1,7 +1,7 @@
-"""How work is run: threads, progress, and the time each stage takes.
+"""Run work in threads, show its progress, and time each stage.
 
-Kernels release the GIL, so a pool of threads is all the parallelism there is. Results always come back in
-the order of the tasks, which is why no result depends on the number of threads.
+Kernels release the GIL, so a pool of threads is all the parallelism there is. Results always come
+back in the order of the tasks, which is why no result depends on the number of threads.
 """
 
 import os
@@ -21,7 +21,7 @@ Tick = Callable[[float], None]
 
 
 class Run:
-    """One run of a pipeline. A subclass may draw progress by overriding `show`, and pass on what is said."""
+    """One run of a pipeline. A subclass can override `show` to draw progress and `say` to log."""
 
     def __init__(self, threads: int | None = None):
         self.threads = cores() if threads is None else whole("threads", threads)
@@ -29,7 +29,7 @@ class Run:
 
     @contextmanager
     def stage(self, name: str, total: float | None = None) -> Iterator[Tick]:
-        """Time a stage and show its progress: call what it yields with each amount done out of `total`."""
+        """Time a stage and show its progress; yields a function to call with each amount done."""
         start = time.perf_counter()
         with self.show(name, total) as tick:
             yield tick
@@ -37,20 +37,20 @@ class Run:
 
     @contextmanager
     def show(self, name: str, total: float | None) -> Iterator[Tick]:
-        """Draw the progress of a stage; here nothing is drawn."""
+        """Draw the progress of a stage; this base class draws nothing."""
         yield lambda amount: None
 
     def say(self, line: str) -> None:
-        """Tell the user something; here nobody listens."""
+        """Show the user a line; this base class shows nothing."""
 
     def quietly(self) -> "Run":
-        """The same run for a step within another: it shows progress and takes times, but says nothing."""
+        """Return a copy for a step within another: it shows progress and times, but no messages."""
         quiet = copy(self)
         quiet.say = lambda line: None  # type: ignore[method-assign]
         return quiet
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Results of the tasks in their order; a few tasks ahead of the consumer are under way."""
+        """Yield the results in the order of the tasks; threads work a few tasks ahead."""
         if self.threads == 1:
             yield from map(function, tasks)
             return
@@ -63,16 +63,16 @@ class Run:
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
-            finally:  # an error or Ctrl-C: do not start what has not begun
+            finally:  # after an error or Ctrl-C, do not start the tasks that are still waiting
                 for future in waiting:
                     future.cancel()
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def slices(total: int, step: int) -> list[slice]:
-    """Consecutive slices of at most `step` that cover range(total)."""
+    """Return consecutive slices of at most `step` that cover range(total)."""
     return [slice(start, min(start + step, total)) for start in range(0, total, step)]

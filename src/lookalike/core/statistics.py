@@ -1,4 +1,4 @@
-"""The little statistics we need."""
+"""Confidence intervals of proportions."""
 
 from math import sqrt
 
@@ -6,7 +6,7 @@ Sensitivity = tuple[float, float, float, float]  # (d1, d2, p1, p2): see `famili
 
 
 def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's interval for a proportion, of 95% by default; (0, 1) where nothing was tried.
+    """Return Wilson's confidence interval for a proportion, 95% by default; (0, 1) without trials.
 
     >>> low, high = wilson(99, 100)
     >>> round(low, 3), round(high, 3)

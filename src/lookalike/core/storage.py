@@ -1,6 +1,6 @@
-"""Where the large arrays of a run are: here in memory, in `workdir` in files of a folder that are mapped into it.
+"""Keep the large arrays of a run in memory; the variant in `workdir` keeps them in mapped files.
 
-The stages of a run ask a storage for their arrays and do not know which it is.
+The stages of a run ask a storage for their arrays and do not know which kind it is.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,23 +10,23 @@ import numpy as np
 
 Arrays = tuple[np.ndarray, ...]
 Part = Any  # an array, or an Arrow table
-Kinds = dict[str, np.dtype[Any] | None]  # of columns; None for those of Arrow
+Kinds = dict[str, np.dtype[Any] | None]  # the type of each column; None for Arrow tables
 
 
 class GrowingColumns:
-    """Columns that grow, each at its own pace, and are whole arrays when all is done."""
+    """Columns that grow, each at its own pace, and become whole arrays at the end."""
 
-    done = 0  # of whatever the columns are made from, as told by the last `append` that counts
-    complete = False  # whether that was all, in an earlier run
+    done = 0  # how much of the input the columns cover, as given to the last `append` that was saved
+    complete = False  # whether an earlier run covered all of the input
 
     def __init__(self, kinds: Kinds, most: dict[str, int]) -> None:
         self.kinds = kinds
         self.parts: dict[str, list[Any]] = {name: [] for name in kinds}
-        self.whole = {name: np.empty(size, kinds[name]) for name, size in most.items()}  # memory not used costs nothing
+        self.whole = {name: np.empty(size, kinds[name]) for name, size in most.items()}  # unused memory costs nothing
         self.filled = dict.fromkeys(most, 0)
 
     def append(self, done: int, parts: Iterable[Part]) -> None:
-        """Append to each column, after which `done` is done."""
+        """Append a part to each column; `done` says how much of the input is then covered."""
         for (name, column), part in zip(self.parts.items(), parts, strict=True):
             if name in self.whole:
                 at = self.filled[name]
@@ -37,7 +37,7 @@ class GrowingColumns:
         self.done = done
 
     def finish(self) -> list[Any]:
-        """The columns: arrays, and lists of Arrow tables."""
+        """Return the columns: arrays, and lists of Arrow tables."""
         return [self._column(name, parts) for name, parts in self.parts.items()]
 
     def _column(self, name: str, parts: list[Any]) -> Any:
@@ -54,26 +54,26 @@ class GrowingColumns:
 class Storage:
     """Arrays in memory."""
 
-    held = True  # whether texts are in memory, too
-    memory: int | None = None  # bytes that may be used at a time, if that is limited
+    held = True  # whether texts are in memory too
+    memory: int | None = None  # the most bytes to use at a time; None for no limit
 
     def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> GrowingColumns:
-        """New columns, or those that an earlier run has begun; of some it may be known what they have at most."""
+        """Return new columns, or those an earlier run began; `most` limits the size of some."""
         return GrowingColumns(kinds, most or {})
 
     def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
-        """The arrays that `make` makes, or has made in an earlier run."""
+        """Return the arrays from `make`, or those it made in an earlier run."""
         return make()
 
     def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:
-        """An array to be filled."""
+        """Return an array to fill."""
         return np.empty(size, dtype)
 
     def close(self) -> None:
-        """Let go of it; what is in files stays there."""
+        """Close the storage; its files stay."""
 
     def remove(self) -> None:
-        """Let go of it and of what is in files."""
+        """Close the storage and delete its files."""
 
     def __enter__(self) -> "Storage":
         return self

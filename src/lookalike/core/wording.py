@@ -1,10 +1,10 @@
-"""Numbers in sentences."""
+"""Format numbers for sentences."""
 
 import math
 
 
 def counted(number: int, noun: str, plural: str = "s") -> str:
-    """A number with its noun.
+    """Return a number with its noun.
 
     >>> counted(1, "pair"), counted(1000, "minhash", "es")
     ('1 pair', '1,000 minhashes')
@@ -13,7 +13,7 @@ def counted(number: int, noun: str, plural: str = "s") -> str:
 
 
 def rounded(number: float) -> str:
-    """Two significant digits, as for an estimate.
+    """Return an estimate with two significant digits.
 
     >>> rounded(123456), rounded(7.2), rounded(0.3)
     ('120,000', '7', 'no')

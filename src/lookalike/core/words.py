@@ -1,10 +1,13 @@
-"""Lists of words that come with the package, as text files beside the modules that use them."""
+"""Read the word lists that come with the package as text files."""
 
 from pathlib import Path
 
 
 def read_words(path: Path) -> dict[str, list[str]]:
-    """The words of each line "name: word word ..."; an indented line goes on with the one above, # begins a remark."""
+    """Return the words of each line "name: word word ..." by name.
+
+    An indented line continues the one above; # starts a comment.
+    """
     lists: dict[str, list[str]] = {}
     words: list[str] = []
     for line in path.read_text("utf-8").splitlines():

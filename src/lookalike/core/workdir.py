@@ -1,7 +1,6 @@
-"""A folder for the large arrays of a run, which are mapped into memory.
+"""Keep the large arrays of a run in the files of a folder, mapped into memory.
 
-What a run has put there is there for good, piece by piece: the same run, begun again after it was killed, goes on from
-what is there.
+A run saves its work piece by piece. If it is killed, it can be resumed from the last saved piece.
 """
 
 import fcntl
@@ -25,13 +24,13 @@ from lookalike.core.storage import Arrays, GrowingColumns, Kinds, Part, Storage
 FORMAT = 1
 RUN = "lookalike-run"
 ABOUT, MANIFEST = "about.json", "manifest.json"
-COMMIT_BYTES, COMMIT_SECONDS = 64 << 20, 5.0  # what may have to be done again after a run was killed
+COMMIT_BYTES, COMMIT_SECONDS = 64 << 20, 5.0  # the most work to repeat after a run was killed
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
 LEAST_MEMORY = 10**8
 
 
 class FolderStorage(Storage):
-    """Arrays in files, all in one folder within the one that is named. One run at a time has it."""
+    """Arrays in files, all in a subfolder of `workdir`, which only one run at a time can use."""
 
     held = False
     memory: int
@@ -48,16 +47,18 @@ class FolderStorage(Storage):
             raise
 
     def _read(self, about: dict[str, Any]) -> dict[str, Any]:
-        """What is noted, if it is of the same run."""
+        """Return the manifest of an earlier run if it is the same run, else write a new one."""
         try:
-            told, noted = (json.loads((self.path / name).read_text()) for name in (ABOUT, MANIFEST))
-            if told["format"] != FORMAT:
-                raise DataError(f"{self.workdir}: is of another version of lookalike; remove its folder {RUN}.")
+            saved, noted = (json.loads((self.path / name).read_text()) for name in (ABOUT, MANIFEST))
+            if saved["format"] != FORMAT:
+                raise DataError(
+                    f"{self.workdir}: was written by another version of lookalike; remove its folder {RUN}."
+                )
             if noted["grown"] or noted["made"]:
-                self._compare(told["about"], about)
+                self._compare(saved["about"], about)
                 return {"grown": dict(noted["grown"]), "made": dict(noted["made"])}
         except FileNotFoundError:
-            pass  # a run that has hardly begun
+            pass  # a new run, or one that saved nothing
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if isinstance(error, DataError):
                 raise
@@ -75,21 +76,20 @@ class FolderStorage(Storage):
                 continue
             if name == "files":
                 changed = [file for file in other if file not in one] or [file for file in one if file not in other]
-                others = f", nor are {len(changed) - 1:,} others" if len(changed) > 1 else ""
-                what = f"{changed[0][0]} is not the file it was{others}"
+                others = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
+                what = f"input files differ ({changed[0][0]}{others})"
             else:
-                what = f"{name} was {one} and is {other}"
+                what = f"{name} was {one} and is now {other}"
             raise DataError(
-                f"{self.workdir}: holds a run that is not this one: {what}; "
-                "name another --workdir, or remove the folder."
+                f"{self.workdir}: holds a different run: {what}; choose another --workdir, or remove the folder."
             )
 
     def damaged(self) -> DataError:
-        """The error for files that are not as they were left."""
-        return DataError(f"{self.workdir}: what is there of the run is damaged; remove the folder.")
+        """Return the error for files that are not as the run left them."""
+        return DataError(f"{self.workdir}: the files of the run are damaged; remove the folder.")
 
     def note(self, kind: str, name: str, what: Any) -> None:
-        """Write down, for good, what is there."""
+        """Record in the manifest, on disk, what has been saved."""
         with self._lock:
             self._noted[kind][name] = what
             self._save(MANIFEST, self._noted)
@@ -106,17 +106,17 @@ class FolderStorage(Storage):
 
     @contextmanager
     def written(self) -> Iterator[None]:
-        """Errors of the disk in a line that says what to do."""
+        """Turn disk errors into one line that says what to do."""
         try:
             yield
         except OSError as error:
             raise StoreError(
                 f"{self.workdir}: cannot be written: {error.strerror or error}; "
-                "the same command goes on from what is there."
+                "the same command resumes from the files there."
             ) from error
 
     def noted(self, kind: str, name: str) -> Any:
-        """What was written down, if anything was."""
+        """Return what the manifest records under a name, or None."""
         return self._noted[kind].get(name)
 
     def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> GrowingColumns:
@@ -146,7 +146,7 @@ class FolderStorage(Storage):
         length = size * np.dtype(dtype).itemsize
         with self.written(), (self.path / name).open("wb") as file:
             if length and hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, length)  # or a full disk would be found out too late
+                os.posix_fallocate(file.fileno(), 0, length)  # else a full disk would crash a later write
             file.truncate(length)
         return mapped(self.path / name, dtype, [size], "r+")
 
@@ -161,7 +161,7 @@ class FolderStorage(Storage):
 
 
 class GrowingFiles(GrowingColumns):
-    """A file for each column. What is written is noted from time to time; what is not noted is cut off again."""
+    """One file per column. Progress is recorded now and then; resuming drops unrecorded writes."""
 
     def __init__(self, folder: FolderStorage, name: str, kinds: Kinds) -> None:
         self.folder, self.name, self.kinds = folder, name, kinds
@@ -205,9 +205,9 @@ class GrowingFiles(GrowingColumns):
         self.waiting, self.since = 0, time.monotonic()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self.files.values():
-            with suppress(OSError):  # of a full disk, which has been told
+            with suppress(OSError):  # from a full disk, which has been reported already
                 file.close()
 
     def finish(self) -> list[Any]:
@@ -221,23 +221,23 @@ class GrowingFiles(GrowingColumns):
 
 
 def hold(file: Path) -> IO[bytes]:
-    """A file that this process alone has, in a folder that is made if need be; until it is closed."""
+    """Open and lock a file, creating its folder if needed; closing it releases the lock."""
     try:
         file.parent.parent.mkdir(exist_ok=True)
         file.parent.mkdir(exist_ok=True)
         held = file.open("ab")
     except OSError as error:
-        raise DataError(f"{file.parent}: cannot be the folder of a run: {error.strerror or error}.") from error
+        raise DataError(f"{file.parent}: cannot be used as the folder of a run: {error.strerror or error}.") from error
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         held.close()
-        raise DataError(f"{file.parent}: another run works there; name another --workdir.") from None
+        raise DataError(f"{file.parent}: another run is using it; choose another --workdir.") from None
     return held
 
 
 def has_begun(workdir: Path) -> bool:
-    """Whether there is something in a folder that a run could go on from."""
+    """Return whether a folder holds work that a run could resume."""
     try:
         noted = json.loads((workdir / RUN / MANIFEST).read_text())
     except (OSError, ValueError):
@@ -246,14 +246,14 @@ def has_begun(workdir: Path) -> bool:
 
 
 def remove(workdir: Path) -> None:
-    """Remove what runs have left in a folder, and the folder if there is nothing else in it."""
+    """Remove the files of a run from a folder, and the folder too if it is then empty."""
     shutil.rmtree(workdir / RUN, ignore_errors=True)
     with suppress(OSError):
         workdir.rmdir()
 
 
 def sync(path: Path) -> None:
-    """See to it that a file, or the names in a folder, are on disk."""
+    """Make sure that a file, or the names in a folder, are on disk."""
     place = os.open(path, os.O_RDONLY)
     try:
         os.fsync(place)
@@ -262,15 +262,16 @@ def sync(path: Path) -> None:
 
 
 def write_array(file: IO[bytes], array: np.ndarray) -> None:
-    """Write the numbers of an array."""
+    """Write the bytes of an array."""
     if array.size:
         file.write(np.ascontiguousarray(array).data.cast("B"))
 
 
 def mapped(path: Path, dtype: Any, shape: list[int] | None = None, mode: Any = "c") -> np.ndarray:
-    """A file as an array; what is written to it stays in memory, or with mode "r+" goes to the file.
+    """Return a file as an array; writes to it stay in memory, or go to the file with mode "r+".
 
-    An empty file cannot be mapped. One that can be written to has the type that kernels are compiled for.
+    The array is writable either way, as kernels are compiled for that type. An empty file cannot be
+    mapped and comes back as a new array.
     """
     kind = np.dtype(dtype)
     shape = [path.stat().st_size // kind.itemsize] if shape is None else shape
@@ -280,7 +281,7 @@ def mapped(path: Path, dtype: Any, shape: list[int] | None = None, mode: Any = "
 
 
 def tables_in(path: Path) -> list[pa.Table]:
-    """The tables of a file of Arrow streams, one after another."""
+    """Return the tables of a file that holds Arrow streams one after another."""
     tables = []
     with pa.memory_map(str(path)) as file:
         while file.tell() < file.size():
@@ -289,13 +290,13 @@ def tables_in(path: Path) -> list[pa.Table]:
 
 
 def stamps(paths: Iterable[Path]) -> list[list[Any]]:
-    """The names of files, how large they are and when they were last changed, to tell whether they are the same."""
+    """Return the name, size and modification time of each file, to detect changes."""
     files = ((str(path.resolve()), path.stat()) for path in paths)
     return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in files]
 
 
 def parse_memory(given: str | int) -> int:
-    """Bytes, of a number or of something like 2GB or 500 MB."""
+    """Return a number of bytes, given as a number or as a text such as 2GB or 500 MB."""
     size: float | None = None
     if isinstance(given, str):
         text = given.strip().upper()

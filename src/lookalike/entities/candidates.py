@@ -1,8 +1,8 @@
-"""Candidates: the pairs of records to score. They share a value, are alike as a whole, or are each other's nearest.
+"""Find candidate pairs: records that share a value, are similar as a whole, or nearest in a field.
 
-The textbook compares records that have the same value in some field. A typing error in every field hides a pair from
-that, so records are also joined by their shingles; and in small tables each record is paired with those nearest to it
-in each field of words, however far they are.
+The textbook compares records that have the same value in some field. Typing errors in every field
+hide a pair from that, so records are also joined by their shingles. In small tables each record is
+also paired with those nearest to it in each field of words, however far away they are.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,18 @@ from lookalike.items.sets import Sets, hash_texts
 from lookalike.items.vectors import Vectors
 from lookalike.kernels.buckets import ONE, members
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
-from lookalike.search.settings import Options
 from lookalike.search.tables import distinct, merge
 from lookalike.theory.banding import sort_keys
 
-MOST_PER_RECORD = 30  # pairs per record on average for a value in common; with more, the value alone says too little
+MOST_PER_RECORD = 30  # average pairs per record that share a value; beyond that, the value alone says too little
 MOST_PAIRS = 200_000_000
-FREQUENT_ONE_IN = 1000  # a value is frequent if more than one in this many records have it
-MOST_FOR_NEAREST = 300_000_000  # possible pairs up to which each record's nearest are looked for
+FREQUENT_ONE_IN = 1000  # a value is frequent if more than one in this many records has it
+MOST_FOR_NEAREST = 300_000_000  # with more possible pairs, nearest records are not searched for
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One way to find candidates: how many pairs it found, how many no earlier stage had, and what it left out."""
+    """One way to find candidates: how many it found, how many are new, and what it left out."""
 
     name: str
     pairs: int
@@ -47,7 +46,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class CandidatePairs:
-    """Pairs of records to be scored, as ascending numbers left * records + right, and where they come from."""
+    """Pairs to score, as ascending numbers left * records + right, and the stages behind them."""
 
     records: int
     split: int
@@ -55,26 +54,26 @@ class CandidatePairs:
     stages: tuple[Stage, ...] = ()
 
     def plus(self, name: str, parts: list[np.ndarray], left_out: str = "") -> "CandidatePairs":
-        """Add the pairs of one more stage; raise an error if they become too many to score."""
+        """Return these pairs with those of one more stage; raise an error if they are too many."""
         some = distinct(parts)
         numbers = merge(self.numbers, [some])
         if len(numbers) > MOST_PAIRS:
             raise TooManyPairs(
-                f"{len(numbers):,} candidate pairs, more than {MOST_PAIRS:,}: give more fields, or ones that tell "
-                "records apart better."
+                f"{len(numbers):,} candidate pairs, more than {MOST_PAIRS:,}: compare more fields, or fields "
+                "that distinguish records better."
             )
         stage = Stage(name, len(some), len(numbers) - len(self.numbers), left_out)
         return replace(self, numbers=numbers, stages=(*self.stages, stage))
 
     def lines(self) -> list[str]:
-        """Describe how many candidates there are and where they come from, for people to read."""
+        """Describe in words how many candidates there are and which stages found them."""
         share = f", {self.reduction:.4%} ruled out" if self.possible else ""
         first = f"candidates: {counted(len(self.numbers), 'pair')} of {self.possible:,}{share}"
         return [first, *(f"  {stage}" for stage in self.stages)]
 
     @property
     def possible(self) -> int:
-        """Count all pairs of records."""
+        """Return the number of all pairs of records."""
         one = self.records
         return one * (one - 1) // 2 if self.split == ONE else self.split * (one - self.split)
 
@@ -87,7 +86,7 @@ class CandidatePairs:
 def find_candidates(
     columns: Sequence[Column], split: int, *, threshold: float, nearest: int, seed: int, run: Run
 ) -> CandidatePairs:
-    """Find pairs with a value in common, pairs at least `threshold` alike, and the `nearest` of each in each field."""
+    """Find pairs that share a value, are similar enough, or nearest in a field."""
     found = CandidatePairs(len(columns[0].values), split)
     with run.stage("same values", len(columns)) as tick:
         keys = [value_keys(column) for column in columns]
@@ -95,9 +94,9 @@ def find_candidates(
             found = found.plus(f"same {column.name}", *same_values(keys, at, split))
             tick(1)
     run = run.quietly()
-    found = found.plus(f"{threshold:g} alike", *alike(columns, split, threshold, seed, run))
+    found = found.plus(f"similarity >= {threshold:g}", *alike(columns, split, threshold, seed, run))
     if nearest and found.possible > MOST_FOR_NEAREST:
-        return found.plus("nearest", [], f"left out, for there are more than {MOST_FOR_NEAREST:,} pairs of records")
+        return found.plus("nearest", [], f"left out: there are more than {MOST_FOR_NEAREST:,} pairs of records")
     for column in columns if nearest else ():
         if column.wordy:
             found = found.plus(f"{nearest} nearest by {column.name}", near_values(column, split, nearest, run))
@@ -105,7 +104,7 @@ def find_candidates(
 
 
 def value_keys(column: Column) -> np.ndarray:
-    """Hash each value, written out; EMPTY where it is missing."""
+    """Return a hash of each value, with abbreviations written out; EMPTY where it is missing."""
     values = column.canonical
     present = np.asarray(values.is_valid())
     keys = np.full(len(values), EMPTY)
@@ -114,7 +113,7 @@ def value_keys(column: Column) -> np.ndarray:
 
 
 def same_values(keys: list[np.ndarray], at: int, split: int) -> tuple[list[np.ndarray], str]:
-    """Find pairs with the same value in a field, or if it is frequent in another field too; say what is left out."""
+    """Return pairs that share a value, or a frequent value and one in another field; and a note."""
     frequent, parts, values, _ = shared_keys(keys[at], split)
     left_out = pairs = 0
     if len(frequent):
@@ -128,12 +127,15 @@ def same_values(keys: list[np.ndarray], at: int, split: int) -> tuple[list[np.nd
             left_out, pairs = left_out + still, pairs + many
     if not values:
         return parts, ""
-    note = f"{counted(values, 'frequent value')} only together with another field"
-    return parts, note + (f", {counted(left_out, 'such combination')} of {pairs:,} pairs left out" if left_out else "")
+    note = f"{counted(values, 'frequent value')} used only together with another field"
+    return parts, note + (f", {counted(left_out, 'combination')} with {pairs:,} pairs left out" if left_out else "")
 
 
 def shared_keys(keys: np.ndarray, split: int) -> tuple[np.ndarray, list[np.ndarray], int, int]:
-    """Return records with frequent keys, pairs that share another key, and the counts of frequent keys and pairs."""
+    """Return records with a frequent key, and pairs that share another key.
+
+    Also return the number of frequent keys, and of the pairs that they would make.
+    """
     indptr, items = members(*sort_keys(keys))
     starts, stops = indptr[:-1], indptr[1:]
     if split == ONE:
@@ -156,8 +158,8 @@ def shared_keys(keys: np.ndarray, split: int) -> tuple[np.ndarray, list[np.ndarr
 def _cross(
     items: np.ndarray, starts: np.ndarray, one: np.ndarray, other: np.ndarray, split: int, records: int
 ) -> np.ndarray:
-    """List all pairs of each bucket, of the two tables or within the one, as numbers."""
-    pairs = one * other  # within one table each comes in both orders, and the one that ascends is kept
+    """Return all pairs of each bucket as numbers, between the two tables or within one."""
+    pairs = one * other  # within one table each comes in both orders; the ascending one is kept
     number = np.arange(pairs.sum()) - np.repeat(np.cumsum(pairs) - pairs, pairs)
     start, width = np.repeat(starts, pairs), np.repeat(other, pairs)
     first, second = number // np.maximum(width, 1), number % np.maximum(width, 1)
@@ -167,36 +169,35 @@ def _cross(
 
 
 def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, run: Run) -> tuple[list[np.ndarray], str]:
-    """Find pairs of records whose shingles in all fields together have at least this Jaccard similarity.
+    """Find pairs of records whose shingles over all fields have at least this Jaccard similarity.
 
-    Frequent values are left out, for they would make all records that have them alike.
+    Frequent values are left out: they would make all records that have them similar.
     """
     records = len(columns[0].values)
-    telling = [
+    distinctive = [
         replace(column, canonical=pc.if_else(pa.array(rare(value_keys(column))), column.canonical, None))
         for column in columns
         if column.kind != "category"
     ]
     tables = [slice(0, records)] if split == ONE else [slice(0, split), slice(split, records)]
-    sides = [record_sets(telling, table) for table in tables]
-    options: Options = {"threshold": threshold, "recall": 0.95, "method": "lsh", "seed": seed, "run": run}
+    sides = [record_sets(distinctive, table) for table in tables]
     find = find_pairs if split == ONE else find_matches
     most = MOST_PER_RECORD * max(1000, records)
     try:
-        pairs = find(*sides, max_pairs=most, **options)
+        pairs = find(*sides, threshold=threshold, recall=0.95, method="lsh", max_pairs=most, seed=seed, run=run)
     except TooManyPairs:
-        return [], f"more than {most:,}, which tell too little, left out"
+        return [], f"left out: more than {most:,} pairs are this similar"
     return [pairs.left * records + pairs.right + max(split, 0)], ""
 
 
 def rare(keys: np.ndarray) -> np.ndarray:
-    """Say for each record whether its value is not frequent."""
+    """Return for each record whether its value is not frequent."""
     _, where, counts = np.unique(keys, return_inverse=True, return_counts=True)
     return np.asarray(counts[where] <= max(MOST_PER_RECORD, len(keys) // FREQUENT_ONE_IN))
 
 
 def record_sets(columns: Sequence[Column], part: slice) -> Sets:
-    """Collect the shingles of all fields of some records; shingles of different fields differ."""
+    """Return the shingles of all fields of some records; those of different fields differ."""
     records = part.stop - part.start
     every = [column.canonical.slice(part.start, records) for column in columns]
     made = [TRIGRAMS.hashes(values.fill_null("")) for values in every]
@@ -207,7 +208,7 @@ def record_sets(columns: Sequence[Column], part: slice) -> Sets:
     elements = np.empty(whole[-1], np.uint64)
     filled = whole[:-1].copy()  # where the next element of each record goes
     for number in reversed(range(len(made))):
-        indptr, hashes = made.pop()  # so that it can be freed
+        indptr, hashes = made.pop()  # frees it after use
         sizes = np.diff(indptr)
         places = np.arange(len(hashes)) + np.repeat(filled - indptr[:-1], sizes)
         with np.errstate(over="ignore"):
@@ -217,7 +218,7 @@ def record_sets(columns: Sequence[Column], part: slice) -> Sets:
 
 
 def near_values(column: Column, split: int, nearest: int, run: Run) -> list[np.ndarray]:
-    """Pair each record with those, of the other table if there is one, nearest by the words and shingles of a field."""
+    """Pair each record with its nearest ones, in the other table if any, by words of a field."""
     vectors = word_vectors(column.canonical)
     records = vectors.shape[0]
     rows = np.flatnonzero(np.diff(vectors.indptr))
@@ -230,7 +231,7 @@ def near_values(column: Column, split: int, nearest: int, run: Run) -> list[np.n
         if len(left) and len(right):
             more = nearest + (split == ONE)  # within one table each record is nearest to itself
             one, two = Vectors(vectors[left]), Vectors(vectors[right])
-            pairs = find_matches(one, two, measure="cosine", k=more, method="brute", run=run)
+            pairs = find_matches(one, two, measure="angle", k=more, method="brute", run=run)
             a, b = left[pairs.left], right[pairs.right]
             apart = a != b
             parts.append(np.minimum(a, b)[apart] * records + np.maximum(a, b)[apart])

@@ -1,13 +1,13 @@
-"""Two companies and their customers, made up: records to be matched, and the truth about them.
+"""Make up the customers of two companies: records to be matched, and the truth about them.
 
-Company A sells on behalf of company B, so most customers are in both tables. Each has a name, an address, a phone and
-the day the record was made, in columns of other names and other ways of writing. B's record of a customer is made 0 to
-90 days after A's, 10 on average; two records of different people whose days are 0 to 90 days apart are 45 apart on
-average, since the days are spread evenly over years. So the days, which are not used to match, tell how many matches
-are right.
+Company A sells on behalf of company B, so most customers are in both tables. Each has a name, an
+address, a phone and the day the record was made; column names and formats differ. B's record of a
+customer is made 0 to 90 days after A's, 10 on average. Records of different people that are 0 to 90
+days apart are 45 apart on average, since days are spread evenly over years. So the days, which are
+not used to match, show how many matches are true.
 
-Names, streets and towns are drawn so that the one of rank r comes with a weight of 1 / (r + 10): some are frequent, and
-many people have the same name. Families have one address, one phone and one surname.
+Names, streets and towns of rank r have a weight of 1 / (r + 10): some are frequent, and many people
+have the same name. A family has one address, one phone and one surname.
 """
 
 from dataclasses import dataclass, fields
@@ -26,28 +26,28 @@ A_DATE, B_DATE = "%Y-%m-%d", "%d.%m.%Y"
 A_COLUMNS = ["id", "name", "address", "phone", "created"]
 B_COLUMNS = ["id", "customer", "street", "telephone", "created"]
 FAMILY_SIZES, FAMILY_SHARES = (2, 3, 4, 5), (0.4, 0.25, 0.25, 0.1)
-EVEN = 10  # the more, the less frequent are the most frequent words
+EVEN = 10  # the larger, the less frequent the most frequent words are
 HOUSES = 999  # in a street, at most
-LARGEST_PEOPLE = 10_000_000  # so that a column's texts have less than 2 GB
+LARGEST_PEOPLE = 10_000_000  # keeps the texts of a column under 2 GB
 
-# What is known of each person, as numbers: `given`, `middle` and `surname`, places in the lists of words; `address`,
-# the house, street, kind and town; `phone`; and `created`, the days of A's record after the first.
+# Each person in numbers: `given`, `middle` and `surname` (positions in the word lists), `address`
+# (house, street, kind, town), `phone`, and `created` (the day of A's record, from FIRST_DAY).
 _People = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Rates:
-    """How often the records are not as they should be; each a share in [0, 1]."""
+    """How often records overlap, vary and contain errors; each a share in [0, 1]."""
 
-    shared: float = 0.8  # of each company's people, those in both
-    families: float = 0.3  # of all people, those who live in a family
-    typos: float = 0.1  # of names, and of addresses, in each table: a letter put in, left out, replaced or swapped
-    initials: float = 0.3  # of names, in each table: those with a middle initial
-    missing: float = 0.05  # of addresses, and of phones, in each table
-    nicknames: float = 0.2  # of names in B that have a short form
-    moves: float = 0.1  # of addresses in B: another one than in A
-    new_phones: float = 0.1  # of phones in B: another one than in A
-    rewritten: float = 0.3  # of names, of addresses, and of phones in B: written another way
+    shared: float = 0.8  # people of each company who are in both
+    families: float = 0.3  # people who live in a family
+    typos: float = 0.1  # names, and addresses, with a letter inserted, deleted, replaced or swapped
+    initials: float = 0.3  # names with a middle initial
+    missing: float = 0.05  # addresses, and phones, that are missing
+    nicknames: float = 0.2  # names in B that are shortened, of those that can be
+    moves: float = 0.1  # addresses in B that differ from A's
+    new_phones: float = 0.1  # phones in B that differ from A's
+    rewritten: float = 0.3  # names, addresses and phones in B that are written another way
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -57,10 +57,10 @@ class Rates:
 
 @dataclass(frozen=True, eq=False)
 class Companies:
-    """The tables of the two companies, and which records are of the same person.
+    """The tables of the two companies, and which records belong to the same person.
 
-    `left` has the columns id, name, address, phone and created, `right` has id, customer, street, telephone and
-    created; all are texts, null where missing. `truth` has left_id and right_id, each id once at most.
+    `left` has the columns id, name, address, phone and created, `right` has id, customer, street,
+    telephone and created: texts, null where missing. `truth` has left_id and right_id, each once.
     """
 
     left: pa.Table
@@ -77,10 +77,10 @@ def two_companies(
     lag: float = 10.0,
     max_lag: int = 90,
 ) -> Companies:
-    """Make tables of two companies with `people` records each, always the same for the same parameters.
+    """Make two tables of `people` records each; the same parameters give the same tables.
 
-    `years` is the time over which records were made, `lag` the average number of days from A's record of a person to
-    B's, and `max_lag` the most. Time and memory are O(people): about 6 seconds and 1 GB for a million.
+    Records are made over `years`. B's record of a person is made `lag` days after A's on average,
+    at most `max_lag`. Time and memory are O(people): about 6 seconds and 1 GB for a million.
 
     >>> made = two_companies(3, rates=Rates(shared=1))
     >>> made.left.column_names, made.right.column_names, len(made.truth)
@@ -93,15 +93,15 @@ def two_companies(
     days = int(positive("years", years) * 365)
     if lag * 5 > max_lag:
         raise UsageError(
-            f"lag must be a fifth of max_lag ({max_lag}) at most, or late records are cut off; got {lag:g}."
+            f"lag must be at most a fifth of max_lag ({max_lag}), or late records are cut off; got {lag:g}."
         )
     if not max_lag <= days <= 1_000_000:
-        raise UsageError(f"years must be from max_lag ({max_lag} days) to 2,700; got {years:g}.")
+        raise UsageError(f"years must be between max_lag ({max_lag} days) and 2,700; got {years:g}.")
 
     shared = round(rates.shared * people)
     everyone = _everyone(2 * people - shared, rates.families, days, draw)
     left_order, right_order = draw.permutation(people), draw.permutation(people)
-    # A has the first people, B the last, so that those in both are in the middle.
+    # A has the first people and B the last, so those in the middle are in both.
     a = {name: known[left_order] for name, known in everyone.items()}
     b = {name: known[people - shared + right_order] for name, known in everyone.items()}
     b = _later(b, rates, lag, max_lag, draw)
@@ -114,7 +114,7 @@ def two_companies(
 
 
 def _everyone(count: int, families: float, days: int, draw: np.random.Generator) -> _People:
-    """Draw people in random order, of whom a share live in families."""
+    """Draw people in random order; a share `families` of them live in families."""
     in_family = round(families * count)
     sizes = draw.choice(FAMILY_SIZES, in_family // 2 + 1, p=FAMILY_SHARES)
     home = np.arange(count)  # those who live alone come after the families
@@ -131,7 +131,7 @@ def _everyone(count: int, families: float, days: int, draw: np.random.Generator)
 
 
 def _later(people: _People, rates: Rates, lag: float, max_lag: int, draw: np.random.Generator) -> _People:
-    """Let days pass, geometrically many with the given mean: some people have moved or have another phone."""
+    """Let a geometric number of days pass: some people have moved or have another phone."""
     count = len(people["phone"])
     after = draw.geometric(1 / (1 + lag), count) - 1
     while (late := after > max_lag).any():
@@ -148,12 +148,12 @@ def _addresses(count: int, draw: np.random.Generator) -> np.ndarray:
 
 
 def _phones(count: int, draw: np.random.Generator) -> np.ndarray:
-    """Draw numbers of ten digits; neither the area nor the number after it begins with 0 or 1."""
+    """Draw numbers of ten digits; neither the area code nor the rest begins with 0 or 1."""
     return draw.integers(200, 1000, count) * 10**7 + draw.integers(2_000_000, 10**7, count)
 
 
 def _frequent_first(size: int, count: int, draw: np.random.Generator) -> np.ndarray:
-    """Draw numbers below `size`, r with a weight of 1 / (r + 10)."""
+    """Draw numbers below `size`, r with a weight of 1 / (r + EVEN)."""
     weights = np.cumsum(1 / (np.arange(size) + EVEN))
     return np.asarray(np.searchsorted(weights, draw.random(count) * weights[-1]))
 
@@ -161,7 +161,7 @@ def _frequent_first(size: int, count: int, draw: np.random.Generator) -> np.ndar
 def _written(
     people: _People, rates: Rates, nicknames: float, rewritten: float, draw: np.random.Generator
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Write names, addresses and phones as a table has them."""
+    """Return names, addresses and phones as they are written in a table."""
     count = len(people["phone"])
 
     def some(share: float) -> np.ndarray:
@@ -176,7 +176,7 @@ def _written(
 
 
 def _names(people: _People, short: np.ndarray, with_initial: np.ndarray, surname_first: np.ndarray) -> pa.Array:
-    """Write "Mary Smith", "Mary A. Smith", "Molly Smith", "Smith, Mary A." and so on."""
+    """Return names such as "Mary Smith", "Mary A. Smith", "Molly Smith", "Smith, Mary A."."""
     words = GIVEN + [NICKNAMES.get(name, name) for name in GIVEN]
     given = _words(words, people["given"] + len(GIVEN) * short)
     letters = [f" {letter}." for letter in ascii_uppercase]
@@ -188,7 +188,7 @@ def _names(people: _People, short: np.ndarray, with_initial: np.ndarray, surname
 
 
 def _address_texts(address: np.ndarray, short: np.ndarray) -> pa.Array:
-    """Write "12 Maple Street, Salem"; in short "12 Maple St, Salem"."""
+    """Return addresses such as "12 Maple Street, Salem", or if short "12 Maple St, Salem"."""
     house = pa.array(address[:, 0]).cast(pa.string())
     street = _words(STREETS, address[:, 1])
     kind = _words([*STREET_KINDS, *STREET_KINDS.values()], address[:, 2] + len(STREET_KINDS) * short)
@@ -197,7 +197,7 @@ def _address_texts(address: np.ndarray, short: np.ndarray) -> pa.Array:
 
 
 def _phone_texts(phone: np.ndarray, way: np.ndarray) -> pa.Array:
-    """Write "555-234-5678", or in other ways "(555) 234-5678", "555.234.5678", "5552345678" and "+1 555 234 5678"."""
+    """Return phone numbers such as "555-234-5678", "(555) 234-5678" or "+1 555 234 5678"."""
     digits = pa.array(phone).cast(pa.string())
     parts = [pc.utf8_slice_codeunits(digits, *ends) for ends in ((0, 3), (3, 6), (6, 10))]
     marks = (("", "-", "-"), ("(", ") ", "-"), ("", ".", "."), ("", "", ""), ("+1 ", " ", " "))
@@ -207,7 +207,7 @@ def _phone_texts(phone: np.ndarray, way: np.ndarray) -> pa.Array:
 
 
 def _mistyped(texts: pa.Array, wrong: np.ndarray, draw: np.random.Generator) -> pa.Array:
-    """Put one typing error into each of the texts that are `wrong`, of four kinds that are equally frequent."""
+    """Put one typing error, of one of four kinds, into each of the texts that are `wrong`."""
     if not wrong.any():
         return texts
     chosen = texts.filter(pa.array(wrong)).to_numpy(zero_copy_only=False).astype("S")
@@ -218,7 +218,7 @@ def _mistyped(texts: pa.Array, wrong: np.ndarray, draw: np.random.Generator) -> 
     row, kind = np.arange(rows), draw.integers(0, 4, rows)
     put_in, left_out, swapped = (kind == number for number in range(3))
     at = (draw.random(rows) * (length - swapped)).astype(np.int64)
-    swapped &= letters[row, at] != letters[row, np.minimum(at + 1, width - 1)]  # two that are alike: replace one
+    swapped &= letters[row, at] != letters[row, np.minimum(at + 1, width - 1)]  # two equal letters: replace one
     place = np.arange(width)
     source = place - (put_in[:, None] & (place > at[:, None])) + (left_out[:, None] & (place >= at[:, None]))
     source[row, at] += swapped
@@ -233,7 +233,7 @@ def _mistyped(texts: pa.Array, wrong: np.ndarray, draw: np.random.Generator) -> 
 
 
 def _other(old: np.ndarray, first: str, size: int, draw: np.random.Generator) -> np.ndarray:
-    """Draw one of `size` characters from `first` on, and not the old one."""
+    """Draw one of `size` characters from `first` on, but not the old one."""
     step = draw.integers(1, size, len(old))
     return ((old.astype(np.int64) - ord(first) + step) % size + ord(first)).astype(np.uint8)
 

@@ -1,4 +1,4 @@
-"""Names, streets and towns for the two companies, the frequent ones first."""
+"""Word lists for the two companies: names, streets and towns, the frequent ones first."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ _LISTS = read_words(Path(__file__).parent / "words" / "companies.txt")
 
 
 def _pairs(name: str) -> dict[str, str]:
-    """Words and how they are written in short."""
+    """Return words with their short forms."""
     return dict(entry.split("=") for entry in _LISTS[name])
 
 

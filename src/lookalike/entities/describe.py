@@ -1,4 +1,4 @@
-"""What a page shows of a Resolution: pairs of records field by field, the matches and the others."""
+"""Describe a Resolution for a page: pairs of records field by field, matches and non-matches."""
 
 from lookalike.core.wording import counted
 from lookalike.entities.resolution import Resolution
@@ -17,9 +17,9 @@ def of_resolution(found: Resolution) -> Finding:
     records = " and ".join(f"{len(side):,}" for side in ids)
     cut, candidates = found.cut_off, found.candidates
     true, all_true = float(found.probability.sum()), float(every.probability.sum())
-    trust = [] if found.guess else [f"{true:,.1f} of the matches are expected to be true, by {found.basis}."]
+    trust = [] if found.guess else [f"{true:,.1f} of the matches are expected to be true, based on {found.basis}."]
     if all_true > 0 and not found.guess:
-        trust.append(f"These are {true / all_true:.1%} of the true matches expected among all pairs that were scored.")
+        trust.append(f"These are {true / all_true:.1%} of the true matches expected among all scored pairs.")
     compared = ", ".join(f"{one.name} ({column.kind})" for one, column in zip(found.fields, found.columns, strict=True))
     notes = [found.stats["note"] + "."] if found.stats.get("note") else []
     return Finding(
@@ -27,9 +27,9 @@ def of_resolution(found: Resolution) -> Finding:
         ids=ids,
         item="record",
         plan=[
-            f"Asked for: records alike by {compared}.",
-            f"Looked at: {'; '.join(map(str, candidates.stages))}.",
-            f"A pair is a match from probability {cut:.4g} on.",
+            f"Asked for: records similar by {compared}.",
+            f"Candidates: {'; '.join(map(str, candidates.stages))}.",
+            f"A pair is a match if its probability is at least {cut:.4g}.",
         ],
         facts={
             "records": records,
@@ -50,7 +50,7 @@ def of_resolution(found: Resolution) -> Finding:
 
 
 def record_fields(found: Resolution, pair: int) -> Fields:
-    """Show one pair of records, field by field."""
+    """Return one pair of records, field by field."""
     rows = [
         FieldRow(
             visible(str(row["field"])),
@@ -66,6 +66,6 @@ def record_fields(found: Resolution, pair: int) -> Fields:
 
 
 def record_line(found: Resolution, row: int) -> str:
-    """Show a record in one line."""
+    """Return a record in one line."""
     values = (column.values[row].as_py() for column in found.columns)
     return " | ".join(value for value in values if value is not None)[:SNIPPET]

@@ -1,7 +1,7 @@
-"""The fields of records: which columns are compared, of what kind they are, and one way of writing each value.
+"""Fields of records: which columns are compared, their kinds, and their normalised values.
 
-The one rule: two values that mean the same become the same text, and a value that means nothing becomes null.
-Each distinct value is read once, so a column costs what its distinct values cost.
+The one rule: two values that mean the same become the same text, and a value that means nothing
+becomes null. Each distinct value is read once, so repeated values cost little.
 """
 
 import math
@@ -23,10 +23,10 @@ from lookalike.items.shingles import Shingles
 FIELD_KINDS = ("text", "name", "address", "phone", "date", "number", "category")
 TRIGRAMS = Shingles(k=3, form="none", space="keep")
 WORDS = Shingles(k=1, unit="word", form="none")
-WORDED = ("text", "name", "address", "category")  # every value of these can be understood
+WORDED = ("text", "name", "address", "category")  # kinds that every value can be read as
 
-# Values that stand for a missing one, as `fold` writes them ("n/a" is "n a"), beside those without a letter or digit
-# ("-", "?", "..."). "na" counts as missing in all kinds but names, where it is a name.
+# Values that mean missing, as `fold` writes them ("n/a" is "n a"). Values without a letter or digit
+# ("-", "?", "...") are missing, too. "na" is missing in all kinds but names, where it is a name.
 MISSING_WORDS = """
 na, n a, nan, nil, none, null, unknown, undefined, missing, blank, tbd, tba, no data, no value, none given,
 not available, not applicable, not known, not provided, not specified
@@ -37,9 +37,9 @@ NO_NAMES = PLACEHOLDERS - {"na"}
 
 @dataclass(frozen=True)
 class Field:
-    """A column of the first table, the column of the second to compare it with, and how; kind "" means: guess it."""
+    """A column of each table, and how to compare them; kind "" means that it is guessed."""
 
-    name: str  # what results call it
+    name: str  # in results
     left: str
     right: str
     kind: str = ""
@@ -54,13 +54,17 @@ class Field:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse LEFT[:RIGHT][=KIND][*WEIGHT]; column names may hold spaces, but none of `:`, `=`, `*`.
+        r"""Parse LEFT[:RIGHT][=KIND][*WEIGHT]; a backslash before `:`, `=` or `*` makes it part of a column name.
 
         >>> Field.parse("address:street=address*2")
         Field(name='address', left='address', right='street', kind='address', weight=2.0)
+        >>> Field.parse(r"dc\:title").left
+        'dc:title'
         """
-        matched = re.fullmatch(r"([^:=*]+)(?::([^:=*]+))?(?:=([^:=*]*))?(?:\*([^:=*]*))?", text)
+        name = r"((?:[^:=*\\]|\\.)+)"
+        matched = re.fullmatch(rf"{name}(?::{name})?(?:=([^:=*]*))?(?:\*([^:=*]*))?", text)
         left, right, kind, weight = (part and part.strip() for part in matched.groups()) if matched else ("",) * 4
+        left, right = (part and re.sub(r"\\(.)", r"\1", part) for part in (left, right))
         if not left or right == "":
             raise UsageError(f"a field must be LEFT[:RIGHT][=KIND][*WEIGHT]; got {text!r}.")
         if kind is not None:
@@ -82,12 +86,12 @@ def as_fields(given: Any) -> list[Field]:
     return [Field.parse(one) if isinstance(one, str) else one for one in given]
 
 
-# --- values in one way of writing ---
+# --- normalised values ---
 
 
 @dataclass(frozen=True)
 class Normalised:
-    """Values in their one way of writing, null where missing or not understood, and how many of either there were."""
+    """Normalised values, null where missing or unparsable, and how many are either."""
 
     values: pa.LargeStringArray
     missing: int
@@ -97,10 +101,10 @@ class Normalised:
 def normalise(
     values: pa.Array | pa.ChunkedArray, kind: str, *, day_first: bool | None = None, country: str = ""
 ) -> Normalised:
-    """Write the values of a column in the one way that its kind has; doing it twice changes nothing.
+    """Write the values of a column in the standard form of its kind; twice is the same as once.
 
-    `day_first` says how to read 3/4/2020 if the column itself does not show it. `country`, such as GB, is where
-    phone numbers without a country code are from; outside the US it also means that dates have the day first.
+    `day_first` says how to read 3/4/2020 if the column itself does not show it. `country`, such as
+    GB, sets its default, and the country of phone numbers that do not name one.
 
     >>> found = normalise(pa.array(["Dr. Müller, Jürgen", "n/a", None]), "name")
     >>> found.values.to_pylist(), found.missing, found.unparsable
@@ -128,7 +132,7 @@ def normalise(
 
 
 def canonical(values: pa.LargeStringArray, kind: str) -> pa.LargeStringArray:
-    """Make short forms in normalised names formal, and write addresses in full; leave other kinds as they are.
+    """Write out short forms in normalised names and addresses; leave other kinds as they are.
 
     >>> canonical(pa.array(["bill obrien", None], pa.large_string()), "name").to_pylist()
     ['william obrien', None]
@@ -144,17 +148,17 @@ def canonical(values: pa.LargeStringArray, kind: str) -> pa.LargeStringArray:
 
 
 def as_days(values: pa.LargeStringArray) -> np.ndarray:
-    """Turn normalised dates into days since 1970-01-01, nan where missing."""
+    """Convert normalised dates to days since 1970-01-01, nan where missing."""
     return as_numbers(values.cast(pa.date32()).cast(pa.int32()))
 
 
 def as_numbers(values: pa.Array) -> np.ndarray:
-    """Turn normalised numbers into floats, nan where missing."""
+    """Convert normalised numbers to floats, nan where missing."""
     return np.array(values.cast(pa.float64()).fill_null(math.nan).to_numpy(zero_copy_only=False))
 
 
 def _texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray:
-    """Turn a column of any plain type into texts; cut times of day off dates."""
+    """Convert a column of any plain type to texts; drop the time of day from dates."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     try:
@@ -175,22 +179,22 @@ def _texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray
 
 @dataclass(frozen=True)
 class Column:
-    """The values of one field, those of the second table after those of the first; null where missing."""
+    """The values of one field in the first table, then in the second; null where missing."""
 
     name: str
     kind: str
     values: pa.LargeStringArray  # as they are compared
     canonical: pa.LargeStringArray  # with short forms and abbreviations written out
-    unread: int = 0  # values that are null because they cannot be read as of this kind
+    unread: int = 0  # values that are null because they cannot be read as this kind
 
     @property
     def wordy(self) -> bool:
-        """Say whether the values are made of words, so that parts of two values can be alike."""
+        """Return whether values consist of words, so that parts of two values can be similar."""
         return self.kind in ("text", "name", "address")
 
 
 def make_column(field: Field, sides: Sequence[pa.ChunkedArray]) -> Column:
-    """Normalise a field's column of each table; its kind is guessed from the first if it is not given."""
+    """Normalise a field's column of each table; guess its kind from the first if not given."""
     kind = field.kind or guess_kind(field.name, sides[0])
     done = [normalise(side, kind) for side in sides]
     values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
@@ -198,7 +202,7 @@ def make_column(field: Field, sides: Sequence[pa.ChunkedArray]) -> Column:
 
 
 def word_vectors(texts: pa.LargeStringArray) -> Any:
-    """Turn texts into sparse vectors of their words and shingles, each weighted by its rarity."""
+    """Convert texts to sparse vectors of their words and shingles, each weighted by its rarity."""
     from scipy.sparse import csr_array  # slow to import
 
     texts = texts.fill_null("")
@@ -209,14 +213,14 @@ def word_vectors(texts: pa.LargeStringArray) -> Any:
     rows, hashes = (np.concatenate(arrays) for arrays in zip(*every, strict=True))
     _, columns = np.unique(hashes, return_inverse=True)
     matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(texts), int(columns.max(initial=0)) + 1))
-    matrix.data[:] = 1  # how often a text has an element does not matter
+    matrix.data[:] = 1  # an element counts once per text
     frequency = np.bincount(matrix.indices, minlength=matrix.shape[1])
     matrix.data = np.log(1 + len(texts) / frequency[matrix.indices])
     return matrix
 
 
 def unit_vectors(texts: pa.LargeStringArray) -> Any:
-    """Scale the vectors of `word_vectors` to length 1, so that their products are cosines."""
+    """Return the vectors of `word_vectors` scaled to length 1: their products are cosines."""
     from scipy.sparse import diags_array  # slow to import
 
     vectors = word_vectors(texts)
@@ -224,9 +228,9 @@ def unit_vectors(texts: pa.LargeStringArray) -> Any:
     return diags_array(1 / np.maximum(lengths, 1e-300), format="csr") @ vectors
 
 
-# --- what kind a column is of ---
+# --- the kind of a column ---
 
-HINTS = {  # words of a column's name, in the order in which they count
+HINTS = {  # words in a column's name, the strongest hint first
     "phone": "phone telephone tel mobile cell cellphone fax phonenumber",
     "text": "id ids code zip zipcode postcode postal ssn isbn issn number no nr num key email url ip web title",
     "number": "price year amount cost age quantity qty weight height length width salary total count rating score",
@@ -244,9 +248,9 @@ KIND_SAMPLE = 1000
 
 
 def guess_kind(name: str, values: pa.Array | pa.ChunkedArray) -> str:
-    """Guess the kind of a column from its type, its name and up to 1,000 of its values; "text" if nothing shows it.
+    """Guess the kind of a column from its type, its name and up to 1,000 values; else "text".
 
-    The name counts only if most of the values can be read that way.
+    The name counts only if at least 70% of the values can be read as that kind.
 
     >>> guess_kind("Home phone", pa.array(["212-555-0100"])), guess_kind("name", pa.array(["Sony PSLX350H turntable"]))
     ('phone', 'text')
@@ -263,7 +267,7 @@ def guess_kind(name: str, values: pa.Array | pa.ChunkedArray) -> str:
     if pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_decimal(plain):
         return "number"
     texts = normalise(sample, "text").values.drop_null()
-    codes = pc.any(pc.match_substring_regex(texts, r"^0\d")).as_py()  # a number is not written so
+    codes = pc.any(pc.match_substring_regex(texts, r"^0\d")).as_py()  # numbers have no leading zero
     for kind in ("date",) if codes else ("number", "date"):
         if _share_read(sample, kind, of_none=0.0) >= 0.95:
             return kind
@@ -278,7 +282,7 @@ def _kind_named(words: list[str]) -> str:
 
 
 def _share_read(sample: pa.Array, kind: str, of_none: float) -> float:
-    """Return the share of the values that are not missing that can be read as of this kind."""
+    """Return the share of values, of those not missing, that can be read as this kind."""
     found = normalise(sample, kind)
     present = len(sample) - found.missing
     read = present - found.unparsable

@@ -1,27 +1,30 @@
-"""A mixture of matches and other pairs, learnt without labels: the model of Fellegi and Sunter, fitted by EM.
+"""Fit a mixture of matches and non-matches without labels: the model of Fellegi and Sunter, by EM.
 
-Each field of a pair has an agreement level, from 0 (different) to the field's top (the same), or `MISSING_LEVEL`. A
-pair is a match with probability `share`. Given that it is a match, or that it is not, its fields are independent: level
-l of field f has probability m[f][l] in matches and u[f][l] in pairs of random records; a missing level says nothing.
+Each field of a pair has an agreement level, from 0 (different) to the field's top level (the same),
+or `MISSING_LEVEL`. A pair is a match with probability `share`. Among matches, and among
+non-matches, fields are independent: level l of field f has probability m[f][l] in matches and
+u[f][l] in random pairs; a missing level says nothing.
 
-Pairs to be compared are not taken at random: most are there because some field agrees. So a pair that is no match was
-picked by one field f, with probability picked[f + 1], and then has level l there with probability v[f][l], or by none,
-with probability picked[0]; its other fields are as those of random pairs. Its levels thus have probability
+Candidate pairs are not random: most were picked because some field agrees. So a non-match was
+picked by one field f, with probability picked[f + 1], and then has level l there with probability
+v[f][l]; or by no field, with probability picked[0]. Its other fields are as in random pairs. So its
+levels have probability
 
     u[0][l0] * u[1][l1] * ... * (picked[0] + sum over f of picked[f + 1] * v[f][lf] / u[f][lf]).
 
-Both simpler ways were measured on pairs that agree in one of three fields at least, 1.6% of them matches. With u of
-random pairs and no more, all of them are called matches. With u fitted to these pairs, two fields that agree say less
-than they should, since hardly a pair was picked twice: F1 is 0.85 with three fields and 0.94 with four, where 0.97 and
-0.98 are the best there is. With the fields that picked, F1 is 0.97 and 0.975, and the probabilities are wrong by 0.0002
-on average, a tenth of what they are with u fitted and four fields. `tests/entities/test_mixture.py` repeats it.
+Two simpler models were measured on pairs that agree in at least one of three fields, 1.6% of them
+matches. With u of random pairs alone, all pairs are called matches. With u fitted to these pairs,
+two fields that agree count too little, since hardly any pair was picked twice: F1 is 0.85 with
+three fields and 0.94 with four, where 0.97 and 0.98 are the best possible. With this model F1 is
+0.97 and 0.975, and the mean error of the probabilities is 0.0002, a tenth of that with u fitted and
+four fields. `tests/entities/test_mixture.py` repeats the measurement.
 
-Pairs that are alike in several fields and no match, such as families at one address, break the independence and count
-as matches. Where a record has one match at most, fit to the pairs that are the best of both their records: with the
-families of `companies.two_companies`, 20,000 people, F1 rose from 0.73 to 0.96.
+Non-matches that agree in several fields, such as families at one address, break the independence
+and count as matches. If a record has at most one match, fit to the pairs that are the best of both
+their records: with the families of 20,000 people in `companies`, F1 rose from 0.73 to 0.96.
 
-I. P. Fellegi and A. B. Sunter, A Theory for Record Linkage, JASA 64 (1969). A. P. Dempster, N. M. Laird and
-D. B. Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, JRSS B 39 (1977).
+I. P. Fellegi and A. B. Sunter, A Theory for Record Linkage, JASA 64 (1969). A. P. Dempster, N. M.
+Laird, D. B. Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, JRSS B 39 (1977).
 """
 
 from collections.abc import Sequence
@@ -34,19 +37,19 @@ import pyarrow as pa
 from lookalike.core.errors import UsageError, positive, whole
 
 MISSING_LEVEL = 255
-PRIOR = 1.0  # pairs put in beforehand, spread evenly over the levels, so that none has probability 0
-STARTS = ((0.1, 0.9), (0.01, 0.9), (0.5, 0.9), (0.1, 0.6))  # share of matches, and of the top level in them
-TRIAL = 20  # steps from each start before the best is kept
-LEAST_FIELDS = 3  # that say anything, to tell matches from pairs that some field picked
-DENSE = 1 << 22  # codes of patterns that are counted in an array
+PRIOR = 1.0  # pseudo-pairs, spread evenly over the levels, so that no level has probability 0
+STARTS = ((0.1, 0.9), (0.01, 0.9), (0.5, 0.9), (0.1, 0.6))  # share of matches, and of the top level in matches
+TRIAL = 20  # steps from each start before the best one is chosen
+LEAST_FIELDS = 3  # informative fields needed to separate matches from pairs that a field picked
+DENSE = 1 << 22  # up to this many codes of patterns are counted in an array
 LARGEST_CODE = 1 << 62
 
-Levels = tuple[np.ndarray, ...]  # an array of probabilities for each field
+Levels = tuple[np.ndarray, ...]  # one array of probabilities per field
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """The fitted model; `log_likelihood` is that of the pairs it was fitted to, natural, and `steps` those it took."""
+    """The fitted model, the natural log-likelihood of its pairs, and the EM steps it took."""
 
     m: Levels
     u: Levels
@@ -57,7 +60,7 @@ class Mixture:
     steps: int
 
     def probability(self, levels: np.ndarray) -> np.ndarray:
-        """Return for each pair the probability that it is a match."""
+        """Return the probability of each pair that it is a match."""
         patterns = _Patterns.of(levels, self._sizes())
         match, other = self._logs(patterns.columns)
         return np.asarray(np.exp(match - np.logaddexp(match, other))[patterns.row])
@@ -67,11 +70,11 @@ class Mixture:
         return float(self.probability(levels).sum())
 
     def weights(self, names: Sequence[str] | None = None) -> pa.Table:
-        """Return m, u and log2(m / u) of each field and level: how many bits that level speaks for a match."""
+        """Return m, u and log2(m / u), the bits of evidence for a match, per field and level."""
         sizes = self._sizes()
         names = [f"field {number}" for number in range(len(sizes))] if names is None else names
         if len(names) != len(sizes):
-            raise UsageError(f"names must be {len(sizes)}, one a field; got {len(names)}.")
+            raise UsageError(f"names must have {len(sizes)} entries, one per field; got {len(names)}.")
         m, u = np.concatenate(self.m), np.concatenate(self.u)
         fields = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
         levels = np.concatenate([np.arange(size) for size in sizes])
@@ -81,7 +84,7 @@ class Mixture:
         return [len(levels) for levels in self.m]
 
     def _logs(self, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logarithms of the probabilities of being a match, or not, and having these levels."""
+        """Return log probabilities of these levels together with being a match, and a non-match."""
         match = np.full(len(columns[0]), np.log(self.share))
         other = np.full(len(columns[0]), np.log1p(-self.share))
         for m, u, column in zip(self.m, self.u, columns, strict=True):
@@ -90,7 +93,7 @@ class Mixture:
         return match, other + np.log(sum(self._ways(columns)))
 
     def _ways(self, columns: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the terms of the sum in the module's formula: picked by no field, by the first, and so on."""
+        """Return the terms of the sum in the module's formula: no field, first field, and so on."""
         ways = [np.full(len(columns[0]), self.picked[0])]
         if self.picked[1:].any():
             for share, v, u, column in zip(self.picked[1:], self.v, self.u, columns, strict=True):
@@ -100,9 +103,9 @@ class Mixture:
 
 @dataclass(frozen=True, eq=False)
 class _Patterns:
-    """The distinct rows of levels: a column for each field, how many pairs have each, and which a pair has.
+    """The distinct rows of levels, as columns, their counts, and the row that each pair has.
 
-    A missing level is one more than the field's top.
+    A missing level is one more than the field's top level.
     """
 
     columns: list[np.ndarray]
@@ -122,7 +125,7 @@ class _Patterns:
             slots = slot[levels[:, field]]
             if slots.min(initial=0) < 0:
                 got = levels[slots < 0, field][0]
-                raise UsageError(f"levels of field {field} must be below {size}, as in the pairs fitted; got {got}.")
+                raise UsageError(f"levels of field {field} must be below {size}, as in the fitted pairs; got {got}.")
             code *= size + 1
             code += slots
             codes *= size + 1
@@ -140,25 +143,26 @@ class _Patterns:
         return cls(columns, counts.astype(float), row)
 
     def count(self, field: int, size: int, weights: np.ndarray) -> np.ndarray:
-        """Count the pairs that have each level of a field, with the prior."""
+        """Return the weighted count of pairs per level of a field, including the prior."""
         return np.bincount(self.columns[field], weights, size + 1)[:size] + PRIOR / size
 
 
 def fit(
     levels: np.ndarray, *, random_levels: np.ndarray | None = None, steps: int = 1000, tolerance: float = 1e-9
 ) -> Mixture:
-    """Fit the model to pairs given by their agreement `levels`: uint8, one row per pair, one column per field.
+    """Fit the model to agreement `levels`: uint8, one row per pair, one column per field.
 
-    `random_levels` are those of pairs of random records: u is taken from them and kept; and if three fields or more
-    say anything, the fields that picked the pairs are part of the model. Without `random_levels` u is fitted to the
-    pairs, as if they had been picked by no field.
+    `random_levels` are those of random pairs. They fix u, and if at least three fields are
+    informative, the fields that picked the pairs become part of the model. Without `random_levels`
+    u is fitted to the pairs, as if no field had picked them.
 
-    A higher level never speaks less for a match: m / u rises with the level, which is weighted isotonic regression in
-    each step of EM (R. Dykstra, S. Kochar and T. Robertson, JASA 90 (1995)), so that matches are those that agree more.
-    EM starts from four guesses, goes on from the best, and ends when a step raises the log-likelihood by less than
-    `tolerance` a pair. Fewer than three fields, or pairs all alike, leave the share of matches undetermined.
+    A higher level is never weaker evidence for a match: m / u rises with the level, by weighted
+    isotonic regression in each step of EM (R. Dykstra, S. Kochar and T. Robertson, JASA 90 (1995)).
+    EM starts from four guesses, continues from the best, and ends when a step raises the
+    log-likelihood by less than `tolerance` per pair. With fewer than three fields, or pairs that
+    are all the same, the share of matches is undetermined.
 
-    O(pairs * fields) to count the distinct rows of levels, then O(distinct * fields) a step.
+    O(pairs * fields) to count the distinct rows of levels, then O(distinct * fields) per step.
 
     >>> levels = np.repeat(np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 1, 0]], np.uint8), [50, 10, 400, 400], axis=0)
     >>> chance = np.repeat(np.array([[0, 0, 0], [1, 1, 1]], np.uint8), [9_990, 10], axis=0)
@@ -187,7 +191,7 @@ def fit(
 
 
 def _climb(patterns: _Patterns, mixture: Mixture, fixed: bool, steps: int, tolerance: float) -> Mixture:
-    """Take steps of EM until the likelihood no longer rises; the prior is part of what rises and is compared."""
+    """Take steps of EM until the likelihood, including the prior, no longer rises."""
     before = -inf
     while True:
         mixture, after = _with_likelihood(patterns, mixture)
@@ -198,7 +202,7 @@ def _climb(patterns: _Patterns, mixture: Mixture, fixed: bool, steps: int, toler
 
 
 def _with_likelihood(patterns: _Patterns, mixture: Mixture) -> tuple[Mixture, float]:
-    """Return the mixture with its log-likelihood, and the log-likelihood with that of the prior added."""
+    """Return the mixture with its log-likelihood, and the latter including the prior."""
     likelihood = float(patterns.counts @ np.logaddexp(*mixture._logs(patterns.columns)))
     spread = [*mixture.m, *mixture.u, np.array([mixture.share, 1 - mixture.share])]
     if mixture.picked[1:].any():
@@ -208,7 +212,7 @@ def _with_likelihood(patterns: _Patterns, mixture: Mixture) -> tuple[Mixture, fl
 
 
 def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
-    """Take one step of EM: what each pair seems to be, and the parameters that fit that best."""
+    """Take one step of EM: estimate which pairs match, then the parameters that fit that best."""
     match, other = mixture._logs(patterns.columns)
     matches = patterns.counts * np.exp(match - np.logaddexp(match, other))
     others = patterns.counts - matches
@@ -235,7 +239,7 @@ def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
 
 
 def _start(u: Levels, share: float, top: float, with_ways: bool) -> Mixture:
-    """Make a first guess: fields agree in a share `top` of the matches, and each picks as many pairs as none does."""
+    """Return a first guess: a share `top` of matches agrees; all ways to be picked are equal."""
     guess = [np.append(np.full(len(chance) - 1, (1 - top) / max(1, len(chance) - 1)), top) for chance in u]
     m = tuple(_rising(shares, chance) for shares, chance in zip(guess, u, strict=True))
     picked = np.full(len(u) + 1, 1 / (len(u) + 1)) if with_ways else np.append(1.0, np.zeros(len(u)))
@@ -248,7 +252,7 @@ def _shares(patterns: _Patterns, sizes: list[int]) -> Levels:
 
 
 def _rising(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """Find the shares most likely to give `counts` such that shares / base rises: pool levels while a ratio falls."""
+    """Return the most likely shares such that shares / base rises: pool levels where it falls."""
     ratio = counts / (counts.sum() * base)
     if (ratio[1:] < ratio[:-1]).any():
         pools: list[tuple[float, float, int]] = []
@@ -263,7 +267,7 @@ def _rising(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
 
 
 def _size(column: np.ndarray) -> int:
-    """Count the levels up to the highest seen, 1 at least."""
+    """Return the number of levels up to the highest seen, at least 1."""
     return int(np.max(column, where=column != MISSING_LEVEL, initial=0)) + 1
 
 

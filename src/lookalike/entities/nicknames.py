@@ -1,7 +1,7 @@
-"""Names and addresses: words that mean the same, as bill and william, st and street; and titles, which mean little.
+"""Write out short forms in names (bill, william) and addresses (st, street), and drop titles.
 
-The words are in files beside this one. No formal name is the short form of another, so that replacing words twice does
-no more than once.
+The words are in the folder `words`. No formal name is a short form of another, so that replacing
+words twice gives the same as replacing them once.
 """
 
 import re
@@ -18,13 +18,13 @@ mr mrs ms miss mx mister dr doctor prof professor sir dame lord lady rev reveren
 herr frau mme mlle monsieur madame sr sra srta
 """
 NAME_SUFFIXES = "jr sr junior senior ii iii iv 2nd 3rd phd md dds dvm esq esquire jd mba bsc msc obe mbe cbe"
-BEFORE, AFTER = frozenset(TITLES.split()), frozenset(NAME_SUFFIXES.split())  # what may go before a name, and after it
+BEFORE, AFTER = frozenset(TITLES.split()), frozenset(NAME_SUFFIXES.split())  # titles before and after a name
 BEFORE_OR_AFTER = BEFORE | AFTER
 PHD, PO_BOX = re.compile(r"\bph d\b"), re.compile(r"\bp o(?= box\b)")
 
 
 def _turned(table: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
-    """Turn {formal: short forms} into {short form: formal ones}, in the order of the table."""
+    """Turn {formal: short forms} into {short form: formal forms}, in the order of the table."""
     turned: dict[str, tuple[str, ...]] = {}
     for formal_one, short_ones in table.items():
         for short in short_ones:
@@ -34,12 +34,12 @@ def _turned(table: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
 
 SHORT_FORMS = read_words(WORDS / "nicknames.txt")
 FORMAL_NAMES = _turned(SHORT_FORMS)
-OF_THE_NEXT = {"st": "saint", "dr": "doctor"}  # at the start: St James, Dr Martin Luther King
+BEFORE_NAME = {"st": "saint", "dr": "doctor"}  # as in St James, Dr Martin Luther King
 STREET_WORDS = {short: words[0] for short, words in _turned(read_words(WORDS / "addresses.txt")).items()}
 
 
 def formals(token: str) -> tuple[str, ...]:
-    """Return all formal names of a short form, the commoner first; of any other word the word itself.
+    """Return all formal names of a short form, the most common first; any other word as it is.
 
     >>> formals("sam"), formals("otto")
     (('samuel', 'samantha'), ('otto',))
@@ -48,7 +48,7 @@ def formals(token: str) -> tuple[str, ...]:
 
 
 def formal(token: str) -> str:
-    """Return the first formal name of a short form, in lower case; any other word as it is.
+    """Return the most common formal name of a short form; any other word as it is.
 
     >>> formal("bill"), formal("william"), formal("cathy"), formal("kathy")
     ('william', 'william', 'catherine', 'catherine')
@@ -57,7 +57,7 @@ def formal(token: str) -> str:
 
 
 def plain_name(value: str) -> str:
-    """Put the given name first, also for "Smith, John", and drop titles before and after it, but never all of it.
+    """Return a name with the given name first and without titles; at least one word is kept.
 
     >>> plain_name("Dr. Smith, John (Ph.D.)"), plain_name("Sammy Davis, Jr."), plain_name("Dr.")
     ('john smith', 'sammy davis', 'dr')
@@ -86,15 +86,15 @@ def _untitled(words: list[str]) -> list[str]:
 
 
 def formal_name(value: str) -> str:
-    """Make every short form in a name formal."""
+    """Return a name with its short forms replaced by formal names."""
     return " ".join(map(formal, value.split()))
 
 
 def full_address(value: str) -> str:
-    """Write the words of an address in full."""
+    """Return an address with its abbreviations written out."""
     words = (PO_BOX.sub("po", value) if "p o box" in value else value).split()
     full = [STREET_WORDS.get(word, word) for word in words]
     for n, (word, after) in enumerate(pairwise(words)):
-        if word in OF_THE_NEXT and (n == 0 or words[n - 1].isdigit()) and after.isalpha() and after not in STREET_WORDS:
-            full[n] = OF_THE_NEXT[word]
+        if word in BEFORE_NAME and (n == 0 or words[n - 1].isdigit()) and after.isalpha() and after not in STREET_WORDS:
+            full[n] = BEFORE_NAME[word]
     return " ".join(full)

@@ -1,4 +1,4 @@
-"""From tables to matches: read, check, normalise, candidates, score, probabilities, choose."""
+"""Resolve records: read, check, normalise, find candidates, score, estimate, choose matches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,16 +38,16 @@ def resolve(
     threads: int | None = None,
     run: Run | None = None,
 ) -> Resolution:
-    """Find the pairs of records of two tables, or within one, that belong to the same person or thing.
+    """Find pairs of records, of two tables or of one, that belong to the same person or thing.
 
-    `fields` name the columns to compare: "name", or "address:street" if the second table has another name for it;
-    "born=date" gives the kind, "phone*2" a weight (`Field`). `validate` names a column of dates or numbers that is not
-    among them, from which the share of true matches is estimated for each score; with `max_lag` a value of the second
-    table is at least that of the first, and at most this much more. Without it the probabilities are those of a mixture
-    of matches and others. `precision` is the share of true matches wanted, on average; by default a pair is a match if
-    that is more likely than not. `threshold` and `nearest` say which pairs are scored (`candidates`). `id` names the
-    column of ids, "key:number" if the tables have different names for it; by default it is `id`, or else rows are
-    counted.
+    `fields` are the columns to compare: "name", or "address:street" if the second table calls it
+    street; "born=date" sets the kind, "phone*2" the weight (`Field`). `validate` is a column of
+    dates or numbers that is not compared, from which the share of true matches per score is
+    estimated; without it, probabilities come from a mixture model. With `max_lag`, a value of the
+    second table is at least that of the first, and exceeds it by at most this much. `precision` is
+    the share of matches that must be true on average; by default a pair is a match if that is more
+    likely than not. `threshold` and `nearest` decide which pairs are scored (`candidates`). `id` is
+    the id column, "key:number" if its name differs; by default `id`, else row numbers.
     """
     compared = as_fields(fields)
     run = Run(threads) if run is None else run
@@ -78,15 +78,15 @@ def resolve(
 
 @dataclass(frozen=True, eq=False)
 class RecordTables:
-    """One table, or two, with the ids of their records; records of the second are counted after those of the first."""
+    """One or two tables with the ids of their records; positions in the second follow the first."""
 
     tables: list[pa.Table]
-    names: list[str]  # what messages call them
+    names: list[str]  # in messages
     ids: list[pa.Array]
 
     @property
     def split(self) -> int:
-        """Return where the second table begins, or ONE if there is none."""
+        """Return the position where the second table begins, or ONE if there is just one."""
         return len(self.tables[0]) if len(self.tables) > 1 else ONE
 
     def columns(self, field: Field) -> list[pa.ChunkedArray]:
@@ -105,7 +105,7 @@ def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
 
 
 def as_table(given: Any, run: Run) -> pa.Table:
-    """Return a table as it is, read from a file, or made of a data frame or of dictionaries, one per row."""
+    """Return a table as it is, or make one from a file, a data frame or a list of dictionaries."""
     if isinstance(given, pa.Table):
         return given
     if isinstance(given, str | Path):
@@ -114,25 +114,25 @@ def as_table(given: Any, run: Run) -> pa.Table:
         return pa.Table.from_pylist(given) if isinstance(given, list) else pa.table(given)
     except (TypeError, ValueError, AttributeError, pa.ArrowException):
         raise UsageError(
-            f"records must be a table, a data frame, dictionaries or a path; got {type(given).__name__}."
+            f"records must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
         ) from None
 
 
 def ids_of(table: pa.Table, name: str | None, where: str) -> pa.Array:
-    """Return the ids of a table: the named column, by default `id`; or the numbers of the rows."""
+    """Return the ids of a table: the named column, by default `id`, else the row numbers."""
     wanted = name or ("id" if "id" in table.schema.names else "-")
     if wanted == "-":
         return pa.array(np.arange(len(table)))
     column = column_of(table, wanted, "the id", where)
     if pa.types.is_nested(column.type):
-        raise DataError(f"column {wanted!r} holds {column.type}, which is no id.")
+        raise DataError(f"column {wanted!r} holds {column.type}, which cannot be an id.")
     if column.null_count:
-        raise DataError(f"column {wanted!r} for the id has {counted(column.null_count, 'row')} without one.")
+        raise DataError(f"column {wanted!r} for the id is empty in {counted(column.null_count, 'row')}.")
     return unique_ids([plain(pa.table({"id": column}))["id"]])
 
 
 def column_of(table: pa.Table, name: str, what: str, where: str) -> pa.ChunkedArray:
-    """Return the column of a name, of which there must be just one."""
+    """Return the column with this name; raise an error unless there is exactly one."""
     one_column(table.schema.names, name, f"the {where} has", f" for {what}")
     return table[name]
 
@@ -142,7 +142,7 @@ def column_of(table: pa.Table, name: str, what: str, where: str) -> pa.ChunkedAr
 
 @dataclass(frozen=True)
 class ResolveSettings:
-    """What was asked for, as `check` has found it to be possible."""
+    """The parameters, as checked by `check`."""
 
     fields: list[Field]
     validate: Field | None
@@ -158,18 +158,18 @@ def check(
     tables: RecordTables, fields: list[Field], *, validate: Field | str | None, max_lag: float | None,
     precision: float | None, one_to_one: bool, threshold: float, nearest: int, seed: int,
 ) -> ResolveSettings:  # fmt: skip
-    """Make sure that the columns are there, that what validates is not scored, and that numbers are in their ranges."""
+    """Raise an error if a column is missing, the validation column is scored or a value wrong."""
     witness = None if validate is None else as_fields([validate])[0]
     for field in [*fields, *([] if witness is None else [witness])]:
         tables.columns(field)
     names = [field.name for field in fields]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"fields must be different; {twice!r} is there twice.")
+        raise UsageError(f"fields must be different; {twice!r} is given twice.")
     if witness is not None and any((witness.left, witness.right) == (one.left, one.right) for one in fields):
         raise UsageError(f"validate must be a column that is not scored; {witness.left!r} is among the fields.")
     if max_lag is not None and witness is None:
-        raise UsageError("max_lag is for the column that validates: name it with validate (--validate).")
+        raise UsageError("max_lag applies to the validation column: name it with validate (--validate).")
     return ResolveSettings(
         fields,
         witness,
@@ -186,7 +186,7 @@ def check(
 
 
 def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> list[Column]:
-    """Normalise the columns of all fields."""
+    """Return the normalised columns of all fields."""
     columns = []
     with run.stage("fields", len(fields)) as tick:
         for field in fields:
@@ -196,7 +196,7 @@ def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> lis
 
 
 def read_witness(tables: RecordTables, field: Field, max_lag: float | None) -> Witness:
-    """Normalise the column that validates, which must hold dates or numbers."""
+    """Return the normalised validation column, which must hold dates or numbers."""
     column = make_column(field, tables.columns(field))
     if column.kind not in ("date", "number"):
         raise UsageError(f"validate must be a column of dates or numbers; {field.name!r} holds {column.kind}.")
@@ -205,7 +205,7 @@ def read_witness(tables: RecordTables, field: Field, max_lag: float | None) -> W
 
 
 def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two records of each candidate, without the pairs whose lag is beyond reach."""
+    """Return the two records of each candidate pair with a possible lag."""
     left, right = np.divmod(candidates.numbers, max(1, candidates.records))
     if witness is None or witness.max_lag is None:
         return left, right
@@ -218,15 +218,15 @@ def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple
 
 
 def remarks(columns: list[Column], witness: Witness | None, left_out: int, found: Probabilities) -> list[str]:
-    """Say what the user should know: fields that are empty or cannot be read, pairs left out, and doubts."""
+    """Return notes for the user: empty fields, unreadable values, pairs left out, doubts."""
     notes = []
     for one in columns if witness is None else [*columns, witness.column]:
         if len(one.values) and one.values.null_count - one.unread == len(one.values):
-            notes.append(f"{one.name} is empty in all records, and tells nothing")
+            notes.append(f"{one.name} is empty in all records and has no effect")
         if one.unread:
-            notes.append(f"{counted(one.unread, 'value')} of {one.name} cannot be read as {one.kind}, and are missing")
+            notes.append(f"{counted(one.unread, 'value')} of {one.name} cannot be read as {one.kind}: set to missing")
     if left_out and witness is not None:
-        notes.append(f"{counted(left_out, 'pair')} with a lag beyond 0 to {witness.max_lag:g} left out")
+        notes.append(f"{counted(left_out, 'pair')} left out: lag not between 0 and {witness.max_lag:g}")
     return [*notes, *found.notes]
 
 
@@ -234,7 +234,7 @@ def choose(
     tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
     found: Probabilities, stats: dict[str, Any],
 ) -> Resolution:  # fmt: skip
-    """Order the pairs, best first, and keep those that are likely enough; if asked for, each record once at most."""
+    """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
     order = np.lexsort((pairs.right, pairs.left, -pairs.score, -found.values))
     split, cut_off = max(tables.split, 0), least_probability(found.values, asked.precision)
     every = Resolution(
@@ -251,17 +251,17 @@ def choose(
 
 
 def least_probability(probability: np.ndarray, precision: float | None) -> float:
-    """Return the least probability of a match, such that a share `precision` from it on is expected to be true."""
+    """Return the probability from which a share `precision` of pairs is expected to be true."""
     if precision is None:
         return LIKELY
     ordered = np.sort(probability)[::-1]
-    last = np.append(ordered[1:], -1) < ordered  # pairs that are just as likely are matches all or none
+    last = np.append(ordered[1:], -1) < ordered  # pairs of one probability are all matches, or none is
     good = np.flatnonzero(last & (np.cumsum(ordered) / np.arange(1, len(ordered) + 1) >= precision))
     return float(ordered[good[-1]]) if len(good) else np.inf
 
 
 def each_record_once(left: np.ndarray, right: np.ndarray, records: int) -> np.ndarray:
-    """Return the places of pairs such that no record is in two; earlier pairs go first."""
+    """Return positions of pairs such that no record is in two; earlier pairs have priority."""
     used = np.zeros(records, bool)
     chosen = []
     for at, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):

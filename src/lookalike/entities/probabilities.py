@@ -1,4 +1,4 @@
-"""How likely each scored pair is a match: from a value that was not scored, or from a mixture of matches and others."""
+"""Estimate how likely each scored pair is a match: by a value not scored, or by a mixture model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ from lookalike.entities.scores import ScoredPairs, points_of_pairs
 from lookalike.entities.validation import Validation, shares_by_score
 from lookalike.kernels.buckets import ONE
 
-LEVEL_POINTS = (40.0, 75.0, 99.0)  # from which on a field agrees somewhat, nearly, wholly
+LEVEL_POINTS = (40.0, 75.0, 99.0)  # the least points with which a field agrees somewhat, nearly, fully
 RANDOM_PAIRS = 200_000
-LIKELY = 0.5  # the least probability of a match, unless a precision is asked for
+LIKELY = 0.5  # the least probability of a match, unless a precision is given
 
 
 @dataclass(frozen=True, eq=False)
 class Probabilities:
-    """How likely each pair is a match, and what that rests on."""
+    """The probability that each pair is a match, and what it is based on."""
 
     values: np.ndarray
     basis: str
@@ -32,21 +32,21 @@ class Probabilities:
 
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """A value of all records that was not scored: days or numbers, nan where missing."""
+    """A column that was not scored: days or numbers of all records, nan where missing."""
 
     column: Column
     values: np.ndarray
     split: int
-    max_lag: float | None  # the most by which a value of the second table can exceed that of the first
+    max_lag: float | None  # how far a value of the second table can exceed that of the first
 
     def differences(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Subtract the values of pairs; the sign counts if they have an order, from the first table to the second."""
+        """Return the differences of pairs; signed only with `max_lag` and two tables."""
         difference = np.asarray(self.values[right] - self.values[left])
         return np.abs(difference) if self.max_lag is None or self.split == ONE else difference
 
 
 def by_validation(witness: Witness, pairs: ScoredPairs, perfect: float, seed: int) -> Probabilities:
-    """Take as probability the share of true matches among pairs of the same score; `perfect` is the highest score."""
+    """Return the share of true matches at each pair's score; `perfect` is the highest score."""
     if witness.max_lag is None:
         random = random_pairs(len(witness.values), witness.split, seed)
     else:
@@ -54,15 +54,15 @@ def by_validation(witness: Witness, pairs: ScoredPairs, perfect: float, seed: in
     differences = witness.differences(pairs.left, pairs.right)
     name = witness.column.name
     validation = shares_by_score(name, pairs.score, differences, witness.differences(*random), perfect)
-    return Probabilities(validation.probability(pairs.score), f"the differences of {name}", validation)
+    return Probabilities(validation.probability(pairs.score), f"the differences in {name}", validation)
 
 
 def by_mixture(columns: Sequence[Column], pairs: ScoredPairs, split: int, seed: int, run: Run) -> Probabilities:
-    """Fit a mixture of matches and others to pairs without a rival: those with the best score of both their records.
+    """Fit a mixture model to pairs without a rival: those with the best score of both records.
 
-    A pair with a rival that differs in some field is treated as a non-match: members of a family share nearly all, and
-    only that each has a better match tells them apart. One that differs in no field may be a third record of the same
-    entity.
+    A pair with a rival that differs in some field is treated as a non-match: members of a family
+    agree in nearly everything, and only their better matches show that they are different people.
+    A pair that differs in no field can be a third record of the same entity.
     """
     records = len(columns[0].values)
     levels = as_levels(pairs.points)
@@ -78,24 +78,24 @@ def by_mixture(columns: Sequence[Column], pairs: ScoredPairs, split: int, seed: 
     notes = []
     rivals = int(np.count_nonzero(probability[none] >= LIKELY))
     if rivals:
-        why = "a field differs and one of the two is more like another record"
-        notes.append(f"{counted(rivals, 'pair')} not taken for matches, as {why}")
+        why = "a field differs, and one of the two records has a better match"
+        notes.append(f"{counted(rivals, 'pair')} treated as non-matches: {why}")
     probability[none] = 0
     guess = bool(np.count_nonzero((levels != MISSING_LEVEL).any(axis=0)) < LEAST_FIELDS)
     if guess:
-        notes.append(f"with fewer than {LEAST_FIELDS} fields the probabilities are no more than a guess")
-    return Probabilities(probability, "a mixture of matches and others", mixture=mixture, guess=guess, notes=notes)
+        notes.append(f"with fewer than {LEAST_FIELDS} fields the probabilities are only a guess")
+    return Probabilities(probability, "a Fellegi-Sunter mixture model", mixture=mixture, guess=guess, notes=notes)
 
 
 def as_levels(points: np.ndarray) -> np.ndarray:
-    """Say how well each field agrees: 0 not, 1 somewhat, 2 nearly, 3 wholly, or MISSING_LEVEL."""
+    """Return how well each field agrees: 0 not, 1 somewhat, 2 nearly, 3 fully, or MISSING_LEVEL."""
     levels: np.ndarray = np.searchsorted(LEVEL_POINTS, np.nan_to_num(points), side="right").astype(np.uint8)
     levels[np.isnan(points)] = MISSING_LEVEL
     return levels
 
 
 def random_pairs(records: int, split: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of records at random, of the two tables or within the one."""
+    """Draw random pairs of records, between the two tables or within one."""
     rng = np.random.default_rng(seed)
     if records < 2 or split in (0, records):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -106,7 +106,7 @@ def random_pairs(records: int, split: int, seed: int) -> tuple[np.ndarray, np.nd
 
 
 def pairs_within_reach(witness: Witness, max_lag: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs whose lag is possible: a random record, and a random one of those within reach of it."""
+    """Draw random pairs whose lag is possible: from 0 to `max_lag`."""
     rng = np.random.default_rng(seed)
     values, split = witness.values, witness.split
     first = np.arange(len(values) if split == ONE else split)

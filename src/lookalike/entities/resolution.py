@@ -1,4 +1,4 @@
-"""The result of resolving records: scored pairs, how likely each is a match, and why."""
+"""The result of entity resolution: scored pairs, the probability that each is a match, and why."""
 
 import math
 from collections.abc import Sequence
@@ -16,25 +16,26 @@ from lookalike.entities.mixture import Mixture
 from lookalike.entities.scores import FULL_POINTS, HOW_COMPARED, NEUTRAL, PENALTY, distances
 from lookalike.entities.validation import Validation
 from lookalike.kernels.buckets import join_pairs, roots
-from lookalike.results import Clusters, Reportable
+from lookalike.results import Clusters, Explanation, Result
+from lookalike.results.explanations import ExplainedRows
 
 
 @dataclass(frozen=True, eq=False)
-class Resolution(Reportable):
-    """Pairs of records that are likely matches, best first; `every` holds all pairs that were scored."""
+class Resolution(Result):
+    """Pairs of records that are likely matches, best first; `every` holds all scored pairs."""
 
     left: np.ndarray  # positions in the first table
-    right: np.ndarray  # in the second, or in the same
-    score: np.ndarray  # points of all fields times their weights; a missing one counts half
+    right: np.ndarray  # positions in the second table, or in the only one
+    score: np.ndarray  # weighted sum of the points of all fields; a missing field counts half
     points: np.ndarray  # pairs x fields, nan where missing
-    probability: np.ndarray  # that the pair is a match
+    probability: np.ndarray  # of being a match
     ids: pa.Array
     right_ids: pa.Array | None
     fields: Sequence[Field]
     columns: Sequence[Column]
     candidates: CandidatePairs
-    cut_off: float  # the least probability of a match
-    basis: str  # what the probabilities come from
+    cut_off: float  # pairs with at least this probability are matches
+    basis: str  # what the probabilities are based on
     validation: Validation | None = None
     mixture: Mixture | None = None
     stats: dict[str, Any] = field(default_factory=dict)
@@ -48,21 +49,28 @@ class Resolution(Reportable):
 
     @property
     def missing(self) -> np.ndarray:
-        """Count the fields that each pair could not be compared by."""
+        """Count the fields of each pair that at least one of its records lacks."""
         return np.asarray(np.isnan(self.points).sum(axis=1))
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per pair: `left`, `right` (ids), `score`, `probability`, `missing`, and points by field."""
+        """Return one row per pair: ids, score, probability, missing fields, points per field."""
+        return super().to_arrow()
+
+    def _listed(self, rows: np.ndarray) -> list[Any]:
+        found = self._table(rows)
+        return list(zip(*(found[name].to_pylist() for name in ("left", "right", "probability")), strict=True))
+
+    def _table(self, rows: Any) -> pa.Table:
         right_ids = self.ids if self.right_ids is None else self.right_ids
         columns: dict[str, Any] = {
-            "left": self.ids.take(pa.array(self.left)),
-            "right": right_ids.take(pa.array(self.right)),
-            "score": np.round(self.score, 4),
-            "probability": self.probability,
-            "missing": self.missing,
+            "left": self.ids.take(pa.array(self.left[rows])),
+            "right": right_ids.take(pa.array(self.right[rows])),
+            "score": np.round(self.score[rows], 4),
+            "probability": self.probability[rows],
+            "missing": self.missing[rows],
         }
         for at, one in enumerate(self.fields):
-            columns[f"{one.name}_points"] = pa.array(self.points[:, at], from_pandas=True)
+            columns[f"{one.name}_points"] = pa.array(self.points[rows, at], from_pandas=True)
         return pa.table(columns)
 
     def clusters(self) -> Clusters:
@@ -73,8 +81,9 @@ class Resolution(Reportable):
         join_pairs(self.left, self.right, parent)
         return Clusters(roots(parent), self.ids, stats=self.stats)
 
-    def explain(self, pair: int) -> list[dict[str, Any]]:
-        """Explain the score of a pair, field by field."""
+    def explain(self, row: int) -> Explanation:
+        """Explain the score of a pair, one row per field."""
+        pair = self._position(row)
         rows = int(self.left[pair]), int(self.right[pair]) + max(self.candidates.split, 0)
         out = []
         for at, (one, column) in enumerate(zip(self.fields, self.columns, strict=True)):
@@ -91,20 +100,20 @@ class Resolution(Reportable):
                 if column.kind == "text" and points and counted_as < apart[0] - 1e-3:
                     shown |= {"way": "words in common", "distance": counted_as}
             out.append({**shown, "weight": one.weight})
-        return out
+        return ExplainedRows(out)
 
     @property
     def guess(self) -> bool:
-        """Say whether the probabilities are no more than a guess, as too few fields were compared to learn from."""
+        """Return whether the probabilities are only a guess: too few fields were compared."""
         return bool(self.stats.get("guess"))
 
     def _expected(self) -> str:
         if self.guess:
-            return "how many are true cannot be told from so few fields: compare more, or --validate"
-        return f"{self.probability.sum():,.0f} of them expected to be true, by {self.basis}"
+            return "too few fields to estimate how many are true: compare more, or --validate"
+        return f"{self.probability.sum():,.0f} of them expected to be true, based on {self.basis}"
 
     def lines(self) -> list[str]:
-        """Describe what was done and found, for people to read."""
-        matches = f"{counted(len(self), 'pair')} from probability {self.cut_off:.4g} on; {self._expected()}"
+        """Describe in words what was done and found."""
+        matches = f"{counted(len(self), 'pair')} with probability >= {self.cut_off:.4g}; {self._expected()}"
         note = [f"note: {self.stats['note']}"] if self.stats.get("note") else []
         return [*self.candidates.lines(), f"matches: {matches}", *note]

@@ -1,10 +1,10 @@
-"""Scores: the points of each field of a pair of records, how they came about, and their weighted sum.
+"""Score pairs of records: the points of each field, how they came about, and their weighted sum.
 
-A field has 100 points if it is the same, less a penalty that grows with the square of its distance (`points`). The
-distance is the number of letters inserted and deleted, made smaller where that says less: a long text is measured as
-one of LONG letters; a short form of a name, an abbreviation, an initial or another order of the words count as SOFT
-edits. Texts that say the same in other words are compared by the words and shingles they have in common, of which rare
-ones, such as the number of a model, count more. A missing value has no points, and counts half in the sum.
+A field has 100 points if its values are the same, less a penalty that grows with the square of
+their distance (`points`): the number of letters inserted and deleted. Edits in a long text are
+scaled down, as if it had LONG letters. A short form, an abbreviation, an initial or another word
+order counts as SOFT edits. Texts that say the same in other words are compared by the words and
+shingles they share; rare ones, such as a model number, count more. A missing value counts half.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ from lookalike.core.run import Run, slices
 from lookalike.entities.fields import Column, as_numbers, unit_vectors
 from lookalike.measures import edit
 
-FULL_POINTS = 100.0  # for a field that is the same
-NEUTRAL = 50.0  # points for a field that one of the records does not have
-PENALTY = 4.0  # points for the square of one edit
-LONG = 20  # letters of a text whose edits are counted in full
-SOFT = 1.0  # edits that a known variant counts for
-UNLIKE = 5.0  # edits, beyond SOFT, that texts without a word or shingle in common count for
+FULL_POINTS = 100.0  # for two values that are the same
+NEUTRAL = 50.0  # points for a field that is missing in one of the records
+PENALTY = 4.0  # points per squared edit
+LONG = 20  # letters; edits in longer texts are scaled down
+SOFT = 1.0  # edits that a known variant counts as
+UNLIKE = 5.0  # edits, beyond SOFT, for texts that share no word or shingle
 PAIRS_PER_TASK = 1 << 16
 HOW_COMPARED = (
     "same", "same but for short forms", "same but for the order of words", "same but for initials", "edited"
@@ -35,9 +35,9 @@ SAME, SHORT_FORM, ORDER, INITIAL, EDITED = range(len(HOW_COMPARED))
 
 
 def points(a: str, b: str, *, alike: Mapping[tuple[str, str], float] | None = None, penalty: float = 4.0) -> float:
-    """Score one field of two records: 100 less `penalty` times the square of the edit distance, 0 at least.
+    """Score a field of two records: 100 less `penalty` times the squared edit distance, at least 0.
 
-    `alike` gives the distance of values known to belong together, such as a name and its short form.
+    `alike` gives the distance of known variants, such as a name and its short form.
 
     >>> points("Smith", "Smith"), points("Smith", "Smyth"), points("Smith", "Jones")
     (100.0, 84.0, 0.0)
@@ -45,19 +45,19 @@ def points(a: str, b: str, *, alike: Mapping[tuple[str, str], float] | None = No
     (0.0, 96.0)
     """
     if not penalty >= 0:
-        raise UsageError(f"penalty must be a number from 0 on; got {penalty!r}.")
+        raise UsageError(f"penalty must be a number of at least 0; got {penalty!r}.")
     if not (isinstance(a, str) and isinstance(b, str)):
         raise DataError(f"fields must be texts; got {a!r} and {b!r}.")
     known = alike or {}
     distance = 0.0 if a == b else known.get((a, b), known.get((b, a), float(edit(a, b))))
     if not distance >= 0:
-        raise UsageError(f"alike must hold numbers from 0 on; got {distance!r} for {a!r} and {b!r}.")
+        raise UsageError(f"alike must hold numbers of at least 0; got {distance!r} for {a!r} and {b!r}.")
     return max(0.0, FULL_POINTS - penalty * distance**2)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredPairs:
-    """Pairs of records with their points and scores; records of the second table come after those of the first."""
+    """Pairs of records with points and scores; positions in the second table follow the first."""
 
     left: np.ndarray
     right: np.ndarray
@@ -68,13 +68,13 @@ class ScoredPairs:
 def score_pairs(
     columns: Sequence[Column], weights: np.ndarray, left: np.ndarray, right: np.ndarray, run: Run
 ) -> ScoredPairs:
-    """Score pairs of records: the sum of the points of all fields times their weights."""
+    """Score pairs of records by the weighted sum of the points of all fields."""
     every = points_of_pairs(columns, left, right, run)
     return ScoredPairs(left, right, every, np.where(np.isnan(every), NEUTRAL, every) @ weights)
 
 
 def points_of_pairs(columns: Sequence[Column], left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
-    """Return the points of each field of pairs of records, nan where missing."""
+    """Return the points of each field (column) of pairs of records (rows), nan where missing."""
     out = np.empty((len(left), len(columns)), np.float32)
     with run.stage("score", len(columns)) as tick:
         for at, column in enumerate(columns):
@@ -84,7 +84,7 @@ def points_of_pairs(columns: Sequence[Column], left: np.ndarray, right: np.ndarr
 
 
 def field_points(column: Column, left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
-    """Return the points of a field for pairs of records, nan where missing. Each pair of values is compared once."""
+    """Return the points of one field, nan where missing; each pair of values is compared once."""
     coded = pc.dictionary_encode(column.values)
     codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)
     one, other = codes[left], codes[right]
@@ -96,7 +96,7 @@ def field_points(column: Column, left: np.ndarray, right: np.ndarray, run: Run) 
     a, b = np.divmod(pairs, size)
     values = coded.dictionary
     rows = np.zeros(len(values), np.int64)
-    rows[codes[codes >= 0]] = np.flatnonzero(codes >= 0)  # a record that has each value
+    rows[codes[codes >= 0]] = np.flatnonzero(codes >= 0)  # any record with each value
     written = column.canonical.take(pa.array(rows))
     vectors = unit_vectors(written) if column.kind == "text" and len(pairs) else None
 
@@ -118,7 +118,7 @@ def field_points(column: Column, left: np.ndarray, right: np.ndarray, run: Run) 
 def distances(
     kind: str, one: list[str], other: list[str], written: list[str], others: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Measure how far apart values are, given as they are and written out; and say by which of HOW_COMPARED."""
+    """Return the distances of values (as they are, and written out), and which of HOW_COMPARED."""
     same = np.array([a == b for a, b in zip(one, other, strict=True)], bool)
     way = np.where(same, SAME, EDITED)
     if kind == "category":
@@ -138,7 +138,7 @@ def distances(
 
 
 def _edits(one: list[str], other: list[str], scaled: bool) -> np.ndarray:
-    """Count letters inserted and deleted; if `scaled`, those of a long text as if it had LONG letters."""
+    """Count letters inserted and deleted; if `scaled`, scale long texts down to LONG letters."""
     edits: np.ndarray = process.cpdist(one, other, scorer=Indel.distance, dtype=np.int64).astype(float)
     if scaled:
         longest = np.array([max(len(a), len(b)) for a, b in zip(one, other, strict=True)], float)
@@ -147,7 +147,7 @@ def _edits(one: list[str], other: list[str], scaled: bool) -> np.ndarray:
 
 
 def _relative(one: list[str], other: list[str]) -> np.ndarray:
-    """Compare numbers: a difference of a tenth counts as two edits."""
+    """Return the relative distances of numbers: a difference of 10% counts as two edits."""
     a, b = (as_numbers(pa.array(side, pa.large_string())) for side in (one, other))
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = 20 * np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
@@ -163,7 +163,7 @@ def _in_order(one: str, other: str) -> tuple[str, str]:
 
 
 def _initials(one: str, other: str) -> tuple[str, str]:
-    """Return both names, each word of one cut down to its first letter where the other has just that.
+    """Return both names with words cut to their first letter where the other name has just that.
 
     >>> _initials("j r smith", "john robert smith")
     ('j r smith', 'j r smith')
@@ -180,7 +180,7 @@ def _has_initial(text: str) -> bool:
     return any(len(token) == 1 and token.isalpha() for token in text.split())
 
 
-VARIANTS = {  # by kind: how two values, written out, are rewritten before they are compared again at the cost of SOFT
+VARIANTS = {  # by kind: how two written-out values are rewritten and compared again, at the cost of SOFT
     "name": ((SHORT_FORM, _unchanged), (ORDER, _in_order), (INITIAL, _initials)),
     "address": ((SHORT_FORM, _unchanged),),
     "text": ((ORDER, _in_order),),

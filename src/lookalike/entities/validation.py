@@ -1,8 +1,9 @@
-"""The share of true matches by score, without labels: from a value that was not used to score the pairs.
+"""Estimate the share of true matches by score without labels, from a value that was not scored.
 
-Two records of one customer were created within days of each other, those of different customers at any time. So the
-mean difference of such a value shows the share of true matches among any pairs: `match_fraction`. Pairs with a perfect
-score give the mean of true matches, random pairs that of the others.
+Two records of one customer were created within days of each other, those of different customers at
+any time. So the mean difference of such a value shows the share of true matches among any pairs
+(`match_fraction`). Pairs with a perfect score give the mean of matches, random pairs that of
+non-matches.
 """
 
 import math
@@ -14,17 +15,18 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError, UsageError
 
-LEAST_PAIRS = 30  # with a perfect score, or at random, that a mean is taken of
-PAIRS_PER_GROUP = 200  # of neighbouring scores, at least
+LEAST_PAIRS = 30  # with a perfect score, and random ones, needed for a mean
+PAIRS_PER_GROUP = 200  # at least, with neighbouring scores
 Z = 1.96  # of a 95% interval
 
 
 def match_fraction(observed: float, *, perfect: float, random: float) -> float:
     """Estimate the share of true matches among pairs whose mean of some value is `observed`.
 
-    The value, such as a delay in days, is one that was not used to find the pairs. `perfect` is its mean for pairs that
-    are surely matches and `random` for pairs that are surely not. A share f of matches gives the mean
-    f * perfect + (1 - f) * random, so f = (random - observed) / (random - perfect); beyond the two it is 1 or 0.
+    The value, such as a delay in days, was not used to find the pairs. `perfect` is its mean for
+    pairs that surely match, `random` for pairs that surely do not. A share f of matches gives the
+    mean f * perfect + (1 - f) * random, so f = (random - observed) / (random - perfect), within [0,
+    1].
 
     >>> match_fraction(10, perfect=10, random=45), match_fraction(24, perfect=10, random=45)
     (1.0, 0.6)
@@ -32,37 +34,37 @@ def match_fraction(observed: float, *, perfect: float, random: float) -> float:
     if not all(isinstance(mean, Real) and math.isfinite(mean) for mean in (observed, perfect, random)):
         raise UsageError(f"means must be finite numbers; got {observed!r}, {perfect!r} and {random!r}.")
     if perfect == random:
-        raise UsageError(f"perfect and random must differ, or the value tells nothing; got {perfect!r} for both.")
+        raise UsageError(f"perfect and random must differ, or the value shows nothing; got {perfect!r} for both.")
     return min(1.0, max(0.0, (random - observed) / (random - perfect)))
 
 
 @dataclass(frozen=True)
 class Validation:
-    """The share of true matches among pairs of each group of scores, highest first.
+    """The share of true matches in each group of scores, the highest scores first.
 
-    It rises with the score except where the pairs show, beyond chance, that it does not: in a family all but the name
-    agree, and a higher score may be less of a match.
+    It rises with the score unless the pairs show, beyond chance, that it does not: in a family all
+    but the name agree, and a pair with a higher score can be less likely to match.
     """
 
-    name: str  # the value that was compared
+    name: str  # of the value that was compared
     perfect: float  # mean difference of pairs with a perfect score
-    random: float  # and of random pairs
-    low_scores: np.ndarray  # of each group: its least score,
-    high_scores: np.ndarray  # its greatest,
-    pairs: np.ndarray  # how many pairs with a difference it has,
-    means: np.ndarray  # their mean difference,
-    raw: np.ndarray  # the share of true matches by `match_fraction`,
-    shares: np.ndarray  # the same made to rise with the score, unless it is clear that it does not,
-    low: np.ndarray  # and its 95% interval
+    random: float  # mean difference of random pairs
+    low_scores: np.ndarray  # the lowest score of each group
+    high_scores: np.ndarray  # its highest score
+    pairs: np.ndarray  # its number of pairs with a difference
+    means: np.ndarray  # their mean difference
+    raw: np.ndarray  # the share of true matches by `match_fraction`
+    shares: np.ndarray  # the same, made to rise with the score unless it clearly does not
+    low: np.ndarray  # the ends of its 95% interval
     high: np.ndarray
 
     def probability(self, scores: np.ndarray) -> np.ndarray:
-        """Return the share of true matches among pairs of each score."""
-        group = np.searchsorted(-self.low_scores, -scores)  # groups are from the highest score down
+        """Return the share of true matches in the group of each score."""
+        group = np.searchsorted(-self.low_scores, -scores)  # groups go from the highest score down
         return np.append(self.shares, self.shares[-1:] if len(self.shares) else 0.0)[group]
 
     def cut_off(self, precision: float) -> float:
-        """Return the least score from which on a share `precision` of the pairs are true; infinite if there is none."""
+        """Return the least score from which a share `precision` of pairs is true; inf if none."""
         expected = np.cumsum(self.shares * self.pairs) / np.maximum(np.cumsum(self.pairs), 1)
         good = np.flatnonzero(expected >= precision)
         return float(self.low_scores[good[-1]]) if len(good) else np.inf
@@ -77,21 +79,21 @@ class Validation:
 def shares_by_score(
     name: str, scores: np.ndarray, differences: np.ndarray, random: np.ndarray, perfect: float
 ) -> Validation:
-    """Estimate the share of true matches by score, from the differences of a value in scored and in random pairs.
+    """Estimate the share of true matches by score from the differences in scored and random pairs.
 
-    A difference is nan if a value is missing; `perfect` is the highest score there can be.
+    A difference is nan if a value is missing; `perfect` is the highest possible score.
     """
     known = ~np.isnan(differences)
     best = differences[known & (scores >= perfect * (1 - 1e-9))]  # sums of weighted points are rounded
     other = random[~np.isnan(random)]
     for what, some in (("pairs with a perfect score", best), ("random pairs", other)):
         if len(some) < LEAST_PAIRS:
-            raise DataError(f"{name}: too few {what} to tell from, {len(some)} with a value; {LEAST_PAIRS} are needed.")
+            raise DataError(f"{name}: at least {LEAST_PAIRS} {what} must have a value; got {len(some)}.")
     near, far = float(best.mean()), float(other.mean())
     if not near < far:
         raise DataError(
-            f"{name}: pairs with a perfect score differ by {near:.4g} on average, random ones by {far:.4g}: so it "
-            "tells nothing."
+            f"{name}: pairs with a perfect score differ by {near:.4g} on average, random ones by {far:.4g}, so "
+            "it cannot separate matches from other pairs; validate by another column."
         )
     order = np.argsort(-scores[known], kind="stable")
     ordered, apart = scores[known][order], differences[known][order]
@@ -114,7 +116,7 @@ def shares_by_score(
 
 
 def _groups(ordered: np.ndarray) -> np.ndarray:
-    """Return the bounds of groups of neighbouring scores: PAIRS_PER_GROUP pairs or more, or fewer if there are few."""
+    """Return the bounds of groups of neighbouring scores with enough pairs each."""
     least = min(PAIRS_PER_GROUP, max(LEAST_PAIRS, len(ordered) // 8))
     changes = np.concatenate(([0], 1 + np.flatnonzero(np.diff(ordered) != 0), [len(ordered)]))
     bounds = [0]
@@ -127,9 +129,9 @@ def _groups(ordered: np.ndarray) -> np.ndarray:
 
 
 def falling(values: np.ndarray, weights: np.ndarray, errors: np.ndarray | None = None) -> np.ndarray:
-    """Return the falling sequence nearest to the values, by weighted squares: neighbours that rise are averaged.
+    """Return the falling sequence nearest to the values by weighted squares; rises are averaged.
 
-    With standard errors only those that may rise by chance are; a rise beyond Z errors stays.
+    With standard errors, only a rise that can be due to chance is averaged: one within Z errors.
 
     >>> falling(np.array([3.0, 1.0, 2.0, 0.0]), np.ones(4)).tolist()
     [3.0, 1.5, 1.5, 0.0]

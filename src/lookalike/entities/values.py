@@ -1,4 +1,4 @@
-"""Texts, phones, dates and numbers in one way of writing each; None for what is not a phone, date or number."""
+"""Write texts, phone numbers, dates and numbers in a standard form; None if a value has none."""
 
 import re
 import unicodedata
@@ -10,14 +10,14 @@ from decimal import Decimal
 
 APOSTROPHES = frozenset("'`\u00b4\u02b9\u02bb\u02bc\u2018\u2019\u201b\u2032\u05f3\u0640")  # and the Arabic tatweel
 PLAIN_LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
-PLAIN_LETTERS |= {"&": " and ", "\u2122": " ", "\u2120": " "}  # marks of trade would turn into letters
+PLAIN_LETTERS |= {"&": " and ", "\u2122": " ", "\u2120": " "}  # trade marks would turn into letters
 ACCENTS = re.compile(
     "[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff]"
 )
 
 
 class _Characters(dict[int, str]):
-    """What each character becomes, worked out when it is first met."""
+    """A map from each character to its replacement, computed when it is first needed."""
 
     def __init__(self, rule: Callable[[str], str]) -> None:
         self.rule = rule
@@ -42,7 +42,7 @@ def _folded(character: str) -> str:
 
 
 def _plain(character: str) -> str:
-    """Turn a digit of any script, a dash or a space into ASCII."""
+    """Return the ASCII form of a digit of any script, a dash or a space."""
     if character.isdecimal():
         return str(unicodedata.decimal(character))
     category = unicodedata.category(character)
@@ -54,9 +54,9 @@ FOLDED, PLAIN = _Characters(_folded), _Characters(_plain)
 
 
 def fold(value: str) -> str:
-    """Reduce a text to words of letters and digits, without case, accents and compatibility forms (NFKC).
+    """Return the words of a text without case, accents, punctuation and compatibility forms (NFKC).
 
-    Marks that are not accents, as in Hindi, Thai or Japanese, stay. An apostrophe joins, and & is the word and.
+    Marks that are not accents, as in Hindi, Thai or Japanese, stay. Apostrophes vanish; & is "and".
 
     >>> fold("  O'Brien & SÖHNE, Straße №5 "), fold("Łódź-ΑΘΉΝΑ")
     ('obrien and sohne strasse no5', 'lodz αθηνα')
@@ -65,7 +65,7 @@ def fold(value: str) -> str:
 
 
 def simple(value: str) -> str:
-    """Write a value that is not words in ASCII as far as possible, in lower case, one space between its parts."""
+    """Return a value in lower case, in ASCII where possible, with single spaces."""
     if not value.isascii():
         value = unicodedata.normalize("NFKC", value).translate(PLAIN)
     return " ".join(value.lower().split())
@@ -81,9 +81,9 @@ CY 357 FI 358 BG 359 LT 370 LV 371 EE 372 UA 380 RS 381 HR 385 SI 386 CZ 420 SK 
 SA 966
 """
 COUNTRIES = dict(zip(COUNTRY_TABLE.split()[::2], COUNTRY_TABLE.split()[1::2], strict=True))
-CODES_OF_TWO = frozenset(code for code in COUNTRIES.values() if len(code) == 2)  # all there are; 1 and 7 are of one
+CODES_OF_TWO = frozenset(code for code in COUNTRIES.values() if len(code) == 2)  # all there are; 1 and 7 have one digit
 KEYS = str.maketrans("abcdefghijklmnopqrstuvwxyz", "22233344455566677778889999", "-().+/_,; ")
-TEN_DIGITS = re.compile(r"\(?([2-9][0-9]{2})\)?[-. ]?([0-9]{3})[-. ]?([0-9]{4})")  # the usual case, soon done
+TEN_DIGITS = re.compile(r"\(?([2-9][0-9]{2})\)?[-. ]?([0-9]{3})[-. ]?([0-9]{4})")  # a fast path for the usual case
 ANY_LETTER = re.compile("[a-z#]")
 LABEL = re.compile(r"^(?:telephone|tel|phone|ph|mobile|mob|cell|fax)\b[.: ]*|\([a-z ]*\)$")
 EXTENSION = re.compile(r"(?<=[\d) .,;])(?:extension|extn|ext|x|#)[ .:=#]*\d{1,7}$")
@@ -93,10 +93,10 @@ NORTH_AMERICAN = re.compile(r"1[2-9]\d\d[2-9]\d{6}")
 
 
 def phone(value: str, code: str) -> str | None:
-    """Return the 5 to 15 digits of a national number, without extension, country code or trunk zero; letters are keys.
+    """Return the 5 to 15 digits of a national number, without extension or trunk zero.
 
-    The country code is dropped after + or 00, and without them from a number of over ten digits that begins with the
-    given country's code, or is of the North American form where none or that one is given.
+    Letters stand for their keys. A country code is dropped after + or 00; otherwise only if the
+    number has over ten digits and begins with `code`, or if `code` is "", is North American.
     """
     if usual := TEN_DIGITS.fullmatch(value):
         return "".join(usual.groups())
@@ -123,12 +123,12 @@ def phone(value: str, code: str) -> str | None:
 YEAR_OF_MONTHS = "january february march april may june july august september october november december"
 MONTHS = {form: n for n, name in enumerate(YEAR_OF_MONTHS.split(), 1) for form in (name, name[:3])} | {"sept": 9}
 MONTH_FIRST = ("US", "PH")
-PIVOT = 30  # two-digit years up to it are of this century, later ones of the last
+PIVOT = 30  # two-digit years up to this are 20xx, later ones 19xx
 TIME = re.compile(
     r"(?:(?<=\d)t|,)? ?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)? ?(?:[ap]\.?m\.?)? ?(?:z|utc|gmt)?(?:[+-]\d\d:?\d\d)?"
 )
 TIME_AFTER_DATE = (
-    r"^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?$"  # leaves few distinct values
+    r"^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?$"  # so that few distinct values remain
 )
 WEEKDAY = re.compile(r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?[., ]+")
 YEAR, DAY, DATE_SIGN = r"(?P<y>\d{4}|'?\d\d)", r"(?P<d>\d{1,2})(?:st|nd|rd|th)?", "[-/., ]"
@@ -146,9 +146,10 @@ DATE_FORMS = tuple(
 
 
 def dates(values: list[str], day_first: bool | None) -> list[str | None]:
-    """Write dates as YYYY-MM-DD. In 3/4/2020 the day is first if the values with a number over 12 mostly say so.
+    """Return dates as YYYY-MM-DD. 3/4/2020 is read as most dates with a number over 12 are.
 
-    If none does, `day_first` decides; without it the month is first, but after dots (3.4.2020) the day.
+    If there are none, `day_first` decides; without it the month is first, or with dots (3.4.2020)
+    the day.
     """
     found = [_date_parts(value) for value in values]
     shown = _day_comes_first(found)
@@ -156,7 +157,7 @@ def dates(values: list[str], day_first: bool | None) -> list[str | None]:
 
 
 def day_comes_first(values: list[str]) -> bool | None:
-    """Say whether the values with a number over 12 mostly have the day first; None if there are no such values."""
+    """Return whether most values with a number over 12 have the day first; None if undecided."""
     return _day_comes_first([_date_parts(value) for value in values])
 
 
@@ -167,7 +168,7 @@ def _day_comes_first(found: list[dict[str, str]]) -> bool | None:
 
 
 def _date_parts(value: str) -> dict[str, str]:
-    """Return year, month and day, or a and b if either may be the day; nothing if it is not a date."""
+    """Return year, month and day, or a and b if either can be the day; {} if not a date."""
     text = WEEKDAY.sub("", simple(value))
     if ":" in text:
         text = TIME.sub(" ", text, count=1)
@@ -199,19 +200,19 @@ MONEY = re.compile(
     r"(?:(?<![a-z])(?:us|au|ca|c|a|nz|hk))?[$\u00a2-\u00a5\u0e3f\u20a0-\u20cf]"
     r"|(?<![a-z])(?:usd|eur|gbp|jpy|chf|cad|aud|nzd|cny|rmb|inr|sek|nok|dkk|pln|kr|rs|euros?|dollars?)(?![a-z])\.?"
 )
-PLAIN_NUMBER = re.compile(r"[$€£]?(-?)([0-9][0-9.,]*)")  # the usual case, soon done
+PLAIN_NUMBER = re.compile(r"[$€£]?(-?)([0-9][0-9.,]*)")  # a fast path for the usual case
 ANY_NUMBER = re.compile(r"([-+]?) ?(\d[\d.,]*|[.,]\d+)(e[-+]?\d{1,3})?")
 SPACED = re.compile(r"(?<![\d.,'_])\d{1,3}([ '_])\d{3}(?:\1\d{3})*(?![\d '_])")
 GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{2,3})*[.,]\d{3}")  # 1,234,567 and the Indian 12,34,567
 GROUPS = re.compile("[.,]")
 UNDECIDED = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
-LONGEST_NUMBER = 300  # digits; what is longer would not fit a float
+LONGEST_NUMBER = 300  # digits; a longer one would not fit a float
 
 
 def numbers(values: list[str]) -> list[str | None]:
-    """Write numbers without currency, percent sign, thousands separators and idle zeros.
+    """Return numbers without currency, percent sign, thousands separators and superfluous zeros.
 
-    1,234 has a decimal comma if that is what the column's other values show by majority: 12,5 does, 1,234.5 does not.
+    In 1,234 the comma is a decimal comma if more values show one, as 12,5 does, than a point.
     """
     found = [_number_parts(value) for value in values]
     marks = [_decimal_mark(digits) for _, digits, _ in found]
@@ -220,7 +221,7 @@ def numbers(values: list[str]) -> list[str | None]:
 
 
 def _number_parts(value: str) -> tuple[str, str, str]:
-    """Return sign, digits with their separators, and exponent; no digits if it is not a number."""
+    """Return sign, digits with their separators, and exponent; no digits if not a number."""
     if usual := PLAIN_NUMBER.fullmatch(value):
         return usual[1], usual[2], ""
     text = MONEY.sub(" ", simple(value)).strip().removesuffix("%").strip()
@@ -231,7 +232,7 @@ def _number_parts(value: str) -> tuple[str, str, str]:
 
 
 def _decimal_mark(digits: str) -> str:
-    """Return the decimal mark that a number shows to be in use, "" if it shows none."""
+    """Return the decimal mark that a number must have, "" if it does not show one."""
     if digits.isdigit() or UNDECIDED.fullmatch(digits):
         return ""
     mark, other = (",", ".") if digits.rfind(",") > digits.rfind(".") else (".", ",")

@@ -1,8 +1,8 @@
-"""Locality-sensitive families: hash functions under which near items collide with a known probability.
+"""Locality-sensitive families: hash functions that collide on near items with known probability.
 
-Lives here: one file for each family; `draws` has their random numbers.
-May import: `core`, `kernels`, `items`, `measures`. To add a family, derive it from `base.Family` in a file of its own,
-state its collision probability, and export it here.
+Lives here: one file per family; `draws` has their random numbers.
+May import: `core`, `kernels`, `items`, `measures`. To add a family, derive it from `base.Family` in
+a file of its own, state its collision probability, and export it here.
 """
 
 from lookalike.families.base import Family

@@ -1,8 +1,8 @@
-"""What every family offers: hash functions under which near items collide more often than far ones.
+"""The base class of families: hash functions that collide more often on near items than on others.
 
-A family is (d1, d2, p1, p2)-sensitive if one of its functions, drawn at random, agrees with probability at least p1 on
-two items at distance d1 or less, and with probability at most p2 on two at distance d2 or more. `amplify` drives p1
-and p2 apart.
+A family is (d1, d2, p1, p2)-sensitive if a random function of it agrees on two items with
+probability at least p1 if their distance is at most d1, and at most p2 if it is at least d2.
+`amplify` drives p1 and p2 apart.
 """
 
 import math
@@ -19,63 +19,63 @@ from lookalike.measures import MEASURES
 
 
 class Family(ABC):
-    """A number of functions drawn from a family; `collision` is its law.
+    """Functions drawn from a family; `collision` gives the probability that one of them agrees.
 
-    `signatures` applies the functions to items. Two items agree under a function if their values are equal and not
-    EMPTY, the value of an item that the function puts into no bucket.
+    `signatures` applies the functions to items. Two items agree under a function if their values
+    are equal and not EMPTY, the value of an item that the function puts into no bucket.
     """
 
-    measure: ClassVar[str]  # of which similar items collide: a name of `measures.MEASURES`
-    hashes: int  # how many functions there are
+    measure: ClassVar[str]  # the measure by which items are near: a name in `measures.MEASURES`
+    hashes: int  # number of functions
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {counted(self.hashes, 'function')} for {self.measure}>"
 
     @abstractmethod
     def signatures(self, items: Any) -> np.ndarray:
-        """The functions' values: an array of integers, items x hashes."""
+        """Return the functions' values: an array of integers, items x hashes."""
 
     @abstractmethod
     def _law(self, distance: np.ndarray) -> np.ndarray:
-        """The probability that a random function of the family agrees on two items at this distance."""
+        """Return the probability that a random function agrees on two items at this distance."""
 
     @property
     def farthest(self) -> float:
-        """The greatest distance there is."""
+        """Return the greatest possible distance."""
         return 1.0
 
     @property
     def most(self) -> float:
-        """How many functions there can be."""
+        """Return the greatest possible number of functions."""
         return math.inf
 
     def collision(self, distance: Any) -> Any:
-        """The probability that one function agrees on two items at this distance; numbers and arrays alike.
+        """Return the probability that one function agrees on two items at this distance.
 
-        For a similarity measure the distance is 1 - similarity.
+        Takes numbers and arrays. For a similarity measure the distance is 1 - similarity.
         """
         p = self._law(within("distance", distance, self.farthest))
         return p if np.ndim(distance) else float(p)
 
     def sensitivity(self, d1: float, d2: float) -> Sensitivity:
-        """(d1, d2, p1, p2): at distance d1 or less one function agrees with p1 or more, from d2 on with p2 or less."""
+        """Return (d1, d2, p1, p2): functions agree with p1 or more up to d1, p2 or less from d2."""
         p1, p2 = self.collision(d1), self.collision(d2)
         if not d1 < d2:
             raise UsageError(f"d1 must be less than d2; got {d1!r} and {d2!r}.")
         return d1, d2, p1, p2
 
     def chance(self, threshold: float) -> float:
-        """The probability that one function agrees on two items right at a threshold of the family's measure."""
+        """Return the probability that one function agrees on two items exactly at a threshold."""
         value = float(within("threshold", threshold, self.farthest))
         return float(self._law(np.asarray(1 - value if MEASURES[self.measure].kind == "similarity" else value)))
 
     def estimate(self, a: np.ndarray, b: np.ndarray) -> float:
-        """The family's measure of two items, from their signatures: what would make so many functions agree."""
+        """Estimate the family's measure of two items from the share of functions that agree."""
         distance = self._distance(self.agreement(a, b))
         return 1 - distance if MEASURES[self.measure].kind == "similarity" else distance
 
     def _distance(self, share: float) -> float:
-        """At what distance so many functions agree; here by bisection of the law."""
+        """Return the distance at which this share of functions agrees; here by bisection."""
         low, high = 0.0, 1.0
         while self.collision(high) > share and high < 1e300:
             low, high = high, 2 * high
@@ -86,18 +86,18 @@ class Family(ABC):
 
     @staticmethod
     def agreement(a: np.ndarray, b: np.ndarray) -> float:
-        """The share of functions that agree on two items, given their signatures: an estimate of `collision`.
+        """Return the share of functions that agree on two items: an estimate of `collision`.
 
         Its standard error is sqrt(p (1 - p) / hashes) if the functions are independent.
         """
         a, b = np.atleast_1d(a), np.atleast_1d(b)
         if a.ndim != 1 or a.shape != b.shape or not a.size:
-            raise UsageError(f"signatures must have one length; got shapes {a.shape} and {b.shape}.")
+            raise UsageError(f"signatures must have the same length; got shapes {a.shape} and {b.shape}.")
         return float(np.mean((a == b) & (as_keys(a) != EMPTY)))
 
 
 def as_keys(signatures: np.ndarray) -> np.ndarray:
-    """Signatures as unsigned 64-bit numbers, equal just where they were; numbers with a sign are moved up first."""
+    """Return signatures as unsigned 64-bit numbers that are equal where the signatures are."""
     if signatures.dtype.kind not in "biu":
         raise DataError(f"signatures must be whole numbers; got {signatures.dtype}.")
     if signatures.dtype.kind == "i":

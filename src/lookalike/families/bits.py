@@ -1,4 +1,4 @@
-"""Bit sampling: the family for Hamming distance. Each function looks at one position of a vector."""
+"""Bit sampling, the family for Hamming distance: each function looks at one position."""
 
 import math
 from collections.abc import Sequence
@@ -15,12 +15,13 @@ from lookalike.measures.rows import as_symbols
 
 
 class BitSampling(Family):
-    """The components of vectors of length `dimensions` at `hashes` random positions; by default at all, in order.
+    """The components of vectors at `hashes` random positions; default: all positions, in order.
 
-    Two vectors that differ in d of n positions agree in a random one with probability 1 - d / n. There are only as many
-    functions as positions: more can be had with `repeat=True` alone, which draws positions with replacement. Drawn
-    without, they are not quite independent: r of them all agree with probability C(n - d, r) / C(n, r), which is less
-    than (1 - d / n)**r, and bands of them differ a little from their curve.
+    Two vectors that differ in d of n positions agree in a random one with probability 1 - d / n.
+    There are only as many functions as positions, unless `repeat=True` draws positions with
+    replacement. Without replacement they are not quite independent: r of them all agree with
+    probability C(n - d, r) / C(n, r), which is less than (1 - d / n)**r, so bands of them differ a
+    little from their curve.
 
     >>> BitSampling(6).signatures(["000000", "110011"]).tolist() == [[48] * 6, [49, 49, 48, 48, 49, 49]]
     True
@@ -33,16 +34,16 @@ class BitSampling(Family):
         self.hashes = self.dimensions if hashes is None else whole("hashes", hashes)
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
         self.repeat = repeat
-        self.all = hashes is None  # positions, in order
+        self.all = hashes is None  # whether to use all positions, in order
         if self.hashes > self.dimensions and not repeat:
             raise UsageError(
                 f"hashes must be at most {self.dimensions}, the number of positions: there are no more functions; "
-                f"got {self.hashes}. With repeat=True positions are used more than once."
+                f"got {self.hashes}. repeat=True uses positions more than once."
             )
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """What each function looks at, counted from 0."""
+        """Return the position that each function looks at, counted from 0."""
         if self.repeat:
             drawn: np.ndarray = words(self.seed, 1, self.hashes)[0] % np.uint64(self.dimensions)
             return drawn
@@ -53,7 +54,7 @@ class BitSampling(Family):
 
     @classmethod
     def from_positions(cls, positions: Sequence[int], dimensions: int) -> "BitSampling":
-        """The functions that look at these positions, counted from 0."""
+        """Make the functions that look at these positions, counted from 0."""
         family = cls(dimensions, hashes=len(positions), repeat=True)
         family.positions = np.array(
             [whole("position", at, least=0, most=dimensions - 1) for at in positions], np.uint64
@@ -61,17 +62,17 @@ class BitSampling(Family):
         return family
 
     def part(self, start: int, stop: int) -> "BitSampling":
-        """The functions from `start` to `stop`."""
+        """Return the functions from `start` to `stop`."""
         return BitSampling.from_positions(self.positions[start:stop].tolist(), self.dimensions)
 
     @property
     def farthest(self) -> float:
-        """Different everywhere."""
+        """Return the distance of vectors that differ in all positions."""
         return float(self.dimensions)
 
     @property
     def most(self) -> float:
-        """One function a position, unless they are repeated."""
+        """Return the number of positions, or infinity if they can repeat."""
         return math.inf if self.repeat else self.dimensions
 
     def _law(self, distance: np.ndarray) -> np.ndarray:
@@ -81,7 +82,7 @@ class BitSampling(Family):
         return self.dimensions * (1 - share)
 
     def signatures(self, items: Any) -> np.ndarray:
-        """The components at the positions: an array items x hashes; the code points of characters."""
+        """Return the components (for strings, code points) at the positions: items x hashes."""
         if isinstance(items, Bits):
             return self._bits(items)
         symbols = as_symbols(items)

@@ -1,4 +1,4 @@
-"""Field equality: the family for records. Each function looks at one field."""
+"""Field equality, the family for records: each function looks at one field."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,15 +10,16 @@ from lookalike.families.base import Family
 from lookalike.items.sets import hash_values
 from lookalike.kernels.hashing import EMPTY
 
-MISSING = ("", "nan", "NaN", "NaT", "<NA>")  # what missing values of several libraries print as
+MISSING = ("", "nan", "NaN", "NaT", "<NA>")  # texts of missing values in several libraries
 
 
 class FieldEquality(Family):
-    """One function a field: two records agree if they have the same value there, and have one.
+    """One function per field: two records agree if both have the same value, and it is not missing.
 
-    The distance of two records is the number of fields in which they differ: a random field is the same with
-    probability 1 - distance / fields. An OR of all functions gives the pairs that share at least one field.
-    Values are compared as texts; a value that is missing (None, nan, NaT, or an empty text) is the same as no other.
+    The distance of two records is the number of fields in which they differ: a random field is the
+    same with probability 1 - distance / fields. An OR of all functions gives the pairs that share
+    at least one field. Values are compared as texts; a missing value (None, nan, NaT or an empty
+    text) equals no other.
 
     >>> family = FieldEquality(["name", "phone"])
     >>> a, b = family.signatures([{"name": "Ann", "phone": ""}, {"name": "Ann", "phone": ""}])
@@ -37,12 +38,12 @@ class FieldEquality(Family):
 
     @property
     def farthest(self) -> float:
-        """No field in common."""
+        """Return the distance of records that share no field."""
         return float(self.hashes)
 
     @property
     def most(self) -> float:
-        """One function a field."""
+        """Return the number of fields, as there is one function per field."""
         return self.hashes
 
     def _law(self, distance: np.ndarray) -> np.ndarray:
@@ -52,7 +53,7 @@ class FieldEquality(Family):
         return self.hashes * (1 - share)
 
     def signatures(self, items: Any) -> np.ndarray:
-        """A hash of each field's value, EMPTY where it is missing: an array records x fields.
+        """Return a hash of each field's value, EMPTY if it is missing: an array records x fields.
 
         Records are mappings with the fields' names, or sequences of values in the fields' order.
         """
@@ -71,5 +72,6 @@ class FieldEquality(Family):
                 raise DataError(f"records must have the field {missing[0]!r}; one has {', '.join(map(str, record))}.")
             return [record[field] for field in self.fields]
         if not isinstance(record, list | tuple | np.ndarray) or len(record) != self.hashes:
-            raise DataError(f"records must be mappings, or lists of {self.hashes} values, one a field; got {record!r}.")
+            rule = f"records must be mappings, or lists of {self.hashes} values, one per field"
+            raise DataError(f"{rule}; got {record!r}.")
         return list(record)

@@ -1,4 +1,4 @@
-"""Random hyperplanes: the family for cosine distance. Two vectors collide if they lie on the same side of one."""
+"""Random hyperplanes, the family for angles: vectors collide on the same side of a hyperplane."""
 
 from copy import copy
 from typing import Any
@@ -15,11 +15,12 @@ VECTORS: dict[str, Any] = {"gaussian": gaussians, "signs": signs}
 
 
 class Hyperplanes(Family):
-    """The signs of dot products with `hashes` random vectors (Charikar 2002), each the normal of a hyperplane.
+    """The signs of dot products with the normal vectors of `hashes` hyperplanes (Charikar 2002).
 
-    A hyperplane through the origin comes between two vectors at an angle of d degrees with probability d / 180. That is
-    exact for `vectors="gaussian"`, whose directions are even; vectors of +1 and -1 (`"signs"`) come close to it
-    when many dimensions matter, and need only additions. `from_vectors` takes given vectors.
+    A hyperplane through the origin separates two vectors at an angle of d degrees with probability
+    d / 180. That is exact for `vectors="gaussian"`, whose directions are uniform; vectors of +1 and
+    -1 (`"signs"`) come close to it if many dimensions matter, and need only additions.
+    `from_vectors` uses given vectors.
 
     >>> family = Hyperplanes(hashes=4096, seed=1)
     >>> a, b = family.signatures([[1, 2, -1], [2, 1, 1]])
@@ -27,7 +28,7 @@ class Hyperplanes(Family):
     True
     """
 
-    measure = "cosine"
+    measure = "angle"
 
     def __init__(self, hashes: int = 128, seed: int = 1, vectors: str = "gaussian"):
         self.hashes = whole("hashes", hashes)
@@ -38,7 +39,7 @@ class Hyperplanes(Family):
         self._normals = np.empty((0, 0))
 
     def part(self, start: int, stop: int) -> "Hyperplanes":
-        """The functions from `start` to `stop`."""
+        """Return the functions from `start` to `stop`."""
         some = copy(self)
         some.hashes, some.first, some._normals = stop - start, self.first + start, np.empty((0, 0))
         some.given = None if self.given is None else self.given[start:stop]
@@ -46,7 +47,7 @@ class Hyperplanes(Family):
 
     @classmethod
     def from_vectors(cls, vectors: Any) -> "Hyperplanes":
-        """The functions of these normal vectors, one a row.
+        """Make the functions of these normal vectors, one per row.
 
         >>> family = Hyperplanes.from_vectors([[1, -1, 1, 1], [-1, 1, -1, 1], [1, 1, -1, -1]])
         >>> family.signatures([[3, 4, 5, 6], [4, 3, 2, 1]]).tolist()
@@ -59,48 +60,48 @@ class Hyperplanes(Family):
 
     @property
     def farthest(self) -> float:
-        """Opposite directions."""
+        """Return the angle between opposite directions."""
         return 180.0
 
     def _law(self, distance: np.ndarray) -> np.ndarray:
         return 1 - distance / 180
 
     def signatures(self, items: Any) -> np.ndarray:
-        """1 for a dot product that is positive or zero, 0 for a negative one: an array items x hashes.
+        """Return 1 for a dot product of at least zero, 0 for a negative one: items x hashes.
 
-        Items are the rows of a matrix, which may be a sparse one of SciPy's. A zero vector, which is on no side of
-        anything, is an error.
+        Items are the rows of a matrix, dense or sparse (SciPy). A zero vector, which is on no side
+        of a hyperplane, is an error.
         """
-        return self.thoughts(items)[0]
+        return self.with_alternatives(items)[0]
 
-    def thoughts(self, items: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The signatures, what they would be across the hyperplane, and how far away that is."""
+    def with_alternatives(self, items: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the signatures, their opposites, and the distances to the hyperplanes."""
         rows = as_directions(items)
-        return self.thoughts_of(along(rows, self.normals(rows.shape[1])))
+        return self.alternatives_of(along(rows, self.normals(rows.shape[1])))
 
     @staticmethod
-    def thoughts_of(products: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same for given dot products."""
+    def alternatives_of(products: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same for given dot products."""
         above = (products >= 0).view(np.uint8)
         return above, 1 - above, np.abs(products)
 
     def sketches(self, items: Any) -> np.ndarray:
-        """The signatures as packed bits, eight to a byte: an array items x ceil(hashes / 8) of bytes."""
+        """Return the signatures as packed bits: an array of bytes, items x ceil(hashes / 8)."""
         return np.packbits(self.signatures(items), axis=1, bitorder="little")
 
     def _distance(self, share: float) -> float:
         return 180 * (1 - share)
 
     def angles(self, sketches: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """`estimate` for many pairs of rows of packed sketches: 180 degrees times the share that disagrees."""
+        """Estimate angles of pairs of packed sketches: 180 degrees times the share that differs."""
         if sketches.ndim != 2 or sketches.shape[1] != (self.hashes + 7) // 8:
-            raise UsageError(f"sketches must have {(self.hashes + 7) // 8} bytes a row; got shape {sketches.shape}.")
+            raise UsageError(f"sketches must have {(self.hashes + 7) // 8} bytes per row; got shape {sketches.shape}.")
         apart = np.bitwise_count(sketches[left] ^ sketches[right]).sum(axis=1, dtype=np.int64)
         angles: np.ndarray = 180 * apart / self.hashes
         return angles
 
     def normals(self, dimensions: int) -> np.ndarray:
-        """The vectors, as an array dimensions x hashes."""
+        """Return the normal vectors: an array dimensions x hashes."""
         if self.given is None:
             if self._normals.shape[0] != dimensions or not dimensions:
                 drawn = VECTORS[self.vectors](self.seed, self.hashes, dimensions, first=self.first)

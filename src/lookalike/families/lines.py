@@ -1,4 +1,4 @@
-"""Random lines cut into segments: the family for Euclidean distance. Points collide if they fall into one segment."""
+"""Random lines, the family for Euclidean distance: points collide if they fall into one segment."""
 
 import math
 from copy import copy
@@ -13,16 +13,16 @@ from lookalike.families.draws import gaussians, uniforms
 from lookalike.families.projections import along, as_rows
 from lookalike.measures.rows import as_matrix, finite
 
-FARTHEST_BUCKET = 2.0**53  # beyond it neighbouring buckets can no longer be told apart
+FARTHEST_BUCKET = 2.0**53  # beyond it floats cannot distinguish neighbouring buckets
 
 
 class RandomLines(Family):
     """Projections on `hashes` random lines, cut into segments of `width` from a random offset on.
 
-    `lines="gaussian"` (Datar, Immorlica, Indyk, Mirrokni 2004) projects on a vector of independent normal numbers: then
-    two points at distance d are d |N| apart on the line, with N normal, whatever the number of dimensions.
-    `lines="unit"` takes vectors of length 1, as the textbook draws them; how far apart two points fall then depends
-    on the number of `dimensions` too. `from_lines` takes given lines.
+    `lines="gaussian"` (Datar, Immorlica, Indyk, Mirrokni 2004) projects on a vector of independent
+    normal numbers: two points at distance d are then d |N| apart on the line, with N normal, in any
+    number of dimensions. `lines="unit"` uses vectors of length 1, as the textbook does; the
+    distance on the line then also depends on `dimensions`. `from_lines` uses given lines.
 
     >>> family = RandomLines(width=4.0)
     >>> [round(family.collision(d), 3) for d in (0, 1, 4, 16)]
@@ -50,7 +50,7 @@ class RandomLines(Family):
         self._directions = np.empty((0, 0))
 
     def part(self, start: int, stop: int) -> "RandomLines":
-        """The functions from `start` to `stop`."""
+        """Return the functions from `start` to `stop`."""
         some = copy(self)
         some.hashes, some.first, some._directions = stop - start, self.first + start, np.empty((0, 0))
         some.given = None if self.given is None else self.given[start:stop]
@@ -59,9 +59,9 @@ class RandomLines(Family):
 
     @classmethod
     def from_lines(cls, directions: Any, width: float, offsets: Any = 0.0) -> "RandomLines":
-        """The functions of these lines, a direction a row, whatever its length; offsets from the origin, one or all.
+        """Make functions from given lines, one direction per row, with one offset each or for all.
 
-        With a direction v of length 1 a point x lies in segment floor((x.v + offset) / width).
+        With v a direction scaled to length 1, point x is in segment floor((x.v + offset) / width).
 
         >>> axes = RandomLines.from_lines([[1, 0, 0], [0, 1, 0], [0, 0, 1]], width=2)
         >>> axes.signatures([[1, 2, 3], [0, 2, 4], [4, 3, 2]]).tolist()
@@ -72,7 +72,7 @@ class RandomLines(Family):
         given = finite(matrix, np.arange(len(matrix)))
         lengths = np.sqrt((given * given).sum(axis=1, keepdims=True))
         if not lengths.all():
-            raise DataError(f"a zero vector has no direction; row {np.argmin(lengths)} is one.")
+            raise DataError(f"a zero vector has no direction; row {np.argmin(lengths)} is zero.")
         family.given = given / lengths
         try:
             family.offsets = np.broadcast_to(np.asarray(offsets, dtype=float), len(matrix))
@@ -84,24 +84,25 @@ class RandomLines(Family):
 
     @property
     def farthest(self) -> float:
-        """There is no greatest distance."""
+        """Return infinity: there is no greatest distance."""
         return math.inf
 
     def _law(self, distance: np.ndarray) -> np.ndarray:
-        """E[max(0, 1 - t / width)] over the distance t of the two projections.
+        """Return E[max(0, 1 - t / width)] over the distance t of the two projections.
 
-        With t = d |N| and c = width / d this is 1 - 2 F(-c) - 2 (1 - exp(-c**2 / 2)) / (c sqrt(2 pi)), F the normal
-        distribution. With t = d |u|, u a component of a random unit vector in n dimensions, u**2 has the
-        distribution Beta(1/2, (n - 1)/2), and E[|u|; |u| < c] = k (1 - (1 - c**2)**((n - 1)/2)).
+        With t = d |N|, c = width / d and F the normal distribution this is
+        1 - 2 F(-c) - 2 (1 - exp(-c**2 / 2)) / (c sqrt(2 pi)). With t = d |u|, u a component of a
+        random unit vector in n dimensions, u**2 has the distribution Beta(1/2, (n - 1)/2), and
+        E[|u|; |u| < c] = k (1 - (1 - c**2)**((n - 1)/2)).
         """
         from scipy.special import betainc, erf, gammaln  # slow to import
 
-        with np.errstate(divide="ignore", over="ignore"):  # c is infinite at distance 0, and comes out as 1
+        with np.errstate(divide="ignore", over="ignore"):  # c is infinite at distance 0, which gives 1
             c = self.width / distance
             if self.lines == "gaussian":
                 inside, mean = erf(c / math.sqrt(2)), -np.expm1(-c * c / 2) * math.sqrt(2 / math.pi)
             elif self.dimensions is None:
-                raise UsageError("dimensions must be given for lines 'unit': collisions depend on them.")
+                raise UsageError("dimensions must be given for lines='unit': collision probabilities depend on it.")
             elif self.dimensions == 1:
                 inside = mean = np.where(c >= 1, 1.0, 0.0)
             else:
@@ -112,35 +113,36 @@ class RandomLines(Family):
         return law
 
     def plane_bounds(self) -> Sensitivity:
-        """What the textbook shows of unit lines in the plane, without calculus: (a/2, 2a, 1/2, 1/3), a the width.
+        """Return the textbook's bounds for unit lines in the plane: (a/2, 2a, 1/2, 1/3), width a.
 
-        Points a/2 apart fall a/2 apart at most, so they share a segment with probability 1/2 or more. Points 2a apart
-        can only share one if the line is at 60 degrees or more to the line through them: 1/3 of all lines are.
+        Projections of points a/2 apart are at most a/2 apart, so they share a segment with
+        probability at least 1/2. Points 2a apart can share one only if the angle between the line
+        and the line through them is at least 60 degrees, which is true of 1/3 of all lines.
         """
         if self.lines != "unit" or self.dimensions != 2:
-            raise UsageError("plane_bounds are those of lines 'unit' with dimensions 2.")
+            raise UsageError("plane_bounds needs lines='unit' and dimensions=2.")
         return self.width / 2, 2 * self.width, 1 / 2, 1 / 3
 
     def signatures(self, items: Any) -> np.ndarray:
-        """The numbers of the segments: an array items x hashes."""
+        """Return the numbers of the segments: an array items x hashes."""
         return self._segments(self._places(items))
 
-    def thoughts(self, items: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The signatures, the numbers of the segments next to them, and how far away those are, in widths."""
+    def with_alternatives(self, items: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the signatures, the nearest other segments, and their distances in widths."""
         places = self._places(items)
-        self._segments(places)  # which checks them
-        return self.thoughts_of(places)
+        self._segments(places)  # to check them
+        return self.alternatives_of(places)
 
     @staticmethod
-    def thoughts_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same for given places on the lines, in widths."""
+    def alternatives_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same for given places on the lines, in widths."""
         segments = np.floor(places)
         inside = places - segments
         numbers = segments.astype(np.int64)
         return numbers, np.where(inside < 0.5, numbers - 1, numbers + 1), np.minimum(inside, 1 - inside)
 
     def _places(self, items: Any) -> np.ndarray:
-        """Where items lie along the lines, in widths."""
+        """Return the places of items on the lines, in widths."""
         rows = as_rows(items)
         with np.errstate(over="ignore", invalid="ignore"):
             places: np.ndarray = (along(rows, self.directions(rows.shape[1])) + self.offsets) / self.width
@@ -150,12 +152,12 @@ class RandomLines(Family):
         with np.errstate(invalid="ignore"):
             buckets = np.floor(places)
         if not (np.abs(buckets) < FARTHEST_BUCKET).all():
-            raise DataError(f"width must be greater for items so far from the origin; got {self.width:g}.")
+            raise DataError(f"width must be larger for items this far from the origin; got {self.width:g}.")
         numbers: np.ndarray = buckets.astype(np.int64)
         return numbers
 
     def directions(self, dimensions: int) -> np.ndarray:
-        """The vectors to project on, as an array dimensions x hashes."""
+        """Return the vectors to project on: an array dimensions x hashes."""
         if self.dimensions not in (None, dimensions) and dimensions:
             raise DataError(f"items must have {self.dimensions} dimensions, as the lines do; got {dimensions}.")
         if self.given is not None:

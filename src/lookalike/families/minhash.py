@@ -1,4 +1,4 @@
-"""MinHash: the family for Jaccard similarity. Two sets collide with the probability of their similarity."""
+"""MinHash, the family for Jaccard similarity: two sets collide with a probability equal to it."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ PRIME = (1 << 61) - 1  # modulus of universal hash functions: a Mersenne prime
 
 
 class JaccardFamily(Family):
-    """What all minhashes have in common: the law that a random order of all elements obeys."""
+    """The base of all minhash families: the collision probability is the Jaccard similarity."""
 
     measure = "jaccard"
 
@@ -23,11 +23,11 @@ class JaccardFamily(Family):
         return 1 - distance
 
     def chance(self, threshold: float) -> float:
-        """The threshold itself; 1 - (1 - s) would round it."""
+        """Return the threshold itself; 1 - (1 - s) would round it."""
         return float(within("threshold", threshold, self.farthest))
 
     def estimate(self, a: np.ndarray, b: np.ndarray) -> float:
-        """The Jaccard similarity of two sets, from their signatures: the share of positions that agree.
+        """Estimate the Jaccard similarity of two sets by the share of positions that agree.
 
         Empty sets are similar to nothing.
         """
@@ -37,11 +37,11 @@ class JaccardFamily(Family):
 class MinHash(JaccardFamily):
     """`hashes` minhash functions by Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup 2017).
 
-    Each function agrees on two sets with probability equal to their Jaccard similarity, as minima under
-    random permutations do, but a whole signature takes about one hash an element, not one for each function:
-    O(n + K log K) for n elements and K functions. Estimates are unbiased, with a standard error of at most
-    sqrt(s (1 - s) / hashes). `from_functions`, `from_permutations` and `universal` give
-    the textbook's own functions.
+    Each function agrees on two sets with probability equal to their Jaccard similarity, as minima
+    under random permutations do, but a whole signature needs about one hash per element, not one
+    per element and function: O(n + K log K) for n elements and K functions. Estimates are unbiased,
+    with a standard error of at most sqrt(s (1 - s) / hashes). `from_functions`, `from_permutations`
+    and `universal` make the textbook's functions.
 
     >>> family = MinHash(hashes=512, seed=1)
     >>> a, b = family.signatures(Sets.of([set("abcdef"), set("bcdefg")]))
@@ -54,19 +54,19 @@ class MinHash(JaccardFamily):
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
 
     def signatures(self, sets: Sets | Iterable[Any]) -> np.ndarray:
-        """An array items x hashes; an empty set has the same value, which no other set has, everywhere."""
+        """Return an array items x hashes; only an empty set has EMPTY, and has it everywhere."""
         if not isinstance(sets, Sets):
             sets = Sets.of(sets)
         return self.sketch(sets.indptr, sets.elements)
 
     def sketch(self, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
-        """The same for rows of hashes in any order; repeats make no difference."""
+        """Return the signatures of rows of hashes in any order; repeats make no difference."""
         made: np.ndarray = sketch_rows(indptr, elements, np.uint64(self.seed), self.hashes)
         return made
 
     @classmethod
     def from_functions(cls, functions: Sequence[Callable[[Any], Any]]) -> "TextbookMinHash":
-        """The minimum of each function over a set's elements, as in the row-by-row algorithm.
+        """Make minhashes that are the minimum of each function over the elements of a set.
 
         >>> family = MinHash.from_functions([lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5])
         >>> family.signatures([{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}]).tolist()
@@ -76,7 +76,7 @@ class MinHash(JaccardFamily):
 
     @classmethod
     def from_permutations(cls, permutations: Sequence[Sequence[Any]]) -> "TextbookMinHash":
-        """The first element of each permutation that a set has, given as its place from 0.
+        """Make minhashes that are the place, from 0, of a permutation's first element in the set.
 
         >>> MinHash.from_permutations(["beadc"]).signatures([{"a", "d"}, {"c"}]).tolist()
         [[2], [4]]
@@ -85,10 +85,11 @@ class MinHash(JaccardFamily):
 
     @classmethod
     def universal(cls, hashes: int = 128, seed: int = 1, prime: int = PRIME) -> "TextbookMinHash":
-        """Functions (a x + b) mod p for a prime p, on sets of integers in range(p); exact, never overflowing.
+        """Make functions (a x + b) mod p for a prime p, on sets of integers in range(p).
 
-        They come near the law of random orders for large sets without a pattern. On few or on consecutive numbers they
-        do not: range(10) and range(5, 15), of similarity 1/3, agree under 0.29 of them.
+        They are exact and never overflow. They collide about as often as random orders on large
+        sets without a pattern, but not on small sets or consecutive numbers: a share of 0.29 agrees
+        on range(10) and range(5, 15), which have similarity 1/3.
         """
         rng = np.random.default_rng(whole("seed", seed, least=0, most=LARGEST_SEED))
         whole("prime", prime, least=2, most=PRIME)
@@ -120,9 +121,9 @@ def _place_in(order: Sequence[Any]) -> Callable[[Any], int]:
 
 
 class TextbookMinHash(JaccardFamily):
-    """Minhashes under given functions of an element: for teaching, small data, and as the tests' reference.
+    """Minhashes under given functions of an element: for teaching, small data and tests.
 
-    They obey the law as far as the functions are like random orders.
+    Collision probabilities are right as far as the functions resemble random orders.
     """
 
     def __init__(self, functions: Sequence[Callable[[Any], Any]]):
@@ -130,7 +131,7 @@ class TextbookMinHash(JaccardFamily):
         self.hashes = whole("hashes", len(self.functions))
 
     def signatures(self, items: Sets | Iterable[Any]) -> np.ndarray:
-        """An array sets x functions of minima; the sets are Python collections of elements the functions take."""
+        """Return an array sets x functions of minima, from collections of elements."""
         if isinstance(items, Sets):
             rows: list[list[Any]] = [items[row].tolist() for row in range(len(items))]
         else:
@@ -146,5 +147,5 @@ class TextbookMinHash(JaccardFamily):
         values = [function(x) for x in row]
         for value in values:
             if isinstance(value, str) or not (value >= 0 and value < EMPTY and value == int(value)):
-                raise DataError(f"hash functions must give whole numbers from 0 on, of 64 bits; got {value!r}.")
+                raise DataError(f"hash functions must return whole numbers from 0 to 2**64 - 2; got {value!r}.")
         return int(min(values, default=EMPTY))

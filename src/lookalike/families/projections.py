@@ -1,4 +1,4 @@
-"""Vectors along random directions: what hyperplanes and lines have in common."""
+"""Project vectors on random directions, for hyperplanes and lines."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from lookalike.measures.rows import as_matrix, finite
 
 
 def is_sparse(items: Any) -> bool:
-    """Whether items are a SciPy matrix, whose zeros are not held."""
+    """Return whether items are a sparse SciPy matrix."""
     return hasattr(items, "tocsr")
 
 
 def as_rows(items: Any) -> Any:
-    """Items as a matrix of finite numbers in double precision, dense or in rows (CSR)."""
-    if isinstance(items, Vectors):  # which are finite
+    """Return items as a matrix of finite numbers in double precision, dense or CSR."""
+    if isinstance(items, Vectors):  # known to be finite
         return items.values.astype(np.float64)
     if is_sparse(items):
         return Vectors.of(items).values.astype(np.float64)
@@ -26,7 +26,7 @@ def as_rows(items: Any) -> Any:
 
 
 def along(rows: Any, directions: np.ndarray) -> np.ndarray:
-    """Dot products of all rows with all directions, which are given as dimensions x directions."""
+    """Return the dot products of all rows with all directions (dimensions x directions)."""
     products: np.ndarray
     if is_sparse(rows):
         products = project_sparse(rows.indptr, rows.indices, rows.data, directions)
@@ -36,20 +36,23 @@ def along(rows: Any, directions: np.ndarray) -> np.ndarray:
 
 
 def as_directions(items: Any) -> Any:
-    """The same, of a size at which no dot product overflows; a zero vector is an error."""
+    """Return items like `as_rows`, scaled so that no dot product overflows; reject zero vectors."""
     rows = as_rows(items)
-    small = isinstance(items, Vectors) and items.values.dtype == np.float32  # whatever they are multiplied with
+    small = isinstance(items, Vectors) and items.values.dtype == np.float32  # too small to overflow in float64
     return of_size_one(rows, small)
 
 
 def of_size_one(rows: Any, small: bool = False) -> Any:
-    """Rows times powers of two, which round nothing, such that no dot product of them overflows, as of small ones."""
+    """Scale rows by powers of two, without rounding, so that no dot product overflows.
+
+    `small` rows cannot overflow and are only checked for zero vectors.
+    """
     if is_sparse(rows):
         most = abs(rows).max(axis=1).toarray().ravel() if rows.shape[1] else np.zeros(rows.shape[0])
     else:
         most = rows.any(axis=1) if small else np.abs(rows).max(axis=1, initial=0)
     if not most.all():
-        raise DataError(f"a zero vector has no direction; row {np.argmin(most)} is one.")
+        raise DataError(f"a zero vector has no direction; row {np.argmin(most)} is zero.")
     if small:
         return rows
     _, exponents = np.frexp(most)

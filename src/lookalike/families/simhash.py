@@ -1,4 +1,4 @@
-"""SimHash: the family for the cosine of sets. Two sets collide if they lie on the same side of a hyperplane."""
+"""SimHash, the family for the cosine of sets: sets collide on the same side of a hyperplane."""
 
 import math
 from collections.abc import Iterable
@@ -17,17 +17,18 @@ LARGEST_WEIGHT = 1e100  # so that no sum overflows
 
 
 class SimHash(Family):
-    """The signs of `hashes` sums over a set's elements of random numbers (Charikar 2002): one bit a function.
+    """The signs of `hashes` sums of random numbers, one number per element (Charikar 2002).
 
-    A function has one random number for each element there can be, and so is a random hyperplane through the space of
-    all sets: it leaves two sets on one side with probability 1 - arccos(s) / pi, s being the cosine of their angle,
-    shared elements / sqrt(size * size). A bag is the set of its (element, copy number). O(n K) for n elements and K
-    functions.
+    A function has one random number per possible element, and so is a random hyperplane through the
+    space of all sets: two sets are on the same side with probability 1 - arccos(s) / pi, where s is
+    the cosine of their angle, shared elements / sqrt(size * size). A bag is the set of its
+    (element, copy number). O(n K) for n elements and K functions.
 
-    The numbers are normal, in 256 steps, so that the law holds for small sets too: exact probabilities of sets of up to
-    200 elements are at most 0.00003 above or below it. Numbers of +1 and -1, which are often used, can be added up some
-    eight times as fast but break the law, mostly where sets of an even and an odd size differ little: {1, 2} and
-    {1, 2, 3} agree with probability 0.750, not 0.804, and 198 elements and one more with 0.006 too little.
+    The numbers are normal, in 256 steps, so that this holds for small sets too: exact probabilities
+    for sets of up to 200 elements differ from it by at most 0.00003. Numbers of +1 and -1, which
+    are often used, add up about eight times as fast but give other probabilities, mostly for
+    similar sets of even and odd size: {1, 2} and {1, 2, 3} agree with probability 0.750 instead of
+    0.804, and sets of 198 and 199 elements with 0.006 less than they should.
 
     >>> family = SimHash(hashes=4096, seed=1)
     >>> a, b = family.signatures([set("abcdef"), set("bcdefg")])
@@ -42,7 +43,7 @@ class SimHash(Family):
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
 
     def _law(self, distance: np.ndarray) -> np.ndarray:
-        """1 - arccos(1 - distance) / pi, without taking small distances from 1."""
+        """Return 1 - arccos(1 - distance) / pi, without the rounding of 1 - distance."""
         p: np.ndarray = 1 - 2 / np.pi * np.arctan2(np.sqrt(distance), np.sqrt(2 - distance))
         return p
 
@@ -50,10 +51,11 @@ class SimHash(Family):
         return min(1.0, 2 * math.sin(math.pi / 2 * (1 - share)) ** 2)
 
     def chance_of_jaccard(self, threshold: float) -> float:
-        """The least probability that one function agrees on two sets right at a threshold of Jaccard similarity.
+        """Return the least probability of agreement of two sets exactly at a Jaccard similarity.
 
-        Sets of sizes a and b that share s have J = s / (a + b - s), so s = J (a + b) / (1 + J). As sqrt(a b) is at
-        most (a + b) / 2, their cosine s / sqrt(a b) is at least 2 J / (1 + J), and just that if a = b.
+        Sets of sizes a and b that share s have J = s / (a + b - s), so s = J (a + b) / (1 + J). As
+        sqrt(a b) is at most (a + b) / 2, their cosine s / sqrt(a b) is at least 2 J / (1 + J), with
+        equality if a = b.
 
         >>> SimHash().chance_of_jaccard(1 / 3) == SimHash().chance(1 / 2)
         True
@@ -62,32 +64,32 @@ class SimHash(Family):
         return float(self._law((1 - jaccard) / (1 + jaccard)))
 
     def signatures(self, sets: Sets | Iterable[Any]) -> np.ndarray:
-        """1 for a sum that is positive or zero, 0 for a negative one: an array items x hashes.
+        """Return 1 for a sum that is positive or zero, 0 for a negative one: items x hashes.
 
-        An empty set, which is on no side of anything, has the same value, which no other set has, everywhere.
+        An empty set, which is on no side of a hyperplane, has EMPTY everywhere.
         """
         sets = _as_sets(sets)
         return self.sketch(sets.indptr, sets.elements)
 
     def sketch(self, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
-        """The same for rows of hashes in any order; an element that is there twice counts twice."""
+        """Return the signatures of rows of hashes in any order; repeats add up."""
         words = sign_rows(indptr, elements, np.uint64(self.seed), self.hashes)
         signs: np.ndarray = unpack_signs(words, self.hashes)
         signs[np.diff(indptr) == 0] = EMPTY
         return signs
 
     def codes(self, sets: Sets | Iterable[Any], weights: Any = None) -> Bits:
-        """The signatures as codes of `hashes` bits, whose Hamming distance tells the angle: angle = pi d / hashes.
+        """Return the signatures as bit codes; a Hamming distance of d means angle pi d / hashes.
 
-        `weights` are one finite number for each of `sets.elements`, such as its rarity; the angle is then that of
-        the weighted sets. An empty set, and one whose weights are all zero, has no bit set.
+        `weights` has one finite number for each of `sets.elements`, such as its rarity; the angle
+        is then that of the weighted sets. A set that is empty or has only zero weights has no bits.
 
         >>> codes = SimHash().codes([set("abcdef"), set("bcdefg"), set("uvwxyz")])
         >>> [int(d) for d in np.bitwise_count(codes.words[0] ^ codes.words[1:])[:, 0]]
         [8, 38]
         """
         if weights is not None and not isinstance(sets, Sets):
-            raise UsageError(f"weights are those of the elements of Sets; got {type(sets).__name__}.")
+            raise UsageError(f"weights can only be given with Sets; got {type(sets).__name__}.")
         sets, seed = _as_sets(sets), np.uint64(self.seed)
         if weights is None:
             words = sign_rows(sets.indptr, sets.elements, seed, self.hashes)
@@ -102,7 +104,7 @@ def _as_sets(sets: Sets | Iterable[Any]) -> Sets:
 
 
 def _as_weights(given: Any, elements: int) -> np.ndarray:
-    """One number for each element, none nan, infinite or so large that a sum might overflow."""
+    """Return one number per element; reject nan, infinity and numbers that could overflow."""
     try:
         weights = np.asarray(given)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Grid squares: the family for fingerprints. Two prints collide if both have minutiae in all squares of a function."""
+"""Grid squares, the family for fingerprints: prints collide if both fill a function's squares."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from lookalike.kernels.hashing import EMPTY
 class GridSquares(Family):
     """`hashes` functions, each a set of `squares` random squares of a grid of `cells`.
 
-    A print is the set of the grid squares that hold a minutia. A function has one bucket, of the prints that have
-    minutiae in all its squares; prints outside it are not said to be alike. How near two prints are is a containment:
-    the share c of one's minutiae that the other has too. With a minutia in a share `density` of all squares, both are
-    in the bucket with probability (density * c) ** squares. Prints of one finger may have c = 0.8; those of different
-    fingers have c = density.
+    A print is the set of grid squares that hold a minutia. A function has one bucket, for the
+    prints with minutiae in all its squares; it says nothing about others. The measure is a
+    containment: the share c of one print's minutiae that the other has too. If a share `density` of
+    all squares has a minutia, both are in the bucket with probability (density * c) ** squares.
+    Prints of the same finger have, say, c = 0.8; those of different fingers, c = density.
 
     >>> same_finger, different = 1 - 0.8, 1 - 0.2
     >>> [round(p, 6) for p in GridSquares(squares=3, density=0.2).sensitivity(same_finger, different)[2:]]
@@ -39,7 +39,7 @@ class GridSquares(Family):
 
     @classmethod
     def from_squares(cls, functions: Sequence[Sequence[int]], cells: int, density: float = 0.2) -> "GridSquares":
-        """The functions of these squares, each a sequence of as many numbers of cells, counted from 0.
+        """Make functions from sequences of cell numbers, counted from 0, all of the same length.
 
         >>> family = GridSquares.from_squares([(0, 1), (1, 2)], cells=4)
         >>> (family.signatures([{0, 1, 2}, {1, 2, 3}]) == 0).tolist()
@@ -47,7 +47,7 @@ class GridSquares(Family):
         """
         sizes = {len(function) for function in functions}
         if len(sizes) != 1:
-            raise UsageError("functions must be one or more, all of as many squares.")
+            raise UsageError("functions must be at least one, all with the same number of squares.")
         family = cls(sizes.pop(), hashes=len(functions), cells=cells, density=density)
         given = [[whole("square", cell, least=0, most=cells - 1) for cell in function] for function in functions]
         for function in given:
@@ -58,7 +58,7 @@ class GridSquares(Family):
 
     @property
     def chosen(self) -> np.ndarray:
-        """The squares of each function: an array hashes x squares."""
+        """Return the squares of each function: an array hashes x squares."""
         if self._chosen is None:
             self._chosen = samples(self.seed, self.hashes, self.squares, self.cells)
         return self._chosen
@@ -71,7 +71,7 @@ class GridSquares(Family):
         return float(max(0.0, 1 - share ** (1 / self.squares) / self.density))
 
     def signatures(self, items: Any) -> np.ndarray:
-        """0 where a print has minutiae in all squares of the function, else EMPTY: an array items x hashes."""
+        """Return 0 where a print fills all squares of a function, else EMPTY: items x hashes."""
         present = self._grid(items)
         inside = np.ones((len(present), self.hashes), np.bool_)
         for square in self.chosen.T:
@@ -79,11 +79,11 @@ class GridSquares(Family):
         return np.where(inside, np.uint64(0), EMPTY)
 
     def _grid(self, items: Any) -> np.ndarray:
-        """Which cells hold a minutia, items x cells: from such a matrix, or from collections of the cells that do."""
+        """Return which cells hold a minutia, items x cells, given that or as sets of cells."""
         if isinstance(items, np.ndarray):
             if items.ndim != 2 or items.shape[1] != self.cells or items.dtype.kind not in "biu":
                 got = f"shape {items.shape} of {items.dtype}"
-                raise DataError(f"items must be rows of {self.cells} truth values, one a cell; got {got}.")
+                raise DataError(f"items must be rows of {self.cells} truth values, one per cell; got {got}.")
             return items.astype(np.bool_)
         prints: list[Any] = list(items)
         grid = np.zeros((len(prints), self.cells), np.bool_)

@@ -1,8 +1,8 @@
-"""Fingerprints: enrol them, identify others among them, and find two of the same finger.
+"""Fingerprints: enroll prints, identify others among them, and find prints of the same finger.
 
-Lives here: `prints` (minutiae in arrays), `print_files` (templates and tables), `grids`, `squares` and `corners` (which
-prints are compared), `database`, and `made_up` (synthetic prints).
-May import: `search` and what is below it. To add a way to choose candidates, give `Database` one more method.
+Lives here: `prints` (minutiae in arrays), `print_files` (templates and tables), `grids`, `squares`
+and `corners` (choose which prints are compared), `database`, and `made_up` (synthetic prints).
+May import: `search` and the rooms below. To add a way to choose candidates, extend `Database`.
 """
 
 from lookalike.fingerprints.corners import CornerTables

@@ -1,10 +1,10 @@
-"""Local structures that neither a shift nor a turn changes, hashed so that alike ones share a bucket.
+"""Hash corners: structures that do not change when a print is shifted or turned.
 
-A corner is a minutia with two of its nearest: their distances, bearings and directions as seen from it are six
-numbers. A table cuts each of the six into pieces from a random offset on, as `RandomLines` cuts a line, and a bucket
-holds the corners that agree in all six. Corners that differ by d in a number that is cut at width w agree in it with
-probability 1 - d/w. Corners that share a bucket say how one print lies on another; where many say the same, the prints
-may be of one finger.
+A corner is a minutia with two of its nearest neighbours: their distances, bearings and directions
+as seen from it are six numbers. A table cuts each of the six into pieces from a random offset on,
+as `RandomLines` cuts a line, and a bucket holds the corners that agree in all six. Corners that
+differ by d in a number cut at width w agree in it with probability 1 - d/w. Two corners in one
+bucket suggest how one print lies on the other; if many suggest the same, both can be of one finger.
 """
 
 import numpy as np
@@ -16,32 +16,32 @@ from lookalike.fingerprints.prints import Prints
 from lookalike.kernels.minutiae import LOW, consensus, corner_codes, corners, meetings
 from lookalike.kernels.sets import sorted_hashes
 
-NEIGHBOURS = 6  # of a minutia that corners are made with: the nearest
-NEAREST, FARTHEST = 12.0, 120.0  # pixels that these may be away
-WIDTH, PARTS = 16.0, 14  # pixels of a piece of a distance, and pieces of a turn
-BLOCK = 2048  # prints that corners are made of at a time
-TURNED, SHIFTED = 0.04, 25.0  # turns and pixels by which two that agree may differ
-MOST = 1 << 32  # corners of a database
+NEIGHBOURS = 6  # nearest neighbours of a minutia that make corners
+NEAREST, FARTHEST = 12.0, 120.0  # distance of these neighbours, in pixels
+WIDTH, PARTS = 16.0, 14  # pixels per piece of a distance, and pieces per turn
+BLOCK = 2048  # prints per task
+TURNED, SHIFTED = 0.04, 25.0  # turns and pixels by which two that agree can differ
+MOST = 1 << 32  # corners in a database
 
 
 class CornerTables:
-    """The corners of prints in tables of buckets."""
+    """The corners of prints in hash tables."""
 
     def __init__(self, prints: Prints, *, tables: int = 4, seed: int = 1, run: Run | None = None) -> None:
         run = run or Run(1)
         self.points, self.starts = prints.points, prints.starts
-        self.owners = np.repeat(np.arange(len(prints), dtype=np.int32), prints.sizes)  # of the minutiae
+        self.owners = np.repeat(np.arange(len(prints), dtype=np.int32), prints.sizes)  # per minutia
         self.offsets = uniforms(whole("seed", seed, least=0, most=LARGEST_SEED), whole("tables", tables), 6)
         blocks = list(run.map(self._block, slices(len(prints), BLOCK)))
-        self.sizes = np.concatenate([np.zeros(0, np.int64), *(sizes for sizes, _, _ in blocks)])  # of the prints
+        self.sizes = np.concatenate([np.zeros(0, np.int64), *(sizes for sizes, _, _ in blocks)])  # per print
         self.minutiae = np.concatenate([np.zeros(0, np.int32), *(minutiae for _, minutiae, _ in blocks)])
         if len(self.minutiae) >= MOST:
-            raise DataError(f"prints must have fewer than {MOST:,} corners in all; they have {len(self.minutiae):,}.")
+            raise DataError(f"prints must have fewer than {MOST:,} corners in all; got {len(self.minutiae):,}.")
         codes = ([codes[table] for _, _, codes in blocks] for table in range(len(self.offsets)))
         self.keys = np.stack(list(run.map(_sorted, codes)))
 
     def _block(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of some prints: how many corners each has, their minutiae, and their buckets in each table."""
+        """Return the numbers of corners of some prints, their minutiae, and their buckets."""
         first, last = self.starts[part.start], self.starts[part.stop]
         starts = self.starts[part.start : part.stop + 1] - first
         bounds, features, minutiae = corners(self.points[first:last], starts, NEIGHBOURS, NEAREST, FARTHEST)
@@ -49,14 +49,14 @@ class CornerTables:
         return np.diff(bounds), (minutiae + first).astype(np.int32), codes
 
     def vote(self, asking: Prints, least: float, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """How many corners of each print agree with those of the one that asks, and how it then lies on that print.
+        """Return how many corners of each print agree with the query, and how it lies on the print.
 
-        Votes count only if they are at least a share `least` of the geometric mean of the numbers of corners of the two
-        prints, a table, and of the prints `among` alone, if these are given. A place is a turn, and the x and y where
-        the centre of the asking print comes to lie.
+        Fewer votes than `least` times the geometric mean of the two prints' numbers of corners, per
+        table, count as 0; so do votes for prints that are not `among` the given ones. A place is a
+        turn, and the x and y to which the centre of the query is moved.
         """
         _, features, minutiae = corners(asking.points, asking.starts, NEIGHBOURS, NEAREST, FARTHEST)
-        either = np.concatenate([features, features[:, [3, 4, 5, 0, 1, 2]]])  # whichever neighbour comes first
+        either = np.concatenate([features, features[:, [3, 4, 5, 0, 1, 2]]])  # in either order of the neighbours
         asked = np.stack([_sorted([codes]) for codes in corner_codes(either, self.offsets, WIDTH, PARTS)])
         buckets = asked & ~LOW
         first = np.array([np.searchsorted(*pair) for pair in zip(self.keys, buckets, strict=True)])
@@ -73,7 +73,7 @@ class CornerTables:
 
 
 def _sorted(codes: list[np.ndarray]) -> np.ndarray:
-    """The corners of a table in order of their buckets: bucket * 2**32 + number."""
+    """Return the corners of a table in order of their buckets: bucket * 2**32 + number."""
     buckets = np.concatenate([np.zeros(0, np.uint32), *codes]).astype(np.uint64)
     keys: np.ndarray = sorted_hashes(buckets << np.uint64(32) | np.arange(len(buckets), dtype=np.uint64))
     return keys

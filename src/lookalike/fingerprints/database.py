@@ -21,6 +21,7 @@ from lookalike.fingerprints.squares import SquareIndex
 from lookalike.io.write import check_output, write_tables
 from lookalike.kernels.minutiae import lay_upon, lay_upon_each
 from lookalike.results import Explanation, Holder, Pairs
+from lookalike.results.explanations import ExplainedRows
 from lookalike.search.nearest import first_k
 
 METHODS = ("corners", "grid", "all")
@@ -140,7 +141,7 @@ class Database:
         queries: Prints,
         *,
         threshold: float = THRESHOLD,
-        top: int | None = None,
+        k: int | None = None,
         method: str = "corners",
         groups: int = 1,
         run: Run | None = None,
@@ -150,7 +151,7 @@ class Database:
         `method` says which are compared: by "corners" those on which many corners agree; by "grid" those that share a
         bucket of squares of a grid laid over the print, in each of `groups` of 1024 functions; or "all".
         """
-        most = max(1, len(self.prints)) if top is None else whole("top", top)
+        most = max(1, len(self.prints)) if k is None else whole("k", k)
         (left, right, values), stats = self._look_up(queries, threshold, method, groups, run)
         best = first_k(left, right, values, most, alike=True)
         holder = HeldPrints([queries, self.prints])
@@ -234,8 +235,10 @@ class HeldPrints(Holder):
         return [self.sides[0][row] if row < split else self.sides[1][row - split] for row in rows.tolist()]
 
     def explain(self, left: int, right: int) -> Explanation:
-        """Which is not told by elements."""
-        raise UsageError("prints have no elements in common that could be listed; a report draws them.")
+        """List the minutiae that meet when one print is laid on the other."""
+        one, other = (self.look(np.array([row]))[0] for row in (left, right))
+        met = compare(one, other).minutiae
+        return ExplainedRows([{"left": one[i].tolist(), "right": other[j].tolist()} for i, j in met.tolist()])
 
 
 def either_way(left: np.ndarray, right: np.ndarray, values: np.ndarray, size: int) -> Found:

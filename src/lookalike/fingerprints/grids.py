@@ -1,7 +1,7 @@
-"""A grid laid over a whole print or around each of its minutiae, and the set of its squares that hold a minutia.
+"""Lay a grid over a print or around each of its minutiae, and find the squares that hold a minutia.
 
-A minutia near the border of a square counts for the squares on the other side, too, so that the next impression of
-the finger, which is never quite the same, has most of these squares again.
+A minutia near the border of a square also counts for the squares across the border, so that another
+impression of the finger, which is never quite the same, has most of these squares again.
 """
 
 from itertools import product
@@ -11,16 +11,16 @@ import numpy as np
 from lookalike.core.errors import positive, whole
 from lookalike.fingerprints.prints import Prints
 
-FAR = 2.0**40  # squares away, where no grid reaches
+FAR = 2.0**40  # in squares; no grid reaches there
 
 
 def grid_sets(
     prints: Prints, *, square: float = 20.0, margin: float = 5.0, columns: int = 16, rows: int = 20
 ) -> np.ndarray:
-    """Which squares of a grid over each whole print hold a minutia: truth values, prints x (columns * rows).
+    """Return which squares of a grid over each print hold a minutia: prints x (columns * rows).
 
-    Before the grid is laid the print is centred at the mean of its minutiae and set upright: turned so that the lines
-    along which they run are vertical on average. What lies beyond the grid is left out.
+    First the print is centred at the mean of its minutiae and set upright: turned so that their
+    directions are vertical on average. Minutiae beyond the grid are ignored.
     """
     positive("square", square)
     columns, rows = whole("columns", columns), whole("rows", rows)
@@ -36,10 +36,10 @@ def grid_sets(
 def local_grids(
     prints: Prints, *, square: float = 20.0, margin: float = 4.0, radius: float = 100.0, directions: int = 4
 ) -> np.ndarray:
-    """Which squares of a grid around each minutia, turned to its direction, hold another: minutiae x squares.
+    """Return which squares of a grid around each minutia hold another one: minutiae x squares.
 
-    No shift or turn of the print changes them. Squares are those of a grid of `radius` to each side, once for each of
-    so many directions that the other minutia may have as seen from this one.
+    The grid is turned to the direction of the minutia, so no shift or turn of the print changes it.
+    It reaches `radius` to each side, once for each of `directions` directions of the other.
     """
     half = int(np.ceil(positive("radius", radius) / positive("square", square)))
     directions = whole("directions", directions)
@@ -58,8 +58,8 @@ def local_grids(
 
 
 def _upright(minutiae: np.ndarray) -> np.ndarray:
-    """The places of the minutiae about their mean, turned so that their lines are vertical on average."""
-    doubled = np.exp(2j * np.radians(minutiae[:, 2])).mean()  # a line has no sense: 10 and 190 degrees are one
+    """Return the places of the minutiae around their mean, turned as in `grid_sets`."""
+    doubled = np.exp(2j * np.radians(minutiae[:, 2])).mean()  # for a line, 10 and 190 degrees are the same
     tilt = np.degrees(np.angle(doubled)) / 2 % 180 - 90
     return _turned(minutiae[:, :2] - minutiae[:, :2].mean(axis=0), -tilt)
 
@@ -71,7 +71,7 @@ def _turned(places: np.ndarray, degrees: float) -> np.ndarray:
 
 
 def _mark(grid: np.ndarray, places: np.ndarray, margin: float, around: bool = False) -> None:
-    """Set the squares that the places lie in or within the margin of; with `around` the last axis is a circle."""
+    """Set the squares within `margin` of the places; with `around` the last axis is a circle."""
     for shift in product(np.append(np.arange(-margin, margin), margin), repeat=grid.ndim):
         squares = np.clip(np.floor(places + shift), -FAR, FAR).astype(np.int64)
         if around:

@@ -1,4 +1,4 @@
-"""Made-up fingers and impressions of them, to try things on and to test with: no real person's prints."""
+"""Make up fingers and impressions of them, for trials and tests: no real person's prints."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from lookalike.core.errors import whole
 from lookalike.fingerprints.prints import Prints
 
 WIDTH, HEIGHT = 300.0, 400.0  # of the sensor, in pixels
-MINUTIAE = 60  # of a finger, of which an impression shows a part
-APART = 11.0  # pixels that they are apart at least
+MINUTIAE = 60  # of a finger; an impression shows some of them
+APART = 11.0  # least distance between two, in pixels
 JITTER, SWAY = 2.5, 5.0  # pixels and degrees by which a minutia is off in an impression
-MISSED, FALSE = 0.2, 0.1  # of the minutiae that are overlooked, and that are none
-TURNED, SHIFTED = 12.0, 25.0  # degrees and pixels by which the finger lies otherwise
+MISSED, FALSE = 0.2, 0.1  # shares of minutiae that are overlooked, and that are not real
+TURNED, SHIFTED = 12.0, 25.0  # degrees and pixels by which an impression is moved
 
 
 def made_up_prints(fingers: int, impressions: int = 2, seed: int = 1) -> Prints:
-    """So many fingers and impressions of each, named "finger_impression" from 1 on.
+    """Make up impressions of fingers, with ids "finger_impression" that count from 1.
 
-    The minutiae lie at random, and their directions follow ridges that run around a core and a delta. An impression
-    is a part of the finger, turned and shifted, with some minutiae missing, some too many, and all a little off.
+    Minutiae are at random places; their directions follow ridges around a core and a delta. An
+    impression is a part of the finger, turned and shifted; some minutiae are missing, some false.
 
     >>> prints = made_up_prints(3)
     >>> prints.ids.to_pylist()
@@ -34,7 +34,7 @@ def made_up_prints(fingers: int, impressions: int = 2, seed: int = 1) -> Prints:
 
 
 def _finger(draw: np.random.Generator) -> tuple[np.ndarray, tuple[complex, complex]]:
-    """The minutiae of a finger, and the core and the delta that its ridges run around."""
+    """Return the minutiae of a finger, and the core and delta that its ridges run around."""
     core = complex(*draw.normal((150, 230), 20))
     delta = core + complex(draw.choice((-1, 1)) * draw.uniform(60, 120), -draw.uniform(100, 160))
     places = np.empty((0, 2))
@@ -46,7 +46,7 @@ def _finger(draw: np.random.Generator) -> tuple[np.ndarray, tuple[complex, compl
 
 
 def _directed(draw: np.random.Generator, places: np.ndarray, field: tuple[complex, complex]) -> np.ndarray:
-    """Minutiae at these places: along the ridges, one way or the other."""
+    """Return minutiae at these places that point along the ridges, one way or the other."""
     core, delta = field
     at = places[:, 0] + 1j * places[:, 1]
     along = (np.angle(at - delta, deg=True) - np.angle(at - core, deg=True)) / 2 + 90

@@ -1,4 +1,4 @@
-"""Prints from files: ISO 19794-2 templates, NIST's .xyt, and tables of x, y and angle."""
+"""Read prints from files: ISO 19794-2 templates, NIST's .xyt, and tables of x, y and angle."""
 
 import struct
 from collections import Counter
@@ -26,10 +26,10 @@ SUFFIXES = {".iso": "iso", ".fmr": "iso", ".fmd": "iso", ".xyt": "xyt"} | {
 }
 FORMATS = ("iso", "xyt", "csv", "tsv", "jsonl", "parquet", "arrow")
 MAGIC = b"FMR\0"
-DPI = 500.0  # that all prints are brought to
+DPI = 500.0  # all prints are scaled to it
 NAMES = {"id": ("id", "print", "finger"), "x": ("x",), "y": ("y",), "angle": ("angle", "theta", "direction")}
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-ASIDE = ("quality", "type", "kind", "reliability")  # columns that minutiae may also have
+ASIDE = ("quality", "type", "kind", "reliability")  # other columns that minutiae can have
 
 Found = tuple[str, np.ndarray]  # an id, and minutiae
 
@@ -43,19 +43,19 @@ def read_prints(
     on_error: str = "fail",
     run: Run | None = None,
 ) -> Prints:
-    """The prints of files, folders and globs; a print's id is its file's name without the suffix, or its path.
+    """Read prints from files, folders and globs; ids are file names without suffix, or paths.
 
-    A template of several prints gives them the names "name", "name#2" and so on. In a table a minutia is a row, with
-    the columns x, y (downwards, as in a picture) and angle (degrees, counter-clockwise); where there is a column `id`,
-    by default one called id, print or finger, rows of one value are a print. `dpi` is the resolution of .xyt files and
-    tables, which do not tell it. Enrolled prints are read as they are. A file that cannot be read is an error, or is
-    left out and counted if `on_error` is "skip".
+    If a template holds several prints, they are called "name", "name#2" and so on. A table has one
+    row per minutia, with the columns x, y (downwards, as in an image) and angle (degrees,
+    counter-clockwise). If it has a column `id` (by default id, print or finger), rows of one value
+    are a print. `dpi` is the resolution of .xyt files and tables, which do not state it. A file
+    that cannot be read raises an error, or is skipped and counted if `on_error` is "skip".
     """
     choice("on_error", on_error, ("fail", "skip"))
     if format is not None:
         choice("format", format, FORMATS)
     scale = DPI / positive("dpi", dpi)
-    files = _told_apart(list(_files(inputs, format)))
+    files = _distinct_names(list(_files(inputs, format)))
     found: list[Found] = []
     skipped = 0
     run = run or Run()
@@ -66,7 +66,7 @@ def read_prints(
             except (LookalikeError, OSError) as error:
                 if on_error == "fail":
                     why = str(error).rstrip(".").removeprefix(f"{path}: ")
-                    for hint in (SKIP_HINT, ENCODING_HINT):  # which are for rows
+                    for hint in (SKIP_HINT, ENCODING_HINT):  # these are about rows
                         why = why.removesuffix(f"; {hint}")
                     raise DataError(
                         f"{path}: {why}; on_error='skip' (--on-error skip) leaves such files out."
@@ -80,10 +80,10 @@ def read_prints(
 
 
 def _files(inputs: Any, format: str | None) -> Iterator[tuple[Path, str, str]]:
-    """Each file with its name and kind; in folders and globs those that are no prints are passed over."""
+    """Yield files with names and kinds; skip files in folders and globs that are not prints."""
     given = [inputs] if isinstance(inputs, str | Path) else list(inputs)
     if not given:
-        raise UsageError("nothing to read: the input names no file.")
+        raise UsageError("nothing to read: no input was given.")
     for one in given:
         if str(one) == "-":
             raise UsageError("prints are read from files, not from standard input.")
@@ -92,18 +92,18 @@ def _files(inputs: Any, format: str | None) -> Iterator[tuple[Path, str, str]]:
         known = [(path, base, format or _kind(path)) for path, base in files]
         known = [(path, base, kind) for path, base, kind in known if kind is not None or named]
         if not known:
-            raise DataError(f"{one}: no fingerprints there, neither templates (.iso, .fmr, .xyt) nor tables.")
+            raise DataError(f"{one}: no fingerprints found, neither templates (.iso, .fmr, .xyt) nor tables.")
         for path, base, kind in known:
             if kind is None:
-                raise DataError(f"{path}: no fingerprint template; its suffix is none of {', '.join(SUFFIXES)}.")
+                raise DataError(f"{path}: not a fingerprint template; its suffix must be one of {', '.join(SUFFIXES)}.")
             name = path.relative_to(base) if base else Path(path.name)
             for endings in (CODECS, SUFFIXES):
                 name = name.with_suffix("") if name.suffix.lower() in endings else name
             yield path, name.as_posix(), kind
 
 
-def _told_apart(files: list[tuple[Path, str, str]]) -> list[tuple[Path, str, str]]:
-    """Files of the same name by their whole paths."""
+def _distinct_names(files: list[tuple[Path, str, str]]) -> list[tuple[Path, str, str]]:
+    """Replace names that occur twice by the whole path."""
     names = Counter(name for _, name, _ in files)
     return [(path, name if names[name] == 1 else path.as_posix(), kind) for path, name, kind in files]
 
@@ -116,7 +116,7 @@ def _kind(path: Path) -> str | None:
 
 
 def is_enrolled(path: Path) -> bool:
-    """Whether a file is one of enrolled prints."""
+    """Return whether a file holds enrolled prints."""
     import pyarrow.parquet as pq
 
     with suppress(pa.ArrowException, OSError):
@@ -140,38 +140,38 @@ def _prints_of(path: Path, name: str, kind: str, id: str | None, scale: float, r
 
 
 def iso_minutiae(content: bytes) -> list[np.ndarray]:
-    """The minutiae of each finger view of an ISO 19794-2 record of 2005, its angles in degrees."""
+    """Return the minutiae of each finger view of an ISO 19794-2:2005 record, angles in degrees."""
     if content[:4] != MAGIC:
-        raise DataError("is no ISO 19794-2 template: it does not begin with FMR")
+        raise DataError("is not an ISO 19794-2 template: it does not begin with FMR")
     if content[4:8] != b" 20\0":
         version = content[4:7].decode("ascii", "replace").strip()
-        raise DataError(f"is a template of version {version!r}; version '20', of 2005, is read")
+        raise DataError(f"is a template of version {version!r}; only version '20' (2005) is supported")
     if len(content) < 24 or struct.unpack(">I", content[8:12])[0] != len(content):
-        raise DataError(f"is cut short, or no ISO template: {len(content)} bytes are not what its head says")
+        raise DataError(f"is truncated, or not an ISO template: its header does not say {len(content)} bytes")
     across, down, views = struct.unpack(">HHB", content[18:23])
     if not across or not down:
-        raise DataError("does not tell its resolution")
+        raise DataError("does not state its resolution")
     scale = np.array([DPI / (2.54 * across), -DPI / (2.54 * down), 360 / 256])
     found, at = [], 24
     for _ in range(views):
         if at + 4 > len(content):
-            raise DataError("is cut short within a finger view")
+            raise DataError("is truncated within a finger view")
         size = content[at + 3]
         rows = np.frombuffer(content[at + 4 : at + 4 + 6 * size].ljust(6 * size, b"\0"), ">u2").reshape(size, 3)
         at += 4 + 6 * size
         if at + 2 > len(content):
-            raise DataError("is cut short within its minutiae")
-        at += 2 + struct.unpack(">H", content[at : at + 2])[0]  # data of other kinds
+            raise DataError("is truncated within its minutiae")
+        at += 2 + struct.unpack(">H", content[at : at + 2])[0]  # extended data
         if at > len(content):
-            raise DataError("is cut short within data of other kinds")
+            raise DataError("is truncated within its extended data")
         found.append(np.column_stack([rows[:, 0] & 0x3FFF, rows[:, 1] & 0x3FFF, rows[:, 2] >> 8]) * scale)
     return found
 
 
 def xyt_minutiae(text: str) -> np.ndarray:
-    """The minutiae of NIST's .xyt: lines of x, y (upwards), degrees and maybe a quality.
+    """Return the minutiae of NIST's .xyt: lines of x, y (upwards), degrees and perhaps a quality.
 
-    Its directions point away from the ridge, where those of ISO templates point along it: half a turn apart.
+    Directions point away from the ridge; in ISO templates they point along it, half a turn apart.
     """
     rows = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -193,11 +193,11 @@ def _table_prints(table: pa.Table, name: str, id: str | None, scale: float) -> l
     chosen = {role: next((columns[n] for n in names if n in columns), None) for role, names in NAMES.items()}
     if id is not None:
         if id not in table.schema.names:
-            raise DataError(f"no column {id!r} of ids; it has {', '.join(table.schema.names)}")
+            raise DataError(f"no column {id!r} for the id; it has {', '.join(table.schema.names)}")
         chosen["id"] = id
     for role in ("x", "y", "angle"):
         if chosen[role] is None:
-            raise DataError(f"no column {role!r} of minutiae; it has {', '.join(table.schema.names)}")
+            raise DataError(f"no column {role!r} for the minutiae; it has {', '.join(table.schema.names)}")
     minutiae = np.column_stack([_numbers(table, chosen[role]) for role in ("x", "y", "angle")])
     minutiae *= (scale, -scale, 1.0)
     if chosen["id"] is None:
@@ -206,7 +206,7 @@ def _table_prints(table: pa.Table, name: str, id: str | None, scale: float) -> l
         ]
         if others:
             raise DataError(
-                f"column {columns[others[0]]!r}: does it tell whose minutia it is? Name that column with --id"
+                f"column {columns[others[0]]!r} is unknown: drop it, or name the id column of the prints with --id"
             )
         return [(name, minutiae)]
     try:

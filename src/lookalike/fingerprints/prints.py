@@ -1,4 +1,4 @@
-"""Fingerprints as what matching goes by: their minutiae, the places where a ridge ends or splits."""
+"""Hold fingerprints as their minutiae: the places where a ridge ends or splits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ import pyarrow as pa
 from lookalike.core.errors import DataError
 
 COLUMNS = ("x", "y", "angle")
-FORMAT, MARK = "1", b"lookalike.prints"  # of a file of enrolled prints, and where it says so
+FORMAT, MARK = "1", b"lookalike.prints"  # of files of enrolled prints, and the metadata key for it
 
 
 @dataclass(frozen=True, eq=False)
 class Prints:
-    """Prints, each the rows starts[i] to starts[i + 1] of `minutiae`: x, y and angle.
+    """Prints; number i is the rows starts[i] to starts[i + 1] of `minutiae`: x, y and angle.
 
-    x and y are in pixels of 500 to the inch, y upwards; angles are in degrees from the x axis, counter-clockwise.
+    x and y are in pixels at 500 per inch, y upwards; angles in degrees, counter-clockwise from x.
 
     >>> prints = Prints.of([[(10, 20, 90), (30, 25, 45)], [(12, 21, 85)]], ids=["left", "right"])
     >>> len(prints), prints.sizes.tolist(), prints[1].tolist()
@@ -31,7 +31,7 @@ class Prints:
 
     @classmethod
     def of(cls, prints: Iterable[Any], ids: Any = None) -> "Prints":
-        """From a collection of minutiae a print, each (x, y, angle); the ids are strings, by default "0", "1"..."""
+        """Make prints from lists of minutiae (x, y, angle), one per print; default ids: "0", "1"..."""
         rows = [_as_minutiae(number, one) for number, one in enumerate(prints)]
         starts = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
         names = pa.array([str(name) for name in (range(len(rows)) if ids is None else ids)], pa.string())
@@ -48,35 +48,35 @@ class Prints:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many minutiae each has."""
+        """Return the number of minutiae of each print."""
         return np.diff(self.starts)
 
     @property
     def points(self) -> np.ndarray:
-        """The minutiae as kernels take them: with the angles in turns."""
+        """Return the minutiae as kernels use them: with angles in turns."""
         return self.minutiae / (1.0, 1.0, 360.0)
 
     def take(self, rows: np.ndarray) -> "Prints":
-        """The given prints, in that order."""
+        """Return the prints at these positions, in this order."""
         chosen = [self[row] for row in rows]
         return Prints.of(chosen, self.ids.take(pa.array(rows, pa.int64())).to_pylist())
 
     @staticmethod
     def concatenate(parts: "list[Prints]") -> "Prints":
-        """The prints of all parts, one after another."""
+        """Return the prints of all parts, one part after another."""
         minutiae = np.concatenate([np.zeros((0, 3)), *(part.minutiae for part in parts)])
         starts = np.concatenate(([0], np.cumsum(np.concatenate([part.sizes for part in parts]))))
         ids = pa.concat_arrays([part.ids for part in parts])
         return Prints(minutiae, starts.astype(np.int64), ids, sum(part.skipped for part in parts))
 
     def to_arrow(self) -> pa.Table:
-        """A print a row: its id, and lists of the x, y and angle of its minutiae."""
+        """Return one row per print: its id, and lists of the x, y and angle of its minutiae."""
         lists = [pa.LargeListArray.from_arrays(self.starts, np.ascontiguousarray(one)) for one in self.minutiae.T]
         return pa.table([self.ids, *lists], names=["id", *COLUMNS])
 
     @classmethod
     def of_arrow(cls, table: pa.Table) -> "Prints":
-        """The prints of such a table."""
+        """Make prints from a table as `to_arrow` returns it."""
         table = table.combine_chunks()
         lists = [table[name].combine_chunks() for name in COLUMNS]
         minutiae = np.stack([np.asarray(one.flatten(), np.float64) for one in lists], axis=1)
@@ -85,7 +85,7 @@ class Prints:
 
 
 def _as_minutiae(number: int, given: Any) -> np.ndarray:
-    """One print as an array of rows x, y, angle."""
+    """Return one print as an array of rows x, y, angle."""
     try:
         minutiae = np.asarray(given, np.float64)
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
-"""The textbook's way to look up a print: buckets of random squares, one group of functions or several.
+"""Look up prints the textbook's way: by buckets of random squares, in one or more groups.
 
-A print is the set of the grid squares that hold a minutia. A function of the family `GridSquares` has one bucket, of
-the prints with minutiae in all its squares. To look a print up is to take the union of the buckets that it is in, and
-with several groups of functions the prints that are in the union of every group.
+A print is the set of grid squares that hold a minutia. A function of the family `GridSquares` has
+one bucket: the prints with minutiae in all its squares. Looking up a print returns the union of the
+buckets that it is in; with several groups of functions, the prints in the union of every group.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from lookalike.theory.amplify import And, Or
 
 
 class SquareIndex:
-    """Prints by the functions whose buckets they are in; `groups` of so many functions of so many squares.
+    """An index of prints: `groups` groups of `functions` functions, each of `squares` squares.
 
     >>> grids = np.array([[1, 1, 1, 0], [1, 1, 0, 1], [0, 0, 1, 1]], bool)
     >>> SquareIndex(grids, squares=2, functions=50).look_up(np.array([1, 1, 0, 0], bool)).tolist()
@@ -30,13 +30,13 @@ class SquareIndex:
         functions, groups = whole("functions", functions), whole("groups", groups)
         family = GridSquares(squares, functions * groups, self.cells, seed=seed)
         self.chosen = family.chosen.reshape(groups, functions, squares)
-        held = np.packbits(grids.T.astype(np.bool_), axis=1)  # of each square, a bit a print
-        self.buckets = held[self.chosen[..., 0]]  # of each function
+        held = np.packbits(grids.T.astype(np.bool_), axis=1)  # per square, one bit per print
+        self.buckets = held[self.chosen[..., 0]]  # per function
         for square in range(1, squares):
             self.buckets &= held[self.chosen[..., square]]
 
     def look_up(self, grid: np.ndarray) -> np.ndarray:
-        """The numbers of the prints to compare with one that has minutiae in these squares."""
+        """Return positions of the prints to compare with one that has minutiae in these squares."""
         if np.shape(grid) != (self.cells,):
             raise DataError(f"a grid must have {self.cells} truth values; got shape {np.shape(grid)}.")
         inside = np.asarray(grid, np.bool_)[self.chosen].all(axis=2)
@@ -47,11 +47,11 @@ class SquareIndex:
 def expected_rates(
     squares: int = 3, functions: int = 1024, groups: int = 1, *, density: float = 0.2, repeat: float = 0.8
 ) -> tuple[float, float]:
-    """How likely a print of the same finger is found, and one of another finger looked at.
+    """Return how likely a print of the same finger is found, and one of another is looked at.
 
-    A share `density` of all squares holds a minutia; where one impression of a finger has one, another has it with
-    probability `repeat`. Squares, functions and groups are taken to be independent, as the textbook does. Functions
-    that share squares are not quite, and prints with many minutiae are looked at by one group as well as by another.
+    A share `density` of all squares holds a minutia; where one impression of a finger has one,
+    another has it with probability `repeat`. As in the textbook, squares, functions and groups are
+    assumed to be independent. They are not quite: prints with many minutiae are in many buckets.
 
     >>> [round(rate, 3) for rate in expected_rates()]
     [0.985, 0.063]
@@ -67,14 +67,14 @@ def expected_rates(
 def two_impressions(
     prints: int, *, cells: int = 1000, density: float = 0.2, repeat: float = 0.8, seed: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Made-up grids of so many fingers, two impressions of each, with the chances that `expected_rates` takes."""
+    """Make up grids of two impressions per finger, with the probabilities of `expected_rates`."""
     prints, cells = whole("prints", prints, least=0), whole("cells", cells)
     fraction("density", density), fraction("repeat", repeat)
-    again = density * (1 - repeat) / max(1 - density, 1e-9)  # where the first has none, so that the density is the same
+    again = density * (1 - repeat) / max(1 - density, 1e-9)  # where the first has none; keeps the density the same
     if again > 1:
         raise UsageError(f"repeat must be at least {2 - 1 / density:g} for a density of {density:g}; got {repeat:g}.")
     one, two = np.empty((prints, cells), np.bool_), np.empty((prints, cells), np.bool_)
-    for part in slices(prints, max(1, BLOCK // cells)):  # streams that no functions are drawn from
+    for part in slices(prints, max(1, BLOCK // cells)):  # streams that no function is drawn from
         chances = [uniforms(seed, part.stop - part.start, cells, stream, part.start) for stream in (2, 3)]
         one[part] = chances[0] <= density
         two[part] = chances[1] <= np.where(one[part], repeat, again)

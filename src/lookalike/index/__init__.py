@@ -1,11 +1,11 @@
-"""A collection that lives: items are added and removed, and others are looked up among them.
+"""Keep a collection in a folder: add and remove items, and look up similar ones.
 
-An `Index` is a folder. Every answer is verified on the items themselves, and the index tells how surely an item right
-at the threshold is found.
+Every answer is verified on the items themselves, and the index knows the probability of finding an
+item right at the threshold.
 
-Lives here: `store` and `tables` (what is in the files), `codings` (how items of each kind are kept and compared),
-`asking` (queries), `sifting` (deduplication against an index), `batches` and `records`.
-May import: `find`, `search` and what is below them. To keep another kind of item, derive a `codings.Coding`.
+Lives here: `store` and `tables` (the files), `codings` (how each kind of item is kept and
+compared), `asking` (queries), `sifting` (deduplication against an index), `batches` and `records`.
+May import: `find`, `search` and the rooms below. To keep another kind of item, derive a `Coding`.
 """
 
 import dataclasses
@@ -42,20 +42,20 @@ from lookalike.index.batches import (
 )
 from lookalike.index.codings import Coding, SetCoding, VectorCoding, shingle_settings
 from lookalike.index.records import Id
-from lookalike.index.sifting import Sieve, Sifted, all_sifted, drop, sieve_of
+from lookalike.index.sifting import Sieve, Sifted, drop, sieve_of
 from lookalike.index.store import FORMAT, Store, building, check_new
 from lookalike.index.tables import Writer
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
-from lookalike.measures.table import BANDED, OF_VECTORS, SHORT
+from lookalike.measures.table import BANDED, OF_VECTORS, SHORT, vector_measure
 from lookalike.search.plan import parse_threshold
 from lookalike.search.vector_plan import parse_distance
 
-BULK = 1_000_000  # items that are written at a time when an index is built
-BATCH_BYTES = 300_000_000  # or of so many bytes
-SAMPLE = 1000  # items that the bands are chosen by
+BULK = 1_000_000  # items written at a time when an index is built
+BATCH_BYTES = 300_000_000  # items are also written once they take this much memory
+SAMPLE = 1000  # items used to choose the bands
 LONGEST_CODE = 1 << 31
 
 
@@ -87,11 +87,27 @@ class Index(Asking):
         seed: int = 1,
         notes: dict[str, Any] | None = None,
     ) -> "Index":
-        """A new index without items.
+        """Create an index without items. The bands are chosen when the first items are added.
 
-        Bands are chosen when the first items are added, for about `expected` items in all, so that one right at the
-        threshold is found with probability `recall`. With `store_text` documents can be had back. `notes`, of what JSON
-        can hold, are kept in the settings.
+        Args:
+            path: the folder of the index, which must not exist yet.
+            threshold: the least similarity, or the greatest distance, of the items that a query finds.
+            measure: "jaccard" or "bag" for texts and sets; for vectors "angle", "cosine_similarity"
+                or "euclidean"; for bits "hamming".
+            recall: the probability of finding an item exactly at the threshold.
+            shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+            expected: about how many items the index will hold; the bands are chosen for this many.
+            store_text: whether to keep the texts, so that they can be read back.
+            seed: the seed of all random choices.
+            notes: anything that JSON can hold, kept in the settings of the index.
+
+        Returns:
+            The new index, open for writing.
+
+        >>> from tempfile import mkdtemp
+        >>> with Index.create(Path(mkdtemp()) / "new.index", threshold=0.5, shingles="word:2") as index:
+        ...     index.add(["one two three", "four five six"])
+        2
         """
         path = Path(path)
         check_new(path)
@@ -122,14 +138,62 @@ class Index(Asking):
         return cls(store, settings)
 
     @classmethod
-    def build(cls, path: str | Path, items: Any, ids: Iterable[Id] | None = None, **options: Any) -> "Index":
-        """A new index of these items, which appears whole or not at all; the options are those of `create` and `run`.
+    def build(
+        cls,
+        path: str | Path,
+        items: Any,
+        ids: Iterable[Id] | None = None,
+        *,
+        threshold: Any = 0.8,
+        measure: str = "jaccard",
+        recall: float = 0.99,
+        shingles: Shingles | str = "char:9",
+        expected: int = 1_000_000,
+        store_text: bool = False,
+        seed: int = 1,
+        notes: dict[str, Any] | None = None,
+        run: Run | None = None,
+    ) -> "Index":
+        """Build an index of these items; it appears complete or not at all.
 
-        All is written in order, which is faster than to add the items, and takes less room.
+        This is faster than creating an index and adding the items, and the index is smaller.
+
+        Args:
+            path: the folder of the index, which must not exist yet.
+            items: texts, sets, vectors or bits, as for `find_pairs`.
+            ids: the ids of the items, strings or integers; by default their own, or numbers from 0.
+            threshold: the least similarity, or the greatest distance, of the items that a query finds.
+            measure: "jaccard" or "bag" for texts and sets; for vectors "angle", "cosine_similarity"
+                or "euclidean"; for bits "hamming".
+            recall: the probability of finding an item exactly at the threshold.
+            shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+            expected: about how many items the index will hold; the bands are chosen for this many.
+            store_text: whether to keep the texts, so that they can be read back.
+            seed: the seed of all random choices.
+            notes: anything that JSON can hold, kept in the settings of the index.
+            run: how to run and to show progress.
+
+        Returns:
+            The index, open for writing.
+
+        >>> from tempfile import mkdtemp
+        >>> with Index.build(Path(mkdtemp()) / "sets.index", [{1, 2, 3}, {7, 8}], threshold=0.5) as index:
+        ...     index.query({1, 2, 3, 4})
+        [(0, 0.75)]
         """
-        path, run = Path(path), options.pop("run", None)
+        path = Path(path)
         with building(path) as place:
-            index = cls.create(place, **options)
+            index = cls.create(
+                place,
+                threshold=threshold,
+                measure=measure,
+                recall=recall,
+                shingles=shingles,
+                expected=expected,
+                store_text=store_text,
+                seed=seed,
+                notes=notes,
+            )
             try:
                 index.add(items, ids, batch=BULK, run=run)
             finally:
@@ -138,14 +202,14 @@ class Index(Asking):
 
     @classmethod
     def open(cls, path: str | Path, *, read_only: bool = False) -> "Index":
-        """An index that is there."""
+        """Open an existing index."""
         store = Store(Path(path), read_only)
         with store.reading() as reader:
             settings = reader.settings()
         if settings is None or settings.get("format") != FORMAT:
             store.close()
             got = None if settings is None else settings.get("format")
-            raise StoreError(f"{path}: an index of format {got}, where {FORMAT} is read; build it again.")
+            raise StoreError(f"{path}: the index has format {got}, but this version reads {FORMAT}; build it again.")
         return cls(store, settings)
 
     # --- change ---
@@ -159,10 +223,11 @@ class Index(Asking):
         batch: int = BATCH,
         run: Run | None = None,
     ) -> int:
-        """Add texts, sets, vectors or bits, or those of a `Source`, table or path; returns how many.
+        """Add texts, sets, vectors or bits, or those of a `Source`, table or path; return how many.
 
-        Without ids of their own they are numbered on. All are added, and are there for good, or none is. An id that is
-        there already is an error; with `replace` the new item takes its place. `batch` items are written at a time.
+        Items without ids get the next free numbers. Either all items are added, for good, or none.
+        An id that already exists is an error; with `replace`, the new item replaces the old one.
+        `batch` items are written at a time.
         """
         run, batch = run or Run(), whole("batch", batch)
         given = None if ids is None else iter(ids)
@@ -185,7 +250,7 @@ class Index(Asking):
         return Encoder(self._known(), self._fit, self.settings["store_text"])
 
     def _write(self, writer: Writer, waiting: Waiting, encoder: Encoder, replace: bool) -> int:
-        """Write what is waiting."""
+        """Write the waiting items."""
         ids = waiting.ids
         if not ids:
             return 0
@@ -193,19 +258,19 @@ class Index(Asking):
             raise DataError(f"ids must be unique; {Counter(ids).most_common(1)[0][0]!r} occurs more than once.")
         there = [name for name in ids if writer.number_of(name) is not None]
         if there and not replace:
-            raise AlreadyThere(f"id {there[0]!r} is there already; replace=True (--replace) takes the new item.")
+            raise AlreadyThere(f"id {there[0]!r} already exists; replace=True (--replace) replaces the old item.")
         for name in there:
             drop(writer, encoder.fitted(), name)
         writer.add(joined(waiting.encoded), ids, waiting.texts or None)
         return len(ids)
 
     def _settle(self, writer: Writer, encoder: Encoder) -> None:
-        """Write down the coding of the first items."""
+        """Save the coding that the first items chose."""
         if encoder.coding is not None:
             writer.put_settings({**(writer.settings() or self.settings), "coding": encoder.coding.settings()})
 
     def _fit(self, batch: Any) -> Coding:
-        """The coding for items of which these are the first."""
+        """Choose the coding for items of which these are the first."""
         wanted, expected = self.settings["wanted"], self.settings["expected"]
         if isinstance(batch, Vectors | Bits):
             return VectorCoding.fitted(rows_of(batch, np.arange(min(len(batch), SAMPLE))), expected, wanted)
@@ -215,7 +280,7 @@ class Index(Asking):
         return SetCoding.fitted(shingles.sets(batch.slice(0, SAMPLE)), shingles, expected, wanted)
 
     def remove(self, ids: Iterable[Id]) -> int:
-        """Remove items; returns how many. An id that is not there is an error, and nothing is removed."""
+        """Remove items; return how many. An unknown id is an error, and then nothing is removed."""
         removed = 0
         self._known()
         with self.store.writing() as writer:
@@ -228,7 +293,7 @@ class Index(Asking):
 
     @contextmanager
     def sieve(self, *, update: bool = False, threshold: float | None = None) -> Iterator[Sieve]:
-        """A sieve for batches of items: see `sift`. With `update` all is written at the end, if nothing failed."""
+        """Provide a sieve for batches: see `sift`. With `update`, it writes all at the end."""
         with sieve_of(self.store, self._encoder, update, self._threshold(threshold)) as sieve:
             yield sieve
             if update:
@@ -243,10 +308,10 @@ class Index(Asking):
         threshold: float | None = None,
         run: Run | None = None,
     ) -> Sifted:
-        """Which items are unlike all in the index, and unlike those that are kept of the items before them.
+        """Find the items that are unlike all in the index, and unlike those kept before them.
 
-        With `update` these are added, or take the place of those that have their ids: all of them, or none if
-        something fails.
+        With `update`, these are added, or replace the items that have their ids: all of them, or
+        none if something fails.
         """
         run = run or Run()
         given = None if ids is None else iter(ids)
@@ -257,15 +322,15 @@ class Index(Asking):
                 parts.append(sifted)
                 tick(len(sifted.ids))
             check_all_named(given, sum(len(part.ids) for part in parts))
-        return all_sifted(parts)
+        return Sifted.of(parts, self.measured)
 
     def compact(self) -> int:
-        """Write the index anew without gaps; returns how many bytes that saved."""
+        """Rewrite the index without gaps; return how many bytes that saved."""
         before = self.store.byte_size()
         self.store.compact()
         return before - self.store.byte_size()
 
 
 def banded_name(measure: str) -> str:
-    """The name of a measure that an index may have; "cosine" is that of vectors."""
-    return SHORT[measure] if SHORT.get(measure) in BANDED else measure
+    """Return the full name of a measure that an index can have."""
+    return SHORT[measure] if SHORT.get(measure) in BANDED else vector_measure(measure)

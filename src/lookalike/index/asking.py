@@ -1,4 +1,4 @@
-"""What can be asked of an index: similar items, the items themselves, and how surely what is similar is found."""
+"""Query an index: similar items, the items themselves, and the probability of finding them."""
 
 import math
 import re
@@ -21,18 +21,18 @@ from lookalike.index.store import FORMAT, Store
 from lookalike.measures import MEASURES
 from lookalike.results import Pairs
 
-SPELLED = re.compile(r"0|-?[1-9][0-9]{0,18}")  # numbers
+SPELLED = re.compile(r"0|-?[1-9][0-9]{0,18}")  # strings that spell a number
 
 
 class Asking:
-    """An index as far as it is read."""
+    """The part of an index that only reads."""
 
     def __init__(self, store: Store, settings: dict[str, Any]) -> None:
         self.store, self.settings = store, settings
         self._coding = None if settings["coding"] is None else coding_of(settings["coding"])
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -50,7 +50,7 @@ class Asking:
             return reader.number_of(as_id(identity)) is not None
 
     def _known(self) -> Coding | None:
-        """The coding, which another process may have chosen meanwhile; None before there are items."""
+        """Return the coding, perhaps chosen by another process meanwhile; None without items."""
         if self._coding is None:
             with self.store.reading() as reader:
                 settings = reader.settings()
@@ -62,34 +62,34 @@ class Asking:
         coding = self._known()
         return batches_of(items, self.measure, None if coding is None else coding.kind, ids, run)
 
-    def query(self, item: Any, *, threshold: float | None = None, top: int | None = 10) -> Found:
-        """The items most similar to one, at most `top`: ids and similarities or distances, the best first."""
-        return self.look(item, threshold=threshold, top=top).found
+    def query(self, item: Any, *, threshold: float | None = None, k: int | None = 10) -> Found:
+        """Return the items most similar to one, best first: at most `k` ids, with their values."""
+        return self.look(item, threshold=threshold, k=k).found
 
-    def look(self, item: Any, *, threshold: float | None = None, top: int | None = 10) -> Looked:
-        """The same, with how many items were looked at."""
+    def look(self, item: Any, *, threshold: float | None = None, k: int | None = 10) -> Looked:
+        """Look up an item as `query` does, and report how many items were compared."""
         coding = self._known()
-        bounds = self._bounds(threshold, top)
+        bounds = self._bounds(threshold, k)
         return Looked([]) if coding is None else self._looks(as_kind([item], coding.kind, self.measure), *bounds)[0]
 
-    def _looks(self, batch: Any, threshold: float, top: int | None) -> list[Looked]:
+    def _looks(self, batch: Any, threshold: float, k: int | None) -> list[Looked]:
         coding = self._known()
         if coding is None:
             return [Looked([])] * len(batch)
         encoded = coding.encode(batch)
         with self.store.reading() as reader:
-            return [look_up(reader, coding, encoded, place, threshold, top) for place in range(len(batch))]
+            return [look_up(reader, coding, encoded, place, threshold, k) for place in range(len(batch))]
 
     def query_batch(
-        self, items: Any, *, threshold: float | None = None, top: int | None = 10, run: Run | None = None
+        self, items: Any, *, threshold: float | None = None, k: int | None = 10, run: Run | None = None
     ) -> Pairs:
-        """The same for many items, as pairs of what was asked and what was found."""
+        """Look up many items; return pairs of the items given and the items found."""
         run = run or Run()
-        bounds = self._bounds(threshold, top)
+        bounds = self._bounds(threshold, k)
         asked: list[Any] = []
         left: list[int] = []
         found: Found = []
-        stats = {"candidates": 0, "crowded": 0, "threshold": bounds[0], **({} if top is None else {"nearest": top})}
+        stats = {"candidates": 0, "crowded": 0, "threshold": bounds[0], **({} if k is None else {"nearest": k})}
         with run.stage("query") as tick:
             for batch, names in numbered(self._batches(items, None, run)):
                 for place, looked in enumerate(self._looks(batch, *bounds), len(asked)):
@@ -112,7 +112,7 @@ class Asking:
         )
 
     def warm(self) -> None:
-        """Look something up, so that the first who asks need not wait for what is compiled or read on first use."""
+        """Look something up, so that the first query does not wait for compilation or the disk."""
         coding = self._known()
         if coding is not None:
             with self.store.reading() as reader:
@@ -121,26 +121,26 @@ class Asking:
             if coding.kind == "texts":
                 self.look("a text to begin with")
 
-    def _bounds(self, threshold: float | None, top: int | None) -> tuple[float, int | None]:
-        return self._threshold(threshold), None if top is None else whole("top", top)
+    def _bounds(self, threshold: float | None, k: int | None) -> tuple[float, int | None]:
+        return self._threshold(threshold), None if k is None else whole("k", k)
 
     @property
     def threshold(self) -> float:
-        """The similarity or distance that items are found at, if no other is asked for."""
+        """The similarity or distance within which items are found, unless a query gives another."""
         return float(Fraction(self.settings["wanted"]["threshold"]))
 
     def recall(self, threshold: float | None = None) -> float:
-        """How surely an item is found that is right at a threshold, by default that of the index."""
+        """Return the probability of finding an item right at a threshold; default: the index's."""
         coding = self._known()
         return 1.0 if coding is None else coding.recall(self._threshold(threshold))
 
     def holds(self) -> tuple[str, int]:
-        """What kind of items the index holds, or will hold: "texts", "sets", "vectors" or "bits"; and of what size."""
+        """Return the kind of items the index holds or will hold, as in `info`, and their size."""
         coding = self._known()
         return (kind_by(self.measure), 3) if coding is None else (coding.kind, coding.size)
 
     def curve(self, points: int = 101) -> list[tuple[float, float]]:
-        """How surely an item is found, by its similarity, or by its distance up to three thresholds."""
+        """Return the probability of finding items, by similarity or (to 3 thresholds) distance."""
         coding = self._known()
         if coding is None:
             return []
@@ -148,25 +148,25 @@ class Asking:
         return [(x, coding.recall(x)) for x in np.linspace(least, most, points).tolist()]
 
     def _threshold(self, given: float | None) -> float:
-        """That of the index, or another one."""
+        """Return the given threshold, or that of the index."""
         if given is None:
             return self.threshold
         return float(within("threshold", given, 1.0 if self.measured == "similarity" else math.inf))
 
     @property
     def measure(self) -> str:
-        """By what measure items are compared."""
+        """The measure by which items are compared."""
         return str(self.settings["wanted"]["measure"])
 
     @property
     def measured(self) -> str:
-        """Whether that is a "similarity" or a "distance"."""
+        """Whether the measure is a "similarity" or a "distance"."""
         return MEASURES[self.measure].kind
 
     def item(self, identity: Id) -> Any:
-        """An item as it was given: a vector, a code as a string of 0 and 1, or a text if the index keeps texts.
+        """Return an item as it was given: a vector, a code as a string of 0 and 1, or a kept text.
 
-        None where that cannot be told: of sets and texts just the hashes of their elements are kept.
+        None for sets, and for texts that are not kept: only the hashes of their elements are.
         """
         coding, identity = self._known(), as_id(identity)
         with self.store.reading() as reader:
@@ -176,35 +176,35 @@ class Asking:
             return reader.text(number) if coding.kind == "texts" else coding.shown(reader.item(number).payload)
 
     def spelled(self, name: str, number: bool | None = None) -> Id:
-        """The id of the item that is called so: the string, or the number that it spells.
+        """Return the id that is spelled like this: the string, or the number that it spells.
 
-        Where both are there, `number` must tell which is meant.
+        If both exist, `number` must say which is meant.
         """
         strings: list[Id] = [] if number else [name]
         numbers: list[Id] = [int(name)] if number is not False and SPELLED.fullmatch(name) else []
         found = [identity for identity in strings + numbers if is_id(identity) and identity in self]
         if len(found) > 1:
             raise AlreadyThere(
-                f"{name} is the id of two items, a number and a string; number=true or false says which."
+                f"{name} is the id of two items, a number and a string; number=true or false chooses one."
             )
         if not found:
             raise NotThere(f"there is no item {name!r} in the index.")
         return found[0]
 
     def ids(self) -> Iterator[Id]:
-        """The ids of all items, in the order in which they were added."""
+        """Yield the ids of all items, in the order in which they were added."""
         with self.store.reading() as reader:
             for item in reader.items():
                 yield item.id
 
     def info(self, buckets: bool = True) -> dict[str, Any]:
-        """What the index holds and how it was made; to count its buckets takes a second for a million items."""
+        """Return what the index holds and how it was made; counting buckets can take a second."""
         with self.store.reading() as reader:
             items, entries = len(reader), reader.entries("buckets")
             distinct = reader.distinct("buckets", 8) if buckets else 0
         size = self.store.byte_size()
         coding = self._known()
-        facts: dict[str, Any] = {"items": items, "bytes": size, "bytes an item": round(size / max(1, items), 1)}
+        facts: dict[str, Any] = {"items": items, "bytes": size, "bytes per item": round(size / max(1, items), 1)}
         if coding is not None:
             facts |= {
                 "kind": coding.kind,
@@ -214,7 +214,7 @@ class Asking:
                 "tables": coding.tables,
             }
         if distinct:
-            facts |= {"buckets": distinct, "items a bucket": round(entries / distinct, 2)}
+            facts |= {"buckets": distinct, "items per bucket": round(entries / distinct, 2)}
         return facts | {
             "format": FORMAT,
             "made by": self.settings["version"],
@@ -222,7 +222,7 @@ class Asking:
         }
 
     def verify(self, run: Run | None = None) -> int:
-        """Check every entry against the items; returns how many items there are, and raises if something is wrong."""
+        """Check every entry against the items; return the number of items, or raise an error."""
         run = run or Run()
         self._known()
         with self.store.reading() as reader, run.stage("verify", len(reader)) as tick:

@@ -1,4 +1,4 @@
-"""Whether what an index says of its items is so."""
+"""Check that the tables of an index agree with its items."""
 
 from collections import Counter
 
@@ -14,9 +14,9 @@ SUM = 1 << 64
 
 
 def check(reader: Reader, coding: Coding | None, texts: bool, tick: Tick) -> int:
-    """Make every entry again from the items, and compare their numbers and sums of hashes with those of the tables.
+    """Recompute every entry from the items, and compare counts and sums of hashes with the tables.
 
-    Returns how many items there are.
+    Return the number of items.
     """
     made: Counter[str] = Counter()
     sums: Counter[str] = Counter()
@@ -39,14 +39,14 @@ def check(reader: Reader, coding: Coding | None, texts: bool, tick: Tick) -> int
             for key in bucket_keys(encoded.keys, np.array([item.number], np.uint64)):
                 expect("buckets", key)
         if texts and reader.text(item.number) is None:
-            raise DataError(f"the text of item {item.id!r} is not in the index; build it again.")
+            raise DataError(f"the text of item {item.id!r} is missing from the index; build it again.")
         tick(1)
     for table in ("ids", "contents", "buckets"):
         there, total = 0, 0
         for pair in reader.pairs(table):
             there, total = there + 1, (total + hash(pair)) % SUM
         if (there, total) != (made[table], sums[table]):
-            raise DataError(f"the table of {table} does not fit the items of the index; build it again.")
+            raise DataError(f"the table of {table} does not match the items of the index; build it again.")
     if items != len(reader):
-        raise DataError(f"the index says {len(reader):,} items and has {items:,}; build it again.")
+        raise DataError(f"the index should hold {len(reader):,} items but holds {items:,}; build it again.")
     return items

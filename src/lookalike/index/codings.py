@@ -1,6 +1,6 @@
-"""What an index keeps of an item: the keys of its buckets, the bytes it is compared by, and a hash of its content.
+"""Encode items for an index: bucket keys, the bytes to compare, and a hash of the content.
 
-A coding also measures an item against others by their bytes, and knows how surely a pair at a threshold is found.
+A coding also compares items by their bytes, and knows the probability of finding a similar item.
 """
 
 import math
@@ -31,83 +31,83 @@ from lookalike.search.tables import part_tables
 from lookalike.search.vector_plan import VectorPlan, fit_tables, make_vector_plan
 from lookalike.search.vectors import fit_for
 
-Settings = dict[str, Any]  # what JSON can hold
+Settings = dict[str, Any]  # JSON values
 Content = bytes | memoryview
 
 
 class Encoded(NamedTuple):
-    """Items as an index takes them."""
+    """Items as an index stores them."""
 
     keys: np.ndarray  # items x tables; EMPTY for no bucket
-    contents: np.ndarray  # items x 2: equal just for equal items
+    contents: np.ndarray  # items x 2 hashes, equal exactly for identical items
     payloads: list[bytes]
 
     def part(self, place: int) -> "Encoded":
-        """One of them."""
+        """Return one of the items."""
         at = slice(place, place + 1)
         return Encoded(self.keys[at], self.contents[at], self.payloads[at])
 
 
 class Coding(ABC):
-    """How items of one kind are kept, and compared."""
+    """A way to store and compare items of one kind."""
 
     kind: str  # "texts", "sets", "vectors" or "bits"
     size = 0  # dimensions or bits
-    farthest: float = math.inf  # that two items can be apart
+    farthest: float = math.inf  # the greatest possible distance
     plan: Plan
 
     @abstractmethod
     def encode(self, items: Any) -> Encoded:
-        """The items, each by itself."""
+        """Encode the items, each by itself."""
 
     @abstractmethod
     def measure(self, one: Content, others: Sequence[Content]) -> np.ndarray:
-        """The similarities or distances of one item and others, by their payloads."""
+        """Return the similarities or distances of one item and others, from their payloads."""
 
     @abstractmethod
     def settings(self) -> Settings:
-        """What it takes to make the same coding again."""
+        """Return the settings that restore this coding."""
 
     @abstractmethod
     def recall(self, threshold: float) -> float:
-        """How surely an item right at a threshold is found."""
+        """Return the probability of finding an item right at a threshold."""
 
     @abstractmethod
     def again(self, payload: Content) -> Encoded:
-        """One item, from what is kept of it."""
+        """Encode one item again, from its payload."""
 
     def shown(self, payload: Content) -> Any:
-        """An item as a user would give it, if what is kept can tell."""
+        """Return an item as a user would give it, or None if the payload does not hold it."""
         return None
 
     @property
     def tables(self) -> int:
-        """How many tables there are."""
+        """The number of tables."""
         if isinstance(self.plan, VectorPlan):
             return self.plan.tables
         assert self.plan.bands is not None
         return self.plan.bands.bands
 
     def near(self, values: np.ndarray, threshold: float) -> np.ndarray:
-        """Which of the values are within a threshold."""
+        """Return which of the values are within a threshold."""
         return self.plan.row.within(values, threshold)
 
     def _check(self, items: Any) -> None:
-        """An error if the items are of another kind."""
+        """Raise an error if the items are of another kind."""
         got = type(items).__name__.lower() if isinstance(items, Sets | Vectors | Bits) else "texts"
         if got != self.kind:
             raise DataError(f"the index holds {self.kind}; got {got}.")
 
     @staticmethod
     def _spread(keys: np.ndarray) -> np.ndarray:
-        """Keys of different tables made different, as all are kept together."""
+        """Make the keys of different tables different, since all are stored together."""
         with np.errstate(over="ignore"):
             tables = mix.py_func(np.arange(1, keys.shape[1] + 1, dtype=np.uint64) * GOLDEN)
         return np.where(keys == EMPTY, EMPTY, keys ^ tables)
 
 
 class SetCoding(Coding):
-    """Texts or sets by Jaccard similarity, bags included: sorted hashes of their elements, minhashes in bands."""
+    """Texts, sets or bags under Jaccard similarity: sorted element hashes, and banded minhashes."""
 
     def __init__(self, plan: Plan, shingles: Shingles | None) -> None:
         assert plan.bands is not None
@@ -116,13 +116,13 @@ class SetCoding(Coding):
 
     @classmethod
     def fitted(cls, sets: Sets, shingles: Shingles | None, items: int, given: Settings) -> "SetCoding":
-        """For about so many items, of which these are some."""
+        """Choose a coding for about `items` items, of which these are some."""
         what = "sets" if shingles is None else str(shingles)
         return cls(fit(make_plan(method="lsh", what=what, **given), sets, items), shingles)
 
     @classmethod
     def of_settings(cls, settings: Settings) -> "SetCoding":
-        """The coding that has these settings."""
+        """Restore a coding from its settings."""
         given = settings["shingles"]
         shingles = None if given is None else Shingles(**given)
         plan = plan_of(settings)
@@ -164,7 +164,7 @@ class SetCoding(Coding):
 class VectorCoding(Coding):
     """Vectors or bit codes as they are, and the tables of their family.
 
-    Lines that measure distances go through a centre, which stays what it was among the first items.
+    Lines that measure distances go through a centre, which stays that of the first items.
     """
 
     plan: VectorPlan
@@ -173,11 +173,11 @@ class VectorCoding(Coding):
         self.kind = "bits" if plan.measure == "hamming" else "vectors"
         self.centre = None if centre is None else np.array(centre)
         self.plan, self.size, self.dtype = plan, size, np.dtype(dtype)
-        self.farthest = {"hamming": size, "cosine": 180.0}.get(plan.measure, math.inf)
+        self.farthest = {"hamming": size, "angle": 180.0}.get(plan.measure, math.inf)
 
     @classmethod
     def fitted(cls, rows: Vectors | Bits, items: int, given: Settings) -> "VectorCoding":
-        """For about so many items, of which these are some."""
+        """Choose a coding for about `items` items, of which these are some."""
         rows = fit_for(rows, given["measure"])
         if isinstance(rows, Vectors) and rows.sparse:
             raise DataError("an index holds dense vectors; got a sparse matrix.")
@@ -190,7 +190,7 @@ class VectorCoding(Coding):
 
     @classmethod
     def of_settings(cls, settings: Settings) -> "VectorCoding":
-        """The coding that has these settings."""
+        """Restore a coding from its settings."""
         plan = plan_of(settings)
         assert isinstance(plan, VectorPlan)
         return cls(plan, settings["size"], settings["dtype"], settings["centre"])
@@ -200,7 +200,7 @@ class VectorCoding(Coding):
         rows = fit_for(items, self.plan.measure)
         size = rows.length if isinstance(rows, Bits) else rows.dimensions
         if size != self.size:
-            raise DataError(f"{self.kind} must have {self.size} dimensions, as those of the index; got {size}.")
+            raise DataError(f"{self.kind} must have {self.size} dimensions, like those of the index; got {size}.")
         if isinstance(rows, Vectors):
             rows = replace(rows, values=np.ascontiguousarray(rows.values, self.dtype.newbyteorder("=")))
         space = space_of([rows], self.plan.measure, float(self.plan.threshold))
@@ -258,10 +258,10 @@ class VectorCoding(Coding):
 
 
 def coding_of(settings: Settings) -> Coding:
-    """The coding that has these settings."""
+    """Restore a coding from its settings."""
     return (SetCoding if settings["kind"] in ("texts", "sets") else VectorCoding).of_settings(settings)
 
 
 def shingle_settings(shingles: Shingles) -> Settings:
-    """What it takes to make the same shingles again."""
+    """Return the settings that restore these shingles."""
     return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in asdict(shingles).items()}

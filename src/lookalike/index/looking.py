@@ -1,4 +1,4 @@
-"""How one item is looked up: the buckets it shares with others, and those measured."""
+"""Look up one item: find the items that share a bucket with it, and measure them."""
 
 from typing import NamedTuple
 
@@ -8,21 +8,21 @@ from lookalike.index.codings import Coding, Encoded
 from lookalike.index.records import Id
 from lookalike.index.tables import Reader
 
-MOST = 10_000  # items of one bucket that are looked at
+MOST = 10_000  # items of one bucket that are compared
 
-Found = list[tuple[Id, float]]  # ids, and similarities or distances, the most similar first
+Found = list[tuple[Id, float]]  # ids with similarities or distances, most similar first
 
 
 class Looked(NamedTuple):
-    """What a look into an index gave."""
+    """The result of one lookup."""
 
     found: Found
-    candidates: int = 0  # different items that were measured
-    crowded: bool = False  # whether a bucket had more than are looked at
+    candidates: int = 0  # distinct items that were measured
+    crowded: bool = False  # whether a bucket was too full to be compared completely
 
 
-def look_up(reader: Reader, coding: Coding, encoded: Encoded, place: int, threshold: float, top: int | None) -> Looked:
-    """The items most similar to the one at a place, at most `top` of them, each one measured."""
+def look_up(reader: Reader, coding: Coding, encoded: Encoded, place: int, threshold: float, k: int | None) -> Looked:
+    """Return the items most similar to the one at `place`, at most `k`, each of them measured."""
     numbers, crowded = reader.in_buckets(encoded.keys[place], MOST)
     if not numbers:
         return Looked([], 0, crowded)
@@ -31,9 +31,9 @@ def look_up(reader: Reader, coding: Coding, encoded: Encoded, place: int, thresh
     near = np.flatnonzero(coding.near(values, threshold))
     order = near[np.argsort(-values[near] if coding.plan.kind == "similarity" else values[near], kind="stable")]
     found: Found = []
-    for at in order[:top].tolist():
-        twins = reader.twins(heads[at].content, None if top is None else top - len(found))
+    for at in order[:k].tolist():
+        twins = reader.twins(heads[at].content, None if k is None else k - len(found))
         found.extend((reader.item(number).id, float(values[at])) for number in twins)
-        if top is not None and len(found) >= top:
+        if k is not None and len(found) >= k:
             break
     return Looked(found, len(heads), crowded)

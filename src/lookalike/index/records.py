@@ -1,4 +1,4 @@
-"""Items and their ids as bytes that sort as they do."""
+"""Convert items and their ids to bytes that sort in the same order."""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ Id = int | str
 
 
 class Item(NamedTuple):
-    """One item as it is kept."""
+    """One item as it is stored."""
 
     number: int
     content: bytes
@@ -23,16 +23,16 @@ class Item(NamedTuple):
 
 
 def is_id(identity: Id) -> bool:
-    """Whether an item can be called so."""
+    """Return whether this can be the id of an item."""
     if isinstance(identity, str):
         return len(identity.encode()) < LONGEST_ID
     return -LARGEST_ID - 1 <= identity <= LARGEST_ID
 
 
 def pack_id(identity: Id) -> bytes:
-    """An id as bytes; whole numbers and strings are never the same."""
+    """Return an id as bytes; integers and strings are never the same."""
     if not is_id(identity):
-        rule = f"at most {LONGEST_ID - 1} bytes, or be a number of 64"
+        rule = f"at most {LONGEST_ID - 1} bytes, or be an integer of at most 64 bits"
         raise DataError(f"ids must have {rule}; got {str(identity)[:40]!r}...")
     if isinstance(identity, str):
         return b"s" + identity.encode()
@@ -40,7 +40,7 @@ def pack_id(identity: Id) -> bytes:
 
 
 def unpack_id(packed: bytes) -> Id:
-    """The id that was packed."""
+    """Return the id that was packed."""
     return packed[1:].decode() if packed[:1] == b"s" else int.from_bytes(packed[1:], "big") - (1 << 63)
 
 
@@ -49,13 +49,13 @@ def pack(content: bytes, identity: bytes, payload: bytes) -> bytes:
 
 
 def unpack(number: int, record: Any) -> Item:
-    """An item of its record."""
+    """Return the item of a record."""
     end = 18 + int.from_bytes(record[16:18], "big")
     return Item(number, bytes(record[:16]), unpack_id(bytes(record[18:end])), record[end:])
 
 
 def with_numbers(columns: np.ndarray, numbers: np.ndarray) -> list[bytes]:
-    """Columns of 64 bits and a number of 32, in bytes that sort as they do."""
+    """Return 64-bit columns and a 32-bit number as bytes that sort in the same order."""
     width = 8 * columns.shape[1] + 4
     rows = np.empty((len(columns), width), np.uint8)
     rows[:, :-4] = columns.astype(">u8").view(np.uint8).reshape(len(columns), width - 4)
@@ -65,7 +65,7 @@ def with_numbers(columns: np.ndarray, numbers: np.ndarray) -> list[bytes]:
 
 
 def bucket_keys(keys: np.ndarray, numbers: np.ndarray) -> list[bytes]:
-    """The entries of items in their buckets."""
+    """Return the entries of items in their buckets."""
     there = keys != EMPTY
     every = np.broadcast_to(numbers[:, None], keys.shape)
     return with_numbers(keys[there][:, None], every[there])

@@ -1,74 +1,115 @@
-"""One pass over items that keeps those unlike all that came before, in an index or in the pass itself."""
+"""Keep, in one pass, the items unlike all before them, in an index or in the pass itself."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.core.errors import DataError, NotThere
 from lookalike.core.run import Run
-from lookalike.index.batches import Batch, Encoder
+from lookalike.core.wording import counted
+from lookalike.index.batches import Batch, Encoder, same_type
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id
 from lookalike.index.store import Store
 from lookalike.index.tables import Reader, Writer
 from lookalike.kernels.hashing import EMPTY
+from lookalike.results import Explanation, Measured
+from lookalike.results.explanations import ExplainedRows
 
 Extra = TypeVar("Extra")
 
 
-class Sifted(NamedTuple):
-    """What became of items: those that are kept, and what each of the others is most like."""
+class SiftedBatch(NamedTuple):
+    """The result for one batch: which items are kept, and what the others are most similar to."""
 
     ids: list[Id]  # of all items
     keep: np.ndarray
-    like: list[Id | None]  # None for those that are kept
+    like: list[Id | None]  # the most similar item; None for kept items
     values: np.ndarray  # similarities or distances to these
     candidates: int
-    crowded: int  # items in buckets too full to be looked at as a whole
-    empty: int  # items without anything to compare: they are kept, but not added
+    crowded: int  # items in buckets too full to be compared with all their members
+    empty: int  # items with nothing to compare: they are kept, but not added
 
 
-def all_sifted(parts: list[Sifted]) -> Sifted:
-    """All parts in one."""
-    if not parts:
-        return Sifted([], np.zeros(0, bool), [], np.zeros(0), 0, 0, 0)
-    ids, keep, like, values, *counts = zip(*parts, strict=True)
-    return Sifted(
-        list(chain(*ids)), np.concatenate(keep), list(chain(*like)), np.concatenate(values), *map(sum, counts)
-    )
+@dataclass(frozen=True, eq=False)
+class Sifted(Measured):
+    """Which items are new to an index; each removed item is verified as similar to another one.
+
+    Its rows are the removed items: (id, id of the similar item, similarity or distance).
+    """
+
+    ids: list[Id]  # of all items
+    keep: np.ndarray  # whether each item is kept
+    like: list[Id | None]  # the item each removed one is most similar to; None for kept items
+    values: np.ndarray  # similarities or distances to these
+    kind: str = "similarity"  # or "distance"
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, batches: Sequence[SiftedBatch], kind: str) -> "Sifted":
+        """Join the results for batches in their order."""
+        ids, like = (list(chain.from_iterable(getattr(one, name) for one in batches)) for name in ("ids", "like"))
+        keep = np.concatenate([np.zeros(0, bool), *(one.keep for one in batches)])
+        values = np.concatenate([np.zeros(0), *(one.values for one in batches)])
+        counts = {name: sum(getattr(one, name) for one in batches) for name in ("candidates", "crowded", "empty")}
+        return cls(ids, keep, like, values, kind, {"items": len(ids), "kept": int(keep.sum()), **counts})
+
+    @property
+    def kept(self) -> list[Id]:
+        """The ids of the kept items."""
+        return [self.ids[row] for row in np.flatnonzero(self.keep)]
+
+    def __len__(self) -> int:
+        """Count the removed items."""
+        return int(np.count_nonzero(~self.keep))
+
+    def _table(self, rows: Any) -> pa.Table:
+        removed = np.flatnonzero(~self.keep)[rows]
+        columns = (same_type([ids[row] for row in removed]) for ids in (self.ids, self.like))
+        return pa.table(dict(zip(("id", "kept"), columns, strict=True)) | {self.kind: self.values[removed]})
+
+    def explain(self, row: int) -> Explanation:
+        """Name the item that a removed one is most similar to; the items are not in memory."""
+        one, other, value = self[row]
+        return ExplainedRows([{"item": one, "similar to": other, self.kind: value}])
+
+    def __repr__(self) -> str:
+        return f"<{len(self.ids) - len(self):,} of {counted(len(self.ids), 'item')} kept, {len(self):,} removed>"
 
 
 class Sieve:
-    """Lets each item through that is like none seen before it, and has seen it from then on.
+    """A filter that passes each item unlike all those seen before, and then counts it as seen.
 
-    What is let through is written to `new`, which is the index itself or a folder that is thrown away; in that case
-    `old` is the index.
+    Items that pass are written to `new`: the index itself, or a temporary folder; then `old` is the
+    index.
     """
 
     def __init__(self, encoder: Encoder, new: Writer, old: Reader | None, threshold: float) -> None:
         self.encoder, self.new, self.old, self.threshold = encoder, new, old, threshold
-        self.first = new.next_number()  # of what is let through
-        self.following = (old or new).next_id()  # of the next item without an id
-        self.displaced: list[int] = []  # the numbers of items whose ids others have now
+        self.first = new.next_number()  # number of the first item that passes
+        self.following = (old or new).next_id()  # number for the next item without an id
+        self.displaced: list[int] = []  # numbers of items whose ids others have now
 
-    def sift(self, batch: Any, ids: list[Id] | None = None) -> Sifted:
-        """Sift a batch in its order; without ids the items are numbered on from those of the index."""
+    def sift(self, batch: Any, ids: list[Id] | None = None) -> SiftedBatch:
+        """Sift a batch in its order; items without ids get the numbers after those of the index."""
         ((sifted, _),) = self.sift_all([(batch, ids, None)], Run(1))
         return sifted
 
     def sift_all(
         self, batches: Iterable[tuple[Any, list[Id] | None, Extra]], run: Run
-    ) -> Iterator[tuple[Sifted, Extra]]:
-        """The same for many batches, of which some are made ready while those before are sifted.
+    ) -> Iterator[tuple[SiftedBatch, Extra]]:
+        """Sift many batches; some are encoded while those before them are sifted.
 
-        What comes with a batch is handed on with what became of it.
+        The extra object of each batch is returned with its result.
         """
         extras: deque[Extra] = deque()
 
@@ -85,7 +126,7 @@ class Sieve:
         self.following = first + size
         return list(range(first, first + size))
 
-    def _sift(self, ids: list[Id], encoded: Encoded, texts: list[str]) -> Sifted:
+    def _sift(self, ids: list[Id], encoded: Encoded, texts: list[str]) -> SiftedBatch:
         coding = self.encoder.fitted()
         keep, values = np.ones(len(ids), bool), np.zeros(len(ids))
         like: list[Id | None] = [None] * len(ids)
@@ -100,10 +141,10 @@ class Sieve:
             else:
                 self._take(encoded.part(place), ids[place], texts[place : place + 1])
         self.new.number_from(self.following)
-        return Sifted(ids, keep, like, values, candidates, crowded, int(np.count_nonzero(empty)))
+        return SiftedBatch(ids, keep, like, values, candidates, crowded, int(np.count_nonzero(empty)))
 
     def _look(self, coding: Coding, encoded: Encoded, place: int) -> Looked:
-        """What is most like an item: something old if there is such."""
+        """Find the item most similar to one: an old one if there is any."""
         looked = Looked([]) if self.old is None else look_up(self.old, coding, encoded, place, self.threshold, 1)
         if looked.found:
             return looked
@@ -115,7 +156,7 @@ class Sieve:
         if number is not None:
             if number >= self.first:
                 raise DataError(f"ids must be unique; {name!r} occurs more than once.")
-            self.displaced.append(number)  # to be removed in the end, as what comes may be like it
+            self.displaced.append(number)  # removed only at the end, since later items may be similar to it
         self.new.add(one, [name], texts or None)
 
     def finish(self) -> None:
@@ -126,7 +167,7 @@ class Sieve:
 
 
 def drop(writer: Writer, coding: Coding, identity: Id) -> None:
-    """Remove the item of an id."""
+    """Remove the item with this id."""
     number = writer.number_of(identity)
     if number is None:
         raise NotThere(f"there is no item {identity!r} in the index.")
@@ -136,7 +177,7 @@ def drop(writer: Writer, coding: Coding, identity: Id) -> None:
 
 @contextmanager
 def sieve_of(store: Store, encoder: Callable[[], Encoder], update: bool, threshold: float) -> Iterator[Sieve]:
-    """A sieve over a store: all that it lets through is added at the end, or with `update` False nothing is."""
+    """Provide a sieve over a store; with `update`, what passes is added at the end."""
     with ExitStack() as stack:
         if update:
             writer = stack.enter_context(store.writing())

@@ -1,6 +1,6 @@
-"""Where an index is kept: the folder of an LMDB environment, written by one process at a time and read by many.
+"""Store an index in the folder of an LMDB environment, with one writer at a time and many readers.
 
-A transaction is all there or not at all, whatever happens to the process or the machine.
+A transaction is written completely or not at all, whatever happens to the process or machine.
 """
 
 import fcntl
@@ -22,8 +22,8 @@ from lookalike.core.workdir import sync
 from lookalike.index.tables import TABLES, Reader, Writer
 
 FORMAT = 1
-ROOM = 1 << 40  # bytes of addresses, not of disk
-# What the library says of a disk that takes no more; a short write is an input/output error.
+ROOM = 1 << 40  # bytes of address space, not of disk
+# How LMDB reports a full disk; a short write is an input/output error.
 FULL = ("No space left", "File too large", "quota", "Input/output error", "MDB_MAP_FULL")
 
 
@@ -35,8 +35,8 @@ class Store:
         if create:
             path.mkdir()
         elif not (path / "data.mdb").is_file():
-            raise StoreError(f"{path}: there is no index; `lookalike index build` makes one.")
-        self.patience: float | None = None  # seconds to wait for another to have written; None for as long as it takes
+            raise StoreError(f"{path}: there is no index; `lookalike index build` creates one.")
+        self.patience: float | None = None  # seconds to wait for another writer; None for as long as it takes
         self._used, self._users, self._writing = Condition(), 0, Lock()
         with ExitStack() as opened:
             try:
@@ -56,22 +56,22 @@ class Store:
             self.env = lmdb.open(str(self.path), readonly=read_only, lock=lock, **options)
             try:
                 if lock:
-                    self.env.reader_check()  # lets go of what processes read that were killed
+                    self.env.reader_check()  # releases the readers of killed processes
                 if (self.env.info()["last_pgno"] + 1) * self.env.stat()["psize"] > self.byte_size():
-                    raise StoreError(f"{self.path}: is cut short; take a whole copy, or build it again.")
+                    raise StoreError(f"{self.path}: is truncated; use a complete copy, or build it again.")
                 self.tables = {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
             except BaseException:
                 self.env.close()
                 raise
 
     def _is_fixed(self) -> bool:
-        """Whether nobody can write the tables, so that readers need not tell writers what they read."""
+        """Return whether nobody can write the tables, so that readers need no locks."""
         writable = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
         fixed = os.statvfs(self.path).f_flag & os.ST_RDONLY
         return bool(fixed) or not (self.path / "data.mdb").stat().st_mode & writable
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self.env.close()
         self._opened.close()
 
@@ -83,37 +83,37 @@ class Store:
 
     @contextmanager
     def _known_errors(self) -> Iterator[None]:
-        """Errors of the disk in a line that says what they mean."""
+        """Convert errors of the disk to one line that says what they mean."""
         try:
             yield
         except lmdb.ReadonlyError:
-            raise StoreError(f"{self.path}: was opened to be read only.") from None
+            raise StoreError(f"{self.path}: was opened read-only.") from None
         except lmdb.Error as error:
             if any(reason in str(error) for reason in FULL):
                 raise StoreError(
-                    f"{self.path}: could not be written, the disk may be full; nothing was changed."
+                    f"{self.path}: could not be written; the disk may be full. Nothing was changed."
                 ) from error
             if "already open in this process" in str(error):
                 raise StoreError(
-                    f"{self.path}: is open in this process already; one Index serves all threads."
+                    f"{self.path}: is already open in this process; all threads can share one Index."
                 ) from None
             raise StoreError(f"{self.path}: cannot be used: {error}.") from error
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """The index as it is now, whatever is written meanwhile."""
+        """Provide the index as it is now, whatever is written meanwhile."""
         with self._known_errors(), self._in_use(), self.env.begin(buffers=True) as txn:
             yield Reader(txn, self.tables)
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
-        """All that is done within is written at the end, or nothing if it fails. One at a time, of all processes."""
+        """Write all changes at the end, or none on failure. Only one process writes at a time."""
         with self._known_errors(), self._my_turn(), self._in_use(), self.env.begin(write=True, buffers=True) as txn:
             yield Writer(txn, self.tables)
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
-        """While others use the tables they stay open."""
+        """Keep the tables open while they are used."""
         with self._used:
             self._users += 1
         try:
@@ -125,10 +125,10 @@ class Store:
 
     @contextmanager
     def _my_turn(self) -> Iterator[None]:
-        """Wait for others to have written, in this process or another, but no longer than patience allows."""
+        """Wait until others have written, in this process or another, for at most `patience`."""
         if self._turn is None:
-            raise StoreError(f"{self.path}: was opened to be read only.")
-        busy = StoreError(f"{self.path}: another is writing to the index; try again when it is done.")
+            raise StoreError(f"{self.path}: was opened read-only.")
+        busy = StoreError(f"{self.path}: another writer is using the index; try again when it is done.")
         end = math.inf if self.patience is None else time.monotonic() + self.patience
         if not self._writing.acquire(timeout=-1 if self.patience is None else self.patience):
             raise busy
@@ -147,12 +147,12 @@ class Store:
             self._writing.release()
 
     def byte_size(self) -> int:
-        """How many bytes the tables take on disk."""
+        """Return how many bytes the tables take on disk."""
         return (self.path / "data.mdb").stat().st_size
 
     def compact(self) -> None:
-        """Write the tables anew without the gaps that removed items left; no other process may have them open."""
-        with self._my_turn():  # or what is written meanwhile would be lost
+        """Rewrite the tables without gaps; no other process may have them open."""
+        with self._my_turn():  # otherwise changes written meanwhile would be lost
             try:
                 self._hold(fcntl.LOCK_EX)
                 self._write_anew()
@@ -167,7 +167,7 @@ class Store:
         with self._known_errors():
             self.env.copy(str(fresh), compact=True)
         sync(fresh / "data.mdb")
-        with self._used:  # no thread of this process may be at the tables when they are changed for others
+        with self._used:  # no thread of this process may use the tables while they are replaced
             self._used.wait_for(lambda: not self._users)
             self.env.close()
             try:
@@ -180,7 +180,7 @@ class Store:
 
 @contextmanager
 def building(path: Path) -> Iterator[Path]:
-    """A folder beside `path` that takes its place when all went well, and leaves nothing when not."""
+    """Provide a folder that becomes `path` on success, and is removed on failure."""
     check_new(path)
     place = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -188,15 +188,15 @@ def building(path: Path) -> Iterator[Path]:
         try:
             os.rename(place, path)
         except OSError as error:
-            raise StoreError(f"{path}: another has made it meanwhile; give the command again.") from error
+            raise StoreError(f"{path}: was created by another process meanwhile; run the command again.") from error
         sync(path.absolute().parent)
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
 def check_new(path: Path) -> None:
-    """An error if no folder can be made there."""
+    """Raise an error if the folder cannot be created."""
     if path.exists():
-        raise DataError(f"{path}: is there already; an index is made in a new folder.")
+        raise DataError(f"{path}: already exists; an index needs a new folder.")
     if not path.absolute().parent.is_dir():
-        raise DataError(f"{path}: cannot be made, there is no folder {path.absolute().parent}.")
+        raise DataError(f"{path}: cannot be created: there is no folder {path.absolute().parent}.")

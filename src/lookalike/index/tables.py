@@ -1,10 +1,10 @@
-"""The tables of an index within a transaction.
+"""Read and write the tables of an index within a transaction.
 
-items     number -> content, id and what it is compared by
-texts     number -> the text, compressed, if texts are kept
+items     number -> content hash, id and payload
+texts     number -> the compressed text, if texts are kept
 ids       id -> number
-contents  content, number -> nothing: items that are the same stand together, and the first is their head
-buckets   bucket, number -> nothing: of heads alone, so that a million copies of a page are in one place
+contents  content hash, number -> nothing: identical items are adjacent; the first is their head
+buckets   bucket, number -> nothing: only heads, so a million copies of a page are one entry
 """
 
 import json
@@ -18,6 +18,7 @@ from lookalike.core.errors import StoreError
 from lookalike.index.codings import Encoded
 from lookalike.index.records import Id, Item, bucket_keys, pack, pack_id, unpack, with_numbers
 from lookalike.kernels.hashing import EMPTY
+from lookalike.measures.table import OLD_NAMES
 
 MOST_NUMBERS = 1 << 32
 TABLES = ("items", "texts", "ids", "contents", "buckets")
@@ -25,15 +26,21 @@ SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
 
 
 class Reader:
-    """One state of the index."""
+    """A reader of one state of the index."""
 
     def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
         self.txn, self.tables = txn, tables
 
     def settings(self) -> dict[str, Any] | None:
-        """What the index was made with."""
+        """Return the settings of the index."""
         found = self.txn.get(SETTINGS)
-        return None if found is None else json.loads(bytes(found))
+        if found is None:
+            return None
+        settings: dict[str, Any] = json.loads(bytes(found))
+        wanted = settings.get("wanted", {})
+        if wanted.get("measure") in OLD_NAMES:
+            settings["wanted"] = wanted | {"measure": OLD_NAMES[wanted["measure"]]}
+        return settings
 
     def __len__(self) -> int:
         return self._number(COUNT)
@@ -42,26 +49,26 @@ class Reader:
         return int.from_bytes(self.txn.get(name, b"\0"), "big")
 
     def number_of(self, identity: Id) -> int | None:
-        """The number of an item, if there is one of this id."""
+        """Return the number of the item with this id, or None."""
         found = self.txn.get(pack_id(identity), db=self.tables["ids"])
         return None if found is None else int.from_bytes(found, "big")
 
     def item(self, number: int) -> Item:
-        """The item of a number."""
+        """Return the item with this number."""
         return unpack(number, self.txn.get(number.to_bytes(4, "big"), db=self.tables["items"]))
 
     def items(self) -> Iterator[Item]:
-        """All of them by number."""
+        """Yield all items by number."""
         for key, record in self.txn.cursor(db=self.tables["items"]):
             yield unpack(int.from_bytes(key, "big"), record)
 
     def text(self, number: int) -> str | None:
-        """The text of an item, if it was kept."""
+        """Return the text of an item, or None if it is not kept."""
         found = self.txn.get(number.to_bytes(4, "big"), db=self.tables["texts"])
         return None if found is None else zlib.decompress(found).decode()
 
     def in_buckets(self, keys: np.ndarray, most: int) -> tuple[list[int], bool]:
-        """The numbers of heads that share a bucket, ascending, and whether there were more than could be listed."""
+        """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""
         cursor = self.txn.cursor(db=self.tables["buckets"])
         found: set[int] = set()
         crowded = False
@@ -72,19 +79,19 @@ class Reader:
         return sorted(found), crowded
 
     def twins(self, content: bytes, most: int | None = None) -> Iterator[int]:
-        """The numbers of the items with this content, the head first."""
+        """Yield the numbers of the items with this content, the head first."""
         return under(self.txn.cursor(db=self.tables["contents"]), content, most)
 
     def next_number(self) -> int:
-        """The number that the next item will have."""
+        """Return the number of the next item."""
         return self._number(NEXT)
 
     def next_id(self) -> int:
-        """A number that is no item's id, nor are those after it."""
+        """Return a number that is no item's id, nor is any greater one."""
         return self._number(NEXT_ID)
 
     def distinct(self, table: str, width: int) -> int:
-        """How many different beginnings of so many bytes the keys of a table have."""
+        """Count the distinct prefixes of `width` bytes among the keys of a table."""
         count, last = 0, b""
         for key in self.txn.cursor(db=self.tables[table]).iternext(keys=True, values=False):
             if key[:width] != last:
@@ -92,26 +99,26 @@ class Reader:
         return count
 
     def pairs(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        """All that is in a table."""
+        """Yield the keys and values of a table."""
         return ((bytes(key), bytes(value)) for key, value in self.txn.cursor(db=self.tables[table]))
 
     def entries(self, table: str) -> int:
-        """How many entries a table has."""
+        """Return the number of entries of a table."""
         return int(self.txn.stat(db=self.tables[table])["entries"])
 
 
 class Writer(Reader):
-    """A change of the index."""
+    """A writer of one change to the index."""
 
     def put_settings(self, settings: dict[str, Any]) -> None:
-        """Keep what the index is made with."""
+        """Save the settings of the index."""
         self.txn.put(SETTINGS, json.dumps(settings).encode())
 
     def add(self, encoded: Encoded, ids: list[Id], texts: list[str] | None) -> None:
         """Add items whose ids are new."""
         first = self._number(NEXT)
         if first + len(ids) > MOST_NUMBERS:
-            raise StoreError("an index can give out four thousand million numbers, which are used up; build it anew.")
+            raise StoreError("an index can number four billion items in all, which are used up; build it again.")
         numbers = np.arange(first, first + len(ids), dtype=np.uint64)
         contents = encoded.contents.astype(">u8").tobytes()
         contents_of = [contents[at : at + 16] for at in range(0, len(contents), 16)]
@@ -130,7 +137,7 @@ class Writer(Reader):
         self.number_from(max((name + 1 for name in ids if isinstance(name, int)), default=0))
 
     def _heads(self, contents: list[bytes]) -> list[int]:
-        """The places of the first of each content that is not there yet."""
+        """Return the positions of the first item of each new content."""
         seen: set[bytes] = set()
         heads = []
         for place, content in enumerate(contents):
@@ -141,10 +148,10 @@ class Writer(Reader):
         return heads
 
     def remove(self, item: Item, keys: np.ndarray) -> None:
-        """Remove an item, given the keys of its buckets; the next one like it takes its place."""
+        """Remove an item, given its bucket keys; the next identical one takes its place as head."""
         number, content = item.number.to_bytes(4, "big"), bytes(item.content)
         head = next(self.twins(content, 1))
-        if self.number_of(item.id) == item.number:  # and no other item has taken its id
+        if self.number_of(item.id) == item.number:  # no other item has taken its id
             self.txn.delete(pack_id(item.id), db=self.tables["ids"])
         for table, key in {"items": number, "texts": number, "contents": content + number}.items():
             self.txn.delete(key, db=self.tables[table])
@@ -157,14 +164,14 @@ class Writer(Reader):
         self._count(self._number(NEXT), -1)
 
     def _put_sorted(self, table: str, entries: list[tuple[bytes, bytes]]) -> None:
-        """Put entries in order, at the end of the table if they come after all that is there."""
+        """Put entries in order, appending them if they all come after the existing ones."""
         cursor = self.txn.cursor(db=self.tables[table])
         last = bytes(cursor.key()) if cursor.last() else b""
         entries.sort()
         cursor.putmulti(entries, append=bool(entries) and entries[0][0] > last)
 
     def number_from(self, following: int) -> None:
-        """Call further items that have no ids by this number and those after it, if they are not taken already."""
+        """Number further items without ids from this number on, unless it is already passed."""
         self.txn.put(NEXT_ID, max(following, self.next_id()).to_bytes(8, "big"))
 
     def _count(self, following: int, more: int) -> None:
@@ -173,7 +180,7 @@ class Writer(Reader):
 
 
 def under(cursor: Any, prefix: bytes, most: int | None = None) -> Iterator[int]:
-    """The numbers that follow a prefix in the keys of a table, ascending."""
+    """Yield the numbers that follow a prefix in the keys of a table, ascending."""
     size = len(prefix)
     if cursor.set_range(prefix):
         for found, key in enumerate(cursor.iternext(keys=True, values=False)):

@@ -1,4 +1,4 @@
-"""Tables with types: Parquet, Arrow IPC files and streams, and Arrow tables in memory."""
+"""Reads tables with types: Parquet, Arrow IPC files and streams, and Arrow tables in memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from lookalike.io.part import Block, Part, selected
 
-ROWS = 1 << 14  # of Parquet, read at a time at most
+ROWS = 1 << 14  # the most rows of Parquet to read at a time
 
 
 # --- tables in memory ---
@@ -19,12 +19,12 @@ def read_table(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
 
 
 def table_schema(part: Part) -> pa.Schema:
-    """The columns of an Arrow table in memory."""
+    """Return the columns of an Arrow table in memory."""
     return part.content.schema
 
 
 def table_rows(part: Part) -> int:
-    """How many rows an Arrow table in memory has."""
+    """Return the number of rows of an Arrow table in memory."""
     return len(part.content)
 
 
@@ -32,17 +32,17 @@ def table_rows(part: Part) -> int:
 
 
 def read_parquet(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield row group by row group, in batches that do not cross them, with the columns of the folders' names."""
+    """Yield batches within each row group, with the columns from the folders' names."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(part.raw()) as file:
         meta, have = file.metadata, file.schema_arrow.names
-        columns = [name for name in schema.names if name in have] or have[:1]  # one at least says how many rows
+        columns = [name for name in schema.names if name in have] or have[:1]  # one column, to know the number of rows
         wanted = [i for i in range(meta.num_columns) if meta.schema.column(i).path.partition(".")[0] in columns]
         for group in range(meta.num_row_groups):
             group_meta = meta.row_group(group)
             stored = sum(group_meta.column(i).total_uncompressed_size for i in wanted)
-            # What repeats is stored once, so this can be far too many rows: hence a limit, and a second cut.
+            # Repeated values are stored once, so this can be too many rows: hence ROWS and `_cut`.
             rows = min(ROWS, rows_for(size, stored, group_meta.num_rows))
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False):
                 table = with_partition(pa.Table.from_batches([batch]), part, have)
@@ -50,7 +50,7 @@ def read_parquet(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
 
 
 def parquet_schema(part: Part) -> pa.Schema:
-    """The columns of a Parquet file, and those of its folders' names."""
+    """Return the columns of a Parquet file, and those from its folders' names."""
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(part.raw())
@@ -58,14 +58,14 @@ def parquet_schema(part: Part) -> pa.Schema:
 
 
 def parquet_rows(part: Part) -> int:
-    """How many rows a Parquet file has."""
+    """Return the number of rows of a Parquet file."""
     import pyarrow.parquet as pq
 
     return int(pq.read_metadata(part.raw()).num_rows)
 
 
 def with_partition(table: pa.Table, part: Part, have: list[str]) -> pa.Table:
-    """Add the columns of the folders' names to a table, but for those that the file has itself."""
+    """Add the columns from the folders' names to a table, except those that the file has itself."""
     for name, value in part.partition:
         if name not in have:
             table = table.append_column(name, pa.repeat(pa.scalar(value, _partition_type(value)), len(table)))
@@ -87,7 +87,7 @@ def read_arrow(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
 
 
 def arrow_schema(part: Part) -> pa.Schema:
-    """The columns of an IPC file or stream."""
+    """Return the columns of an IPC file or stream."""
     with _open(part) as (schema, _):
         return schema
 
@@ -106,7 +106,7 @@ def _open(part: Part) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
 
 
 def rows_for(size: int, stored: int, rows: int) -> int:
-    """How many rows make about `size` bytes."""
+    """Return how many rows have about `size` bytes."""
     return max(1, min(rows, size * rows // max(1, stored)))
 
 

@@ -1,4 +1,4 @@
-"""Columns to numbers and times; a cell that holds neither becomes nan."""
+"""Converts columns to numbers and times; a cell that holds neither becomes nan."""
 
 import re
 from datetime import UTC, datetime
@@ -13,9 +13,9 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def as_numbers(column: pa.ChunkedArray, comma: bool = False) -> np.ndarray:
-    """Turn each cell into a number, or nan. Those of 32 bits are taken for the decimals they were made of.
+    """Turn each cell into a number or nan; with `comma`, a text such as 3,5 is a number too.
 
-    With `comma` a text such as 3,5 is a number, too.
+    Floats of 32 bits or less are rounded to the decimals they were written as.
     """
     kind = column.type
     if is_text(kind):
@@ -31,12 +31,12 @@ def as_numbers(column: pa.ChunkedArray, comma: bool = False) -> np.ndarray:
 
 
 def is_real(kind: pa.DataType) -> bool:
-    """Whether values of this type are floats or decimals."""
+    """Return whether values of this type are floats or decimals."""
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def as_valid_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The texts of a column, with marks in place of bytes that are not UTF-8."""
+    """Return the texts of a column, with U+FFFD in place of bytes that are not UTF-8."""
     raw = column.cast(pa.large_binary())
     try:
         return raw.cast(pa.large_string())
@@ -46,7 +46,7 @@ def as_valid_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def is_date(column: pa.ChunkedArray) -> bool | None:
-    """Whether times are dates rather than numbers: the first that is either decides; None if there is none."""
+    """Return whether the first readable time is a date, not a number; None if none is readable."""
     if not is_text(column.type):
         return bool(pa.types.is_temporal(column.type))
     for text in as_valid_text(column).to_pylist():
@@ -58,7 +58,7 @@ def is_date(column: pa.ChunkedArray) -> bool | None:
 
 
 def as_seconds(column: pa.ChunkedArray) -> np.ndarray:
-    """The seconds since 1970 of dates and times, nan for anything else."""
+    """Return the seconds since 1970 of dates and times, and nan for anything else."""
     if is_text(column.type):
         texts = as_valid_text(column)
         try:
@@ -72,7 +72,7 @@ def as_seconds(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def iso_seconds(text: str | None) -> float:
-    """The seconds since 1970 of one date, with a time or without; nan for anything else."""
+    """Return the seconds since 1970 of a date with or without a time; nan for anything else."""
     try:
         moment = datetime.fromisoformat((text or "").strip())
     except ValueError:

@@ -1,4 +1,4 @@
-"""Arrays, integers and strings to codes of bits, with the rows that are none told apart."""
+"""Reads arrays, integers and strings as bit codes, and lists the rows that could not be read."""
 
 from typing import Any
 
@@ -12,19 +12,19 @@ from lookalike.items.bits import Bits
 Codes = tuple[np.ndarray, int, dict[int, str]]  # words of the good rows, bits of each, and the faults of the others
 WRONG_BIT = "a bit must be 0 or 1"
 WANTED = {
-    "": "no string of 0 and 1, nor 0x and hexadecimal digits",
+    "": "neither a string of 0 and 1 nor 0x and hexadecimal digits",
     "hexadecimal": "not 0x and {} hexadecimal digits",
-    "binary": "not {} of 0 and 1",
-    "decimal": "no integer of 64 bits",
+    "binary": "not {} digits of 0 and 1",
+    "decimal": "not a 64-bit integer",
 }
 HEX = np.full(256, 255, np.uint8)  # the value of each digit
 HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = HEX[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = np.arange(16)
 
 
 def array_codes(part: Part, array: Any) -> Codes:
-    """Integers are a code each; a matrix has a bit a component, or if it is of bytes beyond 0 and 1 eight."""
+    """Read integers as one code each, and a matrix row by row: 0 and 1 as bits, or bytes packed."""
     if not isinstance(array, np.ndarray):
-        raise DataError(f"{part.name}: bits are not read from a sparse matrix.")
+        raise DataError(f"{part.name}: bits cannot be read from a sparse matrix.")
     if array.ndim == 1 and array.dtype.kind in "iu":
         bits = Bits.of(array.astype(array.dtype.newbyteorder("="), copy=False))
         return bits.words, bits.length, {}
@@ -37,22 +37,22 @@ def array_codes(part: Part, array: Any) -> Codes:
 
 
 def matrix_codes(matrix: np.ndarray) -> Codes:
-    """A matrix of 0 and 1."""
+    """Read a matrix of 0 and 1."""
     wrong = np.flatnonzero(((matrix != 0) & (matrix != 1)).any(axis=1))
     good = np.delete(matrix, wrong, axis=0) if len(wrong) else matrix
     return Bits.of(good.astype(bool)).words, matrix.shape[1], dict.fromkeys(wrong.tolist(), WRONG_BIT)
 
 
 def integer_codes(values: pa.Array) -> Codes:
-    """Integers without nulls, each a code of 64 bits; a negative one has the bits of its own type."""
+    """Read integers without nulls as 64-bit codes; a negative one has the bits of its own type."""
     numbers = np.asarray(values)
     return numbers.view(f"u{numbers.dtype.itemsize}").astype(np.uint64)[:, None], 64, {}
 
 
 class StringCodes:
-    """Strings as codes: of 0 and 1, or hexadecimal after 0x, or, where numbers have no type, decimal.
+    """A reader of string codes: of 0 and 1, hexadecimal after 0x, or, in untyped files, decimal.
 
-    The first string tells which, and how many digits all of them have to have.
+    The first valid string decides which, and how many digits all of them must have.
 
     >>> words, bits, faults = StringCodes("code").read(["0x1f", "0xA0", "0x5"])
     >>> words.tolist(), bits, faults
@@ -66,9 +66,9 @@ class StringCodes:
         self.digits = 0
 
     def read(self, given: list[str]) -> Codes:
-        """Some more of them."""
+        """Read more strings."""
         cells = [text.strip() for text in given]
-        early = 0  # strings before the first that tells
+        early = 0  # strings before the first valid one
         while not self.rule and early < len(cells):
             self._settle(cells[early])
             early += not self.rule
@@ -82,7 +82,7 @@ class StringCodes:
         return words, {"hexadecimal": 4 * self.digits, "binary": self.digits, "decimal": 64}[self.rule], faults
 
     def _settle(self, cell: str) -> None:
-        """What the first good string tells of all."""
+        """Infer the rule for all strings from one, if it is valid."""
         bare = cell[2:] if cell[:2] in ("0x", "0X") else ""
         if bare and not set(bare) - set("0123456789abcdefABCDEF"):
             self.rule, self.digits = "hexadecimal", len(bare)
@@ -97,7 +97,7 @@ class StringCodes:
         return np.array([word for word in words if word is not None], np.uint64)[:, None], kept
 
     def _digits(self, cells: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """The words of the good cells, and which are good."""
+        """Return the words of the good cells, and which cells are good."""
         prefix = 2 if self.rule == "hexadecimal" else 0
         width = prefix + self.digits
         kept = np.array([len(cell) == width and cell.isascii() for cell in cells], bool)
@@ -109,14 +109,14 @@ class StringCodes:
             right &= (rows[:, 0] == ord("0")) & ((rows[:, 1] | 32) == ord("x"))
         kept[np.flatnonzero(kept)] = right
         values = values[right]
-        if prefix:  # the last digit is the lowest, and two are a byte
+        if prefix:  # the last digit is the lowest, and two make a byte
             values = np.pad(values, ((0, 0), (self.digits % 2, 0)))[:, ::-1]
             return Bits.packed(values[:, ::2] | values[:, 1::2] << 4).words, kept
         return Bits.of(values.astype(bool)).words, kept
 
 
 def as_word(cell: str) -> int | None:
-    """A decimal integer of 64 bits, with a sign or without, as its bits."""
+    """Return the bits of a decimal 64-bit integer, signed or unsigned; None if it is not one."""
     bare = cell.removeprefix("-")
     if not (bare.isascii() and bare.isdigit()) or len(bare) > 20:
         return None

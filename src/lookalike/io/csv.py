@@ -1,4 +1,4 @@
-"""CSV and TSV to Arrow tables, block by block: which columns there are, and which rows could not be read."""
+"""Reads CSV and TSV into Arrow tables, block by block, and lists the rows it could not read."""
 
 import csv
 import io
@@ -18,14 +18,14 @@ from lookalike.io.part import BOM, COLONS, UNIT, Block, Part, selected
 
 SEPARATORS = ",;\t|"
 QUOTED = re.compile(r'"(?:[^"]|"")*+"')  # a cell
-LOOK = 20  # lines that tell whether a text is CSV
-NAME = re.compile(r"[^\W\d]\w*([ .:/-]\w+){0,2}")  # as columns have
+LOOK = 20  # lines to inspect to decide whether a text is CSV
+NAME = re.compile(r"[^\W\d]\w*([ .:/-]\w+){0,2}")  # a plausible column name
 LARGEST_CELL = (1 << 31) - 1  # characters
-HEAD = 1 << 16  # bytes that hold the first line of CSV, or enough of it
+HEAD = 1 << 16  # bytes to read for the first line of CSV, or enough of it
 
 
 def read_csv(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield the columns of the schema from CSV or TSV, in blocks that grow when a row does not fit."""
+    """Yield the columns of the schema, in blocks that grow when a row does not fit."""
     done, space = 0, max(size, 1 << 16)
     while True:
         try:
@@ -43,7 +43,7 @@ def read_csv(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
 
 
 def _csv_blocks(part: Part, wanted: pa.Schema, space: int, done: int) -> Iterator[Block]:
-    """The rows from number `done` on; those with too few or too many fields are faulty."""
+    """Yield the rows from number `done` on; those with too few or too many fields are faulty."""
     from pyarrow import csv as pa_csv
 
     faults: dict[int, str] = {}  # by number in the file
@@ -52,7 +52,7 @@ def _csv_blocks(part: Part, wanted: pa.Schema, space: int, done: int) -> Iterato
 
     def leave_out(row: Any) -> str:
         first = 1 if part.names else 2  # after the header, if there is one
-        faults[row.number - first] = f"{row.actual_columns} fields, not {row.expected_columns}"
+        faults[row.number - first] = f"{counted(row.actual_columns, 'field')}, not {row.expected_columns}"
         end.odd_row(row.number - first, row.text, delimiter)
         return "skip"
 
@@ -60,12 +60,12 @@ def _csv_blocks(part: Part, wanted: pa.Schema, space: int, done: int) -> Iterato
         column_types=schema,
         include_columns=None if wanted.names == schema.names else end.with_last(wanted.names),
         strings_can_be_null=False,
-        check_utf8=False,  # of the text and the id it is checked later, row by row
+        check_utf8=False,  # checked later, row by row, in the columns that are used
     )
     parse = pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=leave_out)
     with part.open() as stream:
         read = pa_csv.ReadOptions(use_threads=False, block_size=space, column_names=part.names or None)
-        with _unheard():
+        with _silenced():
             reader = pa_csv.open_csv(stream, read, parse, convert)
         tables = _csv_tables(reader)
         start = 0
@@ -84,34 +84,34 @@ def _csv_blocks(part: Part, wanted: pa.Schema, space: int, done: int) -> Iterato
 
 
 class _End:
-    """What the file ends with: a quote that is never closed takes all that follows into its cell, or its row."""
+    """A check of how a file ends: a quote that is never closed swallows the rest of it."""
 
     def __init__(self, part: Part, names: list[str]):
         self.part = part
-        self.last = names[-1] if names and names.count(names[-1]) == 1 else None  # the column that must end, too
-        self.cell = b""  # of that column, in the last row so far
-        self.odd = -1  # number of the last row that has too few or too many fields
-        self.open = ""  # what follows a quote in it that is not closed
+        self.last = names[-1] if names and names.count(names[-1]) == 1 else None  # the last column
+        self.cell = b""  # the last column's cell in the last row so far
+        self.odd = -1  # number of the last row with too few or too many fields
+        self.open = ""  # the rest of that row after a quote that is not closed
 
     def with_last(self, columns: list[str]) -> list[str]:
-        """The columns to read, with the last of all."""
+        """Return the columns to read, including the last one of the file."""
         return columns if self.last is None or self.last in columns else [*columns, self.last]
 
     def odd_row(self, number: int, text: str, delimiter: str) -> None:
-        """Take note of a row that has too few or too many fields."""
+        """Record a row with too few or too many fields."""
         self.odd = number
         at = open_quote(text, delimiter)
         self.open = text[at:] if at is not None else ""
 
     def rows(self, table: pa.Table) -> None:
-        """Take note of rows; an error for an odd one before them that has no end."""
+        """Record good rows; raise an error if a row before them has an unclosed quote."""
         if self.open:
             raise self._error(self.open.encode())
         if len(table) and self.last is not None:
             self.cell = table[self.last].slice(len(table) - 1).cast(pa.large_binary())[0].as_py() or b""
 
     def check(self, rows: int) -> None:
-        """An error if the last of so many rows has no end: a cell of several lines ends with a quote."""
+        """Raise an error if the last row, of several lines, does not end with a quote."""
         if b"\n" in self.cell and self.odd < rows - 1 and _ending(self.part)[1] != b'"':
             raise self._error(self.cell)
 
@@ -119,13 +119,13 @@ class _End:
         lines = rest.rstrip().count(b"\n")
         where = f"{self.part.name}, line {_ending(self.part)[0] - lines + 1}"
         return DataError(
-            f"{where}: a quote opens there and is not closed, so all {counted(lines, 'line')} after it are one cell. "
-            'Close it; within a cell in quotes a quote is written "".'
+            f"{where}: a quote opens here and is never closed, so its cell includes the {counted(lines, 'line')} "
+            'after it. Close it; inside a quoted cell, write a quote as "".'
         )
 
 
 def open_quote(row: str, delimiter: str) -> int | None:
-    """Where a cell of a row begins with a quote that is not closed, if one does.
+    """Return where a cell begins with a quote that is not closed, or None.
 
     >>> open_quote('a,"b, c",5" d,"e', ","), open_quote('"a ""b"" c"', ",")
     (14, None)
@@ -143,7 +143,7 @@ def open_quote(row: str, delimiter: str) -> int | None:
 
 
 def _ending(part: Part) -> tuple[int, bytes]:
-    """How many lines there are before the last sign of a part that is not blank, and that sign."""
+    """Return the number of line ends before the last non-blank character, and that character."""
     lines = waiting = 0
     last = b""
     with part.open() as stream:
@@ -157,7 +157,7 @@ def _ending(part: Part) -> tuple[int, bytes]:
 
 def _csv_tables(reader: Any) -> Iterator[pa.Table]:
     while True:
-        with _unheard():
+        with _silenced():
             try:
                 batch = reader.read_next_batch()
             except StopIteration:
@@ -166,52 +166,52 @@ def _csv_tables(reader: Any) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
-    """Arrow cannot tell us of a row that is not UTF-8, and complains to standard error; the error itself we report."""
-    heard = sys.unraisablehook
+def _silenced() -> Iterator[None]:
+    """Suppress what Arrow prints about a row that is not UTF-8; we report the error ourselves."""
+    usual = sys.unraisablehook
     sys.unraisablehook = lambda _: None
     try:
         yield
     finally:
-        sys.unraisablehook = heard
+        sys.unraisablehook = usual
 
 
 def _check_odd_row(part: Part, error: str) -> None:
-    """An error for a row that has not as many fields as others and is not UTF-8, which Arrow gives up at."""
+    """Raise an error for a row with a wrong field count and invalid UTF-8, where Arrow gives up."""
     odd = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", error)
     if odd:
         row, wanted, got = map(int, odd.groups())
         where = f"{part.name}, row {row - (not part.names)}"
-        raise DataError(f"{where}: {got} fields, not {wanted}, and not valid UTF-8; {ENCODING_HINT}.")
+        raise DataError(f"{where}: {counted(got, 'field')}, not {wanted}, and not valid UTF-8; {ENCODING_HINT}.")
 
 
-# --- what columns there are ---
+# --- columns ---
 
 
 def csv_schema(part: Part) -> pa.Schema:
-    """Every column is a string, so that an id such as 007 is given back as it was."""
+    """Return the columns, all as strings, so that an id such as 007 stays as it was."""
     names = list(part.names) or csv_cells(part)
     odd = next((letter for name in names for letter in name if "\udc80" <= letter <= "\udcff"), None)
     if odd is not None:
         shown = ", ".join(name.encode(errors="surrogateescape").decode(errors="replace") for name in names)
-        why = f"a column's name is not valid UTF-8 (its byte {hex(ord(odd) - 0xDC00)}); it has {shown}"
+        why = f"a column's name is not valid UTF-8 (byte {hex(ord(odd) - 0xDC00)}); it has {shown}"
         raise DataError(f"{part.name}: {why}; {ENCODING_HINT}.")
     return pa.schema([(name, pa.string()) for name in names])
 
 
 def csv_cells(part: Part) -> list[str]:
-    """The cells of the first line that is not blank."""
+    """Return the cells of the first line that is not blank."""
     return next(iter(csv_rows(part, 1)), [])
 
 
 def csv_rows(part: Part, count: int | None) -> list[list[str]]:
-    """The cells of the first `count` lines that are not blank; bytes that are no UTF-8 are lone surrogates."""
+    """Return the cells of the first `count` lines that are not blank, undecodable bytes escaped."""
     with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="") as lines:
         return cells_of(lines, delimiter_of(part), count)
 
 
 def cells_of(lines: Iterable[str], delimiter: str, count: int | None = None) -> list[list[str]]:
-    """The cells of the first `count` lines that are not blank; a cell may be of any size."""
+    """Return the cells of the first `count` lines that are not blank; cells can have any size."""
     limit = csv.field_size_limit(LARGEST_CELL)
     try:
         return list(islice((row for row in csv.reader(lines, delimiter=delimiter) if row), count))
@@ -220,11 +220,11 @@ def cells_of(lines: Iterable[str], delimiter: str, count: int | None = None) -> 
 
 
 def looks_like_csv(part: Part) -> bool:
-    """Whether lines of text seem to be a table: names of columns first, and as many cells in the lines below."""
+    """Return whether text looks like CSV: column names, then lines with equally many cells."""
     part = replace(part, format="csv")
     with part.open() as stream:
         head: bytes = stream.read(HEAD)
-    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]  # without a line that is cut
+    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]  # without an incomplete last line
     lines = io.StringIO(whole.decode("utf-8-sig", "surrogateescape"), newline="")
     names, *others = cells_of(lines, delimiter_of(part), LOOK) or [[]]
     named = all(NAME.fullmatch(name.strip()) for name in names) and len(set(names)) == len(names) > 1
@@ -232,13 +232,13 @@ def looks_like_csv(part: Part) -> bool:
 
 
 def frame_index(part: Part, schema: pa.Schema) -> str | None:
-    """The first column of CSV, if it has no name: so programs write the index of a data frame."""
+    """Return the first column of CSV if it has no name, as the index of a data frame has none."""
     first = schema.names[0] if schema.names and part.format in ("csv", "tsv") else None
-    return first if first in ("", "Unnamed: 0") else None  # the second is what pandas makes of it
+    return first if first in ("", "Unnamed: 0") else None  # the second is pandas' name for an unnamed column
 
 
 def delimiter_of(part: Part) -> str:
-    """What stands between cells: in CSV a comma, unless the first line has more of another sign, as Excel may write."""
+    """Return the character between cells: the one given, a tab in TSV, or the likeliest in CSV."""
     if part.separator or part.format == "tsv":
         return UNIT if part.separator == COLONS else part.separator or "\t"
     with part.open() as stream:
@@ -247,10 +247,10 @@ def delimiter_of(part: Part) -> str:
 
 
 def separator_in(text: str) -> str:
-    """The sign that stands between the cells of CSV that begins so: the most frequent in its first line.
+    """Return the most frequent separator in the first line; Excel does not always use commas.
 
     >>> separator_in('id;"name, first";born')
     ';'
     """
     line = re.sub(r'"[^"]*"', "", text.lstrip("\r\n")).partition("\n")[0]
-    return max(SEPARATORS, key=line.count)  # the first of those that are as frequent
+    return max(SEPARATORS, key=line.count)  # ties go to the first

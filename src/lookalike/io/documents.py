@@ -1,8 +1,8 @@
-"""Files, folders, frames and iterables to batches of documents, a few megabytes at a time.
+"""Reads files, folders and tables into batches of documents, a few megabytes at a time.
 
-A `Source` yields the documents of its inputs as Arrow tables, with all columns or just the id and the text, and can be
-read twice: first to compare the texts, then to write out the rows that are kept. Web pages may be in any encoding; what
-is compared is the text in them, what is written out the pages.
+A `Source` yields the documents of its inputs as Arrow tables, with all columns or just the id and
+the text. It can be read twice: first to compare the texts, then to write out the kept rows. Web
+pages can be in any encoding; their text is compared, and the pages themselves are written out.
 """
 
 from collections.abc import Iterator
@@ -24,33 +24,33 @@ from lookalike.items.pages import article_text, decode_page, need_selectolax, vi
 
 TEXT_NAMES = ("text", "content", "body", "document")
 HTML_HINT = "html=True (--html) reads pages in any encoding"
-MARKUP = 10  # bytes of a page for one of its text, about
+MARKUP = 10  # about how many bytes of a web page there are per byte of its text
 
 
 class Source(ItemSource):
-    """Documents of files, folders, globs, `-` (standard input) or Arrow tables, in batches.
+    """A source of documents: files, folders, globs, `-` (standard input) or Arrow tables.
 
-    `text` and `id` name columns; without them the text is the column `text`, `content`, `body` or
-    `document`, or the only column of strings, and the id is the column `id`, or else the row's number from 0
-    (also with id="-"). `on_error` is "fail" or "skip". With `html` the texts are web pages, of which what a reader
-    sees is compared (the column may be called `html` too); with `article` the article alone.
+    `text` and `id` name columns. By default the text is the column `text`, `content`, `body` or
+    `document`, or the only column of strings, and the id is the column `id`, or else the row number
+    from 0 (also with id="-"). `on_error` is "fail" or "skip". With `html` the texts are web pages
+    (the column can also be called `html`), compared by visible text, or by article with `article`.
     """
 
     def __init__(
         self,
-        inputs: Any,  # one of them or several
+        inputs: Any,  # one or several
         text: str | None = None,
         id: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
         batch_bytes: int = BATCH_BYTES,
         html: bool = False,
-        article: bool = False,  # so html as well
+        article: bool = False,  # implies html
         encoding: str = UTF8,  # of CSV, JSON lines and text
     ):
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
-        self._whole: dict[int, pa.Schema] = {}  # of JSON lines: all columns of all lines
+        self._whole: dict[int, pa.Schema] = {}  # JSON lines only: all columns of all lines
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
 
     def _find(self, given: list[Any]) -> list[Part]:
@@ -67,9 +67,9 @@ class Source(ItemSource):
                 yield self._compared(documents)
 
     def tables(self, strings: bool = False) -> Iterator[pa.Table]:
-        """Yield the same documents in the same order with all their columns; first an empty table that shows them.
+        """Yield the same documents in the same order with all columns, after an empty table.
 
-        With `strings` web pages are decoded where they are bytes, too.
+        With `strings`, web pages stored as bytes are decoded too.
         """
         schema = self._whole_schema(strings)
         yield schema.empty_table()
@@ -78,12 +78,12 @@ class Source(ItemSource):
                 yield self._rows(documents, schema)
 
     def lines(self) -> Iterator[list[bytes]]:
-        """Yield the same documents in the same order as lines of JSON, just as they stand in the files."""
+        """Yield the same documents in the same order as lines of JSON, exactly as in the files."""
         for documents in self._documents(whole=False):
             yield documents.lines
 
     def with_rows(self, strings: bool = False) -> Iterator[tuple[pa.Table, pa.Table]]:
-        """Yield what `batches` and `tables` do, together in one pass; first the empty tables."""
+        """Yield from `batches` and `tables` together, in one pass, after the empty tables."""
         schema = self._whole_schema(strings)
         yield pa.table({"id": [], "text": []}), schema.empty_table()
         for documents in self._documents(whole=True, strings=strings):
@@ -91,38 +91,38 @@ class Source(ItemSource):
                 yield self._compared(documents), self._rows(documents, schema)
 
     def with_lines(self) -> Iterator[tuple[pa.Table, list[bytes]]]:
-        """Yield what `batches` and `lines` do, together in one pass."""
+        """Yield from `batches` and `lines` together, in one pass."""
         for documents in self._documents(whole=False):
             if len(documents.table):
                 yield self._compared(documents), documents.lines
 
     def is_jsonl(self) -> bool:
-        """Whether all inputs are lines of JSON, so that `lines` can be asked for."""
+        """Return whether all inputs are JSON lines, so that `lines` can be called."""
         return all(part.format == "jsonl" for part in self.parts)
 
     def has_ids(self) -> bool:
-        """Whether the documents have ids of their own, which are not just the numbers of their rows."""
+        """Return whether the documents have ids of their own, not just row numbers."""
         have = {self._columns(part)[1] is not None for part in self.parts}
         if len(have) > 1:
-            raise DataError("some of the inputs have ids and others have none; id='-' (--id -) numbers them all.")
+            raise DataError("some inputs have ids and others do not; id='-' (--id -) numbers all rows instead.")
         return have == {True}
 
     def check_names(self) -> None:
-        """Raise an error for two columns of one name, of which the rows could not be written."""
+        """Raise an error if two columns share a name, because such rows cannot be written."""
         for part in self.parts:
             names_apart(part, self._schema(part))
 
     def column_names(self) -> set[str]:
-        """The names of all columns of the inputs."""
+        """Return the names of all columns of the inputs."""
         return {name for part in self.parts for name in self._schema(part).names}
 
     def text_columns(self) -> list[str]:
-        """The names of the columns of the text in the inputs that are tables."""
+        """Return the names of the text columns of those inputs that are tables."""
         tables = (part for part in self.parts if FORMATS[part.format].columns)
         return list(dict.fromkeys(self._columns(part)[0] for part in tables))
 
     def expected(self, texts: pa.LargeStringArray) -> int:
-        """About how many documents there are, given the texts of the first batch."""
+        """Estimate the number of documents from the texts of the first batch."""
         counts = []
         for part in self.parts:
             count = FORMATS[part.format].rows
@@ -148,28 +148,28 @@ class Source(ItemSource):
         self._end()
 
     def _compared(self, documents: Good) -> pa.Table:
-        """The ids and what is compared."""
+        """Return the ids and the texts to compare."""
         text, identity = self._columns(documents.part)
         pages = self._decode(documents.part, documents.table, strings=True)[text]
         ids = _numbers(documents) if identity is None else documents.table[identity]
         return pa.table({"id": ids, "text": self._texts(pages)})
 
     def _rows(self, documents: Good, schema: pa.Schema) -> pa.Table:
-        """All columns."""
+        """Return the documents with all columns of the schema."""
         table = documents.table
         numbered = table.add_column(0, "id", _numbers(documents)) if documents.part.format == "text" else table
         return conform(numbered, schema)
 
     def _texts(self, column: pa.ChunkedArray) -> pa.LargeStringArray:
-        """What is compared."""
+        """Return the texts to compare."""
         if not self.html:
             return as_text(column)
         shown = article_text if self.article else visible_text
         return pa.array([shown(page) for page in column.to_pylist()], pa.large_string())
 
     def _decode(self, part: Part, table: pa.Table, strings: bool) -> pa.Table:
-        """The table with its web pages as strings; without `strings` a column of bytes is left as it is."""
-        if not self.html or part.format == "files":  # which are decoded where they are read
+        """Return the table with web pages as strings; without `strings`, bytes stay bytes."""
+        if not self.html or part.format == "files":  # files are decoded when they are read
             return table
         text, _ = self._columns(part)
         if not strings and is_binary(self._schema(part).field(text).type):
@@ -185,13 +185,13 @@ class Source(ItemSource):
     # --- columns ---
 
     def _schema(self, part: Part) -> pa.Schema:
-        """The columns of a part; in JSON lines an id is an integer or a string, and so is all else."""
+        """Return the columns of a part; in JSON lines each is an integer or a string."""
         asked = dict.fromkeys(name for name in (self.text or TEXT_NAMES[0], self.id) if name and name != "-")
         schema = self._columns_of(part, list(asked))
         return simple_types(schema) if part.format == "jsonl" else schema
 
     def _schema_of_all(self, part: Part) -> pa.Schema:
-        """The columns of a part with the types that they are written out with."""
+        """Return the columns of a part with the types they are written with."""
         if part.format != "jsonl":
             return self._schema(part)
         if id(part) not in self._whole:
@@ -201,7 +201,7 @@ class Source(ItemSource):
         return self._whole[id(part)]
 
     def _whole_schema(self, strings: bool) -> pa.Schema:
-        """The columns of all parts."""
+        """Return the columns of all parts."""
         schemas = []
         for part in self.parts:
             text, _ = self._columns(part)
@@ -213,15 +213,15 @@ class Source(ItemSource):
         return unified(schemas)
 
     def _keys(self, part: Part) -> pa.Schema:
-        """The columns of the text and the id; in JSON lines a text that is no string is a fault of its row."""
+        """Return the text and id columns; in JSON lines a text that is not a string is a fault."""
         schema, names = self._schema(part), dict.fromkeys(name for name in self._columns(part) if name)
         keys = pa.schema([schema.field(name) for name in names])
         return keys.set(0, pa.field(keys.names[0], pa.string())) if part.format == "jsonl" else keys
 
     def _columns(self, part: Part) -> tuple[str, str | None]:
-        """Which columns are the text and the id; no id means the row's number."""
+        """Return the names of the text and id columns; an id of None means the row number."""
         schema = self._schema(part)
-        if not FORMATS[part.format].columns:  # these have their columns from us
+        if not FORMATS[part.format].columns:  # these formats have fixed columns
             return "text", "id" if part.format == "files" and self.id != "-" else None
         text = self._text_column(part, schema)
         identity = self.id or ("id" if "id" in schema.names else "-")
@@ -237,7 +237,7 @@ class Source(ItemSource):
             likely = [n for n in usual if n in schema.names] or texts
             if not likely or (len(likely) > 1 and likely[0] not in usual):
                 have = ", ".join(schema.names) or "none"
-                pages = " (--html reads the pages in html)" if "html" in schema.names else ""
+                pages = " (--html reads the column html as web pages)" if "html" in schema.names else ""
                 raise DataError(f"{part.name}: which column is the text? Name it with --text{pages}; it has {have}.")
             name = likely[0]
         one_column(schema.names, name, f"{part.name}:", " for the text")
@@ -247,12 +247,12 @@ class Source(ItemSource):
 
 
 def _numbers(documents: Good) -> pa.Array:
-    """The numbers of rows among all that was read."""
+    """Return the row numbers of the documents, counted over all inputs."""
     return pa.array(documents.before + documents.numbers)
 
 
 def decode_pages(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Web pages as strings; in a column of strings they are that already, but for those that are not UTF-8."""
+    """Return web pages as strings; those in a column of strings can still have invalid UTF-8."""
     decode = decode_page if is_binary(column.type) else _decode_string
     pages = column.cast(pa.large_binary()).to_pylist()
     return pa.chunked_array([[None if page is None else decode(page) for page in pages]], pa.large_string())

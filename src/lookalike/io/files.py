@@ -1,4 +1,4 @@
-"""Folders and lists of files: one document per file."""
+"""Reads folders and lists of files as one document per file."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +10,11 @@ from lookalike.io.part import BOM, Block, Part, open_path
 from lookalike.items.pages import decode_page
 
 SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
-HEAD = 8192  # bytes that show whether a file is text
+HEAD = 8192  # bytes to inspect to decide whether a file is text
 PICTURE = "is a picture, not text; `lookalike vectors` compares pictures"
-NO_TEXT = {  # what files are that cannot be read as text, by the ends of their names
-    ".avro": "is Avro, which is not read; save it as Parquet or JSON lines",
-    ".orc": "is ORC, which is not read; save it as Parquet",
+NO_TEXT = {  # why files with these suffixes cannot be read as text
+    ".avro": "is Avro, which is not supported; save it as Parquet or JSON lines",
+    ".orc": "is ORC, which is not supported; save it as Parquet",
     ".pkl": "is a pickle, which is never loaded; save it as Parquet or JSON lines",
     ".pickle": "is a pickle, which is never loaded; save it as Parquet or JSON lines",
     ".sqlite": "is a SQLite database; export its table as CSV or Parquet",
@@ -26,12 +26,12 @@ NO_TEXT = {  # what files are that cannot be read as text, by the ends of their 
 
 
 def why_no_text(path: Path) -> str | None:
-    """Say why a file cannot be read as text, if its name shows that."""
+    """Return why a file cannot be read as text, if its name shows it."""
     return NO_TEXT.get(path.suffix.lower())
 
 
 def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield one document per file; its id is the path, relative to the folder or glob it was found by."""
+    """Yield one document per file; its id is the path, relative to its folder or glob."""
     kinds = pa.schema([("id", pa.string()), ("text", pa.large_string() if part.html else pa.large_binary())])
     rows: list[dict[str, Any]] = []
     faults: dict[int, str] = {}
@@ -40,7 +40,7 @@ def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
         text: Any = decode_page(content) if part.html else content.removeprefix(BOM)
         why = why_no_text(Path(name))
         if why is None and ("\0" if part.html else b"\0") in text[:HEAD]:
-            why = "holds null bytes, so it is no text"
+            why = "holds null bytes, so it is not text"
         if why is not None:
             faults[len(rows) + len(faults)] = why
         else:
@@ -53,7 +53,7 @@ def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
 
 
 def _contents(part: Part) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a part, or standard input, by name."""
+    """Yield the name and content of each file of a part, or of standard input."""
     if part.content is not None:
         with part.open() as stream:
             yield "-", stream.read()
@@ -63,10 +63,10 @@ def _contents(part: Part) -> Iterator[tuple[str, bytes]]:
 
 
 def files_schema(part: Part) -> pa.Schema:
-    """The columns that documents in files have from us."""
+    """Return the columns given to documents that are files."""
     return SCHEMA
 
 
 def files_rows(part: Part) -> int:
-    """How many documents there are."""
+    """Return the number of documents."""
     return len(part.paths) if part.content is None else 1

@@ -1,4 +1,4 @@
-"""The table of formats: how files of each are recognized, and what reads them."""
+"""Lists the formats: how files of each are recognized, and what reads them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from lookalike.io.part import CODECS, Block, Part
 
 @dataclass(frozen=True)
 class Format:
-    """One format. Its reader takes a part, the columns wanted and about how many bytes a block should have."""
+    """One format. Its reader takes a part, the columns to read and the approximate block size."""
 
     read: Callable[[Part, pa.Schema, int], Iterator[Block]]
     schema: Callable[[Part], pa.Schema]  # all columns of a part
     suffixes: tuple[str, ...] = ()
-    magic: tuple[bytes, ...] = ()  # how a file of it begins
+    magic: tuple[bytes, ...] = ()  # first bytes of its files
     rows: Callable[[Part], int] | None = None  # counts the rows of a part without reading it
-    encoded: bool = False  # text, which may be in any encoding
-    columns: bool = True  # whether it has columns of its own, which an empty file may lack
+    encoded: bool = False  # text, which can be in any encoding
+    columns: bool = True  # whether its files have columns of their own, though an empty one can lack them
 
 
 FORMATS: Mapping[str, Format] = {
@@ -37,17 +37,17 @@ FORMATS: Mapping[str, Format] = {
     "files": Format(files.read_files, files.files_schema, encoded=True, columns=False, rows=files.files_rows),
     "table": Format(arrow.read_table, arrow.table_schema, rows=arrow.table_rows),
 }
-NAMED = tuple(name for name in FORMATS if name != "table")  # those that users may name
+NAMED = tuple(name for name in FORMATS if name != "table")  # those that users can name
 TABLES = tuple(name for name in NAMED if FORMATS[name].columns)
 ENCODED = tuple(name for name in NAMED if FORMATS[name].encoded)
-UNTYPED = ("csv", "tsv", "text")  # in which numbers and strings are written alike
+UNTYPED = ("csv", "tsv", "text")  # these do not distinguish numbers from strings
 SUFFIXES = {suffix: name for name, one in FORMATS.items() for suffix in one.suffixes}
 PAGE_SUFFIXES = {".html": "files", ".htm": "files", ".xhtml": "files"}
 VECTOR_SUFFIXES = {".npy": "npy", ".npz": "npz", ".fvecs": "fvecs", ".bvecs": "bvecs", ".ivecs": "ivecs"}
 
 
 def format_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
-    """The format that a file's name shows, if any: `a.jsonl.zst` is JSON lines."""
+    """Return the format that a file's name shows, if any: `a.jsonl.zst` is JSON lines."""
     endings = [suffix.lower() for suffix in path.suffixes]
     if endings and endings[-1] in CODECS:
         endings.pop()
@@ -55,5 +55,5 @@ def format_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
 
 
 def format_of_start(start: bytes) -> str | None:
-    """The format that the first bytes of a file show, if any."""
+    """Return the format that the first bytes of a file show, if any."""
     return next((name for name, one in FORMATS.items() if one.magic and start.startswith(one.magic)), None)

@@ -1,7 +1,7 @@
-"""What the inputs name: files, folders, globs, standard input and tables, each as parts of one format.
+"""Resolves inputs (files, folders, globs, standard input, tables) into parts of one format each.
 
-What cannot be read as text is recognized by its name or by how it begins, and what other programs leave beside their
-tables is passed over.
+Files that cannot be read as text are recognized by name or by their first bytes. Side files that
+other programs write next to their tables are ignored.
 """
 
 import codecs
@@ -22,29 +22,29 @@ from lookalike.io.files import why_no_text
 from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIXES, format_of, format_of_start
 from lookalike.io.part import BOM, UTF8, Part
 
-FOREIGN = {  # how files begin that are no text
-    b"PK\x03\x04": "is a workbook or another archive; save its table as CSV in UTF-8",
-    b"BZh": "is compressed by bzip2, which is not read; bzcat can write it to lookalike, which reads - then",
-    b"\xfd7zXZ": "is compressed by xz, which is not read; xzcat can write it to lookalike, which reads - then",
+FOREIGN = {  # the first bytes of files that are not text in UTF-8
+    b"PK\x03\x04": "is a spreadsheet or another zip archive; save its table as CSV in UTF-8",
+    b"BZh": "is compressed with bzip2, which is not supported; pipe it through bzcat and read -",
+    b"\xfd7zXZ": "is compressed with xz, which is not supported; pipe it through xzcat and read -",
     b"\xff\xfe": "is in UTF-16; encoding='utf-16' (--encoding utf-16) reads it",
     b"\xfe\xff": "is in UTF-16; encoding='utf-16' (--encoding utf-16) reads it",
-    b"%PDF": "is a PDF; pdftotext makes a text of it",
+    b"%PDF": "is a PDF; convert it with pdftotext",
 }
-NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # that other programs leave beside their tables,
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # in place of null
-INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)  # that is written as Python writes it
-ARROW_NOTES = ("dataset_info.json", "state.json", "dataset_dict.json")  # or beside tables of Arrow,
-PAPERS = ("README", "LICENSE")  # and what people put there
+NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # side files that other programs write next to tables
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # how Hive writes null in the name of a folder
+INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)  # an integer as Python writes it
+ARROW_NOTES = ("dataset_info.json", "state.json", "dataset_dict.json")  # side files next to Arrow tables
+PAPERS = ("README", "LICENSE")  # side files that people add
 
 
 def check_encoding(name: str) -> str:
-    """The usual name of an encoding of text; an error if there is none."""
+    """Return the canonical name of a text encoding, or raise an error if it is not one."""
     try:
-        "".encode(name)  # which not all that `lookup` finds can do
+        "".encode(name)  # fails for the codecs of `lookup` that do not encode text
         return codecs.lookup(name).name
     except (LookupError, ValueError, TypeError):
         known = "such as utf-8, windows-1252, latin-1 or utf-16"
-        raise UsageError(f"encoding must be the name of one, {known}; got {name!r}.") from None
+        raise UsageError(f"encoding must name a text encoding, {known}; got {name!r}.") from None
 
 
 def find_parts(
@@ -55,14 +55,15 @@ def find_parts(
     encoding: str = UTF8,
     pictures: bool = False,
 ) -> list[Part]:
-    """What the inputs name. One text file is a document a line; several, a folder or a glob a document a file.
+    """Find the parts that the inputs name.
 
-    Of web pages a single one is a document too, and those of a folder are the files that are named like pages.
-    With `pictures` a file may be one.
+    A single text file has one document per line; a web page, several files, a folder or a glob have
+    one per file. With `html`, a folder that has files named like web pages is read as those alone.
+    With `pictures`, files can be pictures.
     """
     encoding = check_encoding(encoding)
     parts: list[Part] = []
-    loose: list[Path] = []  # files named one by one that are not tables
+    loose: list[Path] = []  # files named individually that are not tables
     for given in inputs:
         if isinstance(given, pa.Table):
             parts.append(Part("the table", "table", content=given))
@@ -85,7 +86,7 @@ def find_parts(
             else:
                 parts.append(Part(str(given), kind, (Path(given),)))
     page = html and len(loose) == 1 and format_of(loose[0], suffixes) is None
-    among = any(part.format == "files" for part in parts)  # documents that are files, as this is one then
+    among = any(part.format == "files" for part in parts)  # then a single text file is one document too
     if format == "text" or (len(loose) == 1 and format != "files" and not page and not among):
         parts.extend(Part(str(path), "text", (path,)) for path in loose)
     elif loose:
@@ -94,16 +95,16 @@ def find_parts(
 
 
 def _encoded(parts: list[Part], encoding: str) -> list[Part]:
-    """The parts with the encoding of their text."""
+    """Return the parts with the encoding of their text."""
     if any(part.html for part in parts):
-        raise UsageError(f"encoding is not for web pages, which tell theirs; got {encoding!r}.")
+        raise UsageError(f"encoding does not apply to web pages, which declare their own; got {encoding!r}.")
     if not any(part.format in ENCODED for part in parts):
-        raise UsageError(f"encoding is for CSV, JSON lines and text; {parts[0].name} is {parts[0].format}.")
+        raise UsageError(f"encoding applies to CSV, JSON lines and text; {parts[0].name} is {parts[0].format}.")
     return [replace(part, encoding=encoding) if part.format in ENCODED else part for part in parts]
 
 
 def check_text(path: Path, encoding: str = UTF8, named: bool = True) -> None:
-    """Raise an error for a file that is no text by how it begins, or by its name; it says what it is and what to do."""
+    """Raise an error if a file's name or first bytes show that it is not text; say what to do."""
     why = why_no_text(path) if named else None
     if why is not None:
         raise DataError(f"{path}: {why}.")
@@ -115,47 +116,47 @@ def check_text(path: Path, encoding: str = UTF8, named: bool = True) -> None:
 
 
 def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: bool) -> list[Part]:
-    """The files of a folder or glob: tables if all of them are, else a document each."""
+    """Return the files of a folder or glob: as tables if all are tables, else one document each."""
     base, found = _listed(given)
     files = [p for p in found if p.is_file() and not any(s.startswith(".") for s in p.relative_to(base).parts)]
     files = without_notes(files)
     if not files:
-        raise DataError(f"{given}: no files there.")
+        raise DataError(f"{given}: no files found.")
     there = len(files)
     if html and format is None and given.is_dir():
         files = [path for path in files if format_of(path, PAGE_SUFFIXES)] or files
     kinds = {format or format_of(path, suffixes) or "files" for path in files}
     if kinds == {"parquet"}:
         columns = partition_columns([path.relative_to(base) for path in files])
-        return [Part(str(path), "parquet", (path,), partition=told) for path, told in zip(files, columns, strict=True)]
+        return [Part(str(path), "parquet", (path,), partition=own) for path, own in zip(files, columns, strict=True)]
     if not kinds & {"files", "text"} or format == "text":
         return [Part(str(path), format or format_of(path, suffixes) or "", (path,)) for path in files]
     return [Part(str(given), "files", tuple(files), base=base, html=html, passed_over=there - len(files))]
 
 
 def partition_columns(paths: list[Path]) -> list[tuple[tuple[str, int | str | None], ...]]:
-    """The columns that folders with names such as lang=en tell of each file, as Hive and Spark write them.
+    """Return the columns given by folder names such as lang=en, as Hive and Spark write them.
 
     >>> partition_columns([Path("lang=en/year=2024/1.parquet"), Path("lang=de/year=2025/1.parquet")])
     [(('lang', 'en'), ('year', 2024)), (('lang', 'de'), ('year', 2025))]
     """
-    told = []
+    partitions = []
     for path in paths:
         cut = (folder.partition("=") for folder in path.parts[:-1])
-        told.append({unquote(name): unquote(value) for name, sign, value in cut if name and sign})
+        partitions.append({unquote(name): unquote(value) for name, sign, value in cut if name and sign})
     values: dict[str, set[str]] = {}
-    for columns in told:
+    for columns in partitions:
         for name, value in columns.items():
             values.setdefault(name, set()).add(value)
     numbers = {name for name, some in values.items() if all(INTEGER.fullmatch(value) for value in some - {NO_VALUE})}
     return [
         tuple((name, None if value == NO_VALUE else int(value) if name in numbers else value) for name, value in one)
-        for one in (columns.items() for columns in told)
+        for one in (columns.items() for columns in partitions)
     ]
 
 
 def _listed(given: Path) -> tuple[Path, list[Path]]:
-    """What is in a folder or fits a glob, and the folder that it is named from."""
+    """Return the base folder of a folder or glob, and the paths in it."""
     if given.is_dir():
         return given, sorted(given.rglob("*"))
     whole = str(given)
@@ -165,7 +166,7 @@ def _listed(given: Path) -> tuple[Path, list[Path]]:
 
 
 def without_notes(files: list[Path]) -> list[Path]:
-    """The files without those that are about the others, if these are tables."""
+    """Return the files without side files; README and LICENSE count as such beside tables."""
     files = [path for path in files if path.name not in NOTES]
     if any(format_of(path) == "arrow" for path in files):
         files = [path for path in files if path.name not in ARROW_NOTES]
@@ -174,17 +175,17 @@ def without_notes(files: list[Path]) -> list[Path]:
 
 
 def check_apart(outputs: Iterable[str | None], inputs: Iterable[Any]) -> None:
-    """An error for an output that is one of the inputs too, or would be one of the files of a folder."""
+    """Raise an error for an output that is also an input, or lies in an input folder."""
     names = [Path(given) for given in inputs if isinstance(given, str | Path) and str(given) not in ("", "-")]
     for output in (one for one in outputs if one is not None and one != "-"):
         place = Path(os.path.realpath(output))
         for given in names:
             if given.is_dir() and place.is_relative_to(os.path.realpath(given)):
-                why = f"lies in the input {given}, and would be read with it next time"
-                raise UsageError(f"{output}: {why}; name a place outside of it.")
+                why = f"is inside the input {given} and would be read with it next time"
+                raise UsageError(f"{output}: {why}; choose a place outside it.")
             found = _listed(given)[1] if place.exists() and _is_glob(given) else [given]
             if any(Path(os.path.realpath(path)) == place for path in found):
-                raise UsageError(f"{output}: is an input, which it would overwrite; name another file for the output.")
+                raise UsageError(f"{output}: is an input and would be overwritten; name another output file.")
 
 
 def _is_glob(given: Path) -> bool:

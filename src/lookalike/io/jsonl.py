@@ -1,7 +1,7 @@
-"""JSON lines to Arrow tables, one block of lines at a time.
+"""Reads JSON lines into Arrow tables, one block of lines at a time.
 
-Arrow reads all lines of a block at once. Only if it refuses them does Python look at each, since it says best what is
-wrong; what Arrow alone refuses is then found by halves.
+Arrow parses a whole block at once. If it rejects a block, Python parses it line by line, because
+its messages are better; remaining faults are found by bisection.
 """
 
 import io
@@ -15,12 +15,12 @@ import pyarrow as pa
 from lookalike.io.lines import blocks
 from lookalike.io.part import Block, Part
 
-LOOK = 1000  # lines whose columns are taken for those of the file
-SIZE = 4 << 20  # bytes that are looked at in one go
+LOOK = 1000  # lines that decide the columns of the file
+SIZE = 4 << 20  # bytes read at a time to find the columns
 
 
 def json_schema(part: Part) -> pa.Schema:
-    """The columns of the first LOOK lines, each with the type of its first value that has one.
+    """Return the columns of the first LOOK lines, each with the type of its first non-null value.
 
     Integers are unsigned unless one is negative; lists have the type of their first element.
     """
@@ -48,7 +48,7 @@ def _is_signed(kind: pa.DataType, before: pa.DataType) -> bool:
 
 
 def simple_types(schema: pa.Schema, lists: bool = False) -> pa.Schema:
-    """The columns as integers or strings, which ids, texts and elements are; lists of them too, or as strings."""
+    """Return the columns as integers or strings; with `lists`, lists become lists of those."""
 
     def simple(kind: pa.DataType) -> pa.DataType:
         if lists and pa.types.is_list(kind):
@@ -59,7 +59,7 @@ def simple_types(schema: pa.Schema, lists: bool = False) -> pa.Schema:
 
 
 def all_columns(part: Part, keys: pa.Schema, order: list[str], size: int) -> pa.Schema:
-    """The columns of all lines, with types that fit each of them; `keys` have theirs already."""
+    """Return the columns of all lines with types that fit every line; `keys` keep their types."""
     found = [keys]
     for block in blocks(part, size):
         table, _ = _parse(_lines(block), keys, "infer")
@@ -81,7 +81,7 @@ def _lines(block: bytes) -> list[bytes]:
 
 
 def _parse(lines: list[bytes], schema: pa.Schema, others: str) -> tuple[pa.Table, dict[int, str]]:
-    """A table of the good lines, with other columns than those of the schema or without, and the faulty lines."""
+    """Return a table of the good lines and the faults; `others` is for unexpected columns."""
     faults = {at: why for at, line in enumerate(lines) if (why := _coarse_fault(line))}
     table = _read_all([line for at, line in enumerate(lines) if at not in faults], schema, others)
     if table is not None:
@@ -106,7 +106,7 @@ def _read(lines: list[bytes], schema: pa.Schema, others: str = "ignore") -> pa.T
 
 
 def _read_all(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table | None:
-    """A table with a row for each line; None if Arrow refuses them, or finds two objects in a line."""
+    """Return a table with one row per line; None if Arrow fails or finds two objects in a line."""
     try:
         table = _read(lines, schema, others)
     except pa.ArrowInvalid:
@@ -115,7 +115,7 @@ def _read_all(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table | 
 
 
 def _faults_by_halves(lines: list[bytes], schema: pa.Schema) -> dict[int, str]:
-    """The lines that Arrow refuses, and why."""
+    """Find the lines that Arrow rejects, and why, by bisection."""
     if _read_all(lines, schema, "ignore") is not None:
         return {}
     if len(lines) == 1:
@@ -129,8 +129,8 @@ def _faults_by_halves(lines: list[bytes], schema: pa.Schema) -> dict[int, str]:
 
 
 def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
-    """The object that a line holds, or None and the reason. Invalid UTF-8 is not looked at here."""
-    hint = " (of an array jq -c '.[]' makes lines)" if line.lstrip().startswith(b"[") else ""
+    """Return the object in a line, or None and the reason. Invalid UTF-8 is not checked here."""
+    hint = " (convert an array with jq -c '.[]')" if line.lstrip().startswith(b"[") else ""
     try:
         row = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
@@ -139,7 +139,7 @@ def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
 
 
 def _coarse_fault(line: bytes) -> str | None:
-    """Say what is wrong with a line that is no object: Arrow must not see it (`null` as a row crashes pyarrow 26)."""
+    """Return the fault of a non-object, which Arrow must not see (`null` crashes pyarrow 26)."""
     bare = line.strip()
     return None if bare.startswith(b"{") and bare.endswith(b"}") else _object(line)[1] or "not a JSON object"
 
@@ -156,7 +156,7 @@ def _fault(line: bytes, schema: pa.Schema) -> str | None:
 
 
 def _misfit(value: Any, kind: pa.DataType) -> str:
-    """Say why a value does not fit a column's type; return nothing if it fits, or if Arrow has to say."""
+    """Return why a value does not fit a column's type; empty if it fits or if Arrow must decide."""
     if pa.types.is_list(kind):
         if not isinstance(value, list):
             return f"is {type(value).__name__}, not list"
@@ -165,15 +165,15 @@ def _misfit(value: Any, kind: pa.DataType) -> str:
         return "" if other is None else f"holds {type(other).__name__}, not {_named(inner)}"
     wanted = _python_types(kind)
     if type(value) not in wanted:
-        return f"is {value!r}, no number" if float in wanted else f"is {type(value).__name__}, not {_named(wanted)}"
+        return f"is {value!r}, not a number" if float in wanted else f"is {type(value).__name__}, not {_named(wanted)}"
     if wanted == (int,):
         least, most = (0, 1 << 64) if kind == pa.uint64() else (-(1 << 63), 1 << 63)
-        return "" if least <= value < most else f"is {value!r}, no integer of 64 bits"
+        return "" if least <= value < most else f"is {value!r}, not a 64-bit integer"
     return ""
 
 
 def _python_types(kind: pa.DataType) -> tuple[type, ...]:
-    """What json makes of values of a type."""
+    """Return the Python types that json returns for a column's type."""
     if pa.types.is_integer(kind):
         return (int,)
     if pa.types.is_floating(kind):
@@ -186,7 +186,7 @@ def _named(types: tuple[type, ...]) -> str:
 
 
 def _without_times(kind: pa.DataType) -> pa.DataType:
-    """The type with strings in place of times, which Arrow sees in strings that look like one."""
+    """Return the type with strings in place of timestamps, which Arrow infers from some strings."""
     if pa.types.is_timestamp(kind):
         return pa.string()
     if pa.types.is_list(kind):

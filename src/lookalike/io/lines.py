@@ -1,4 +1,4 @@
-"""Text: blocks of whole lines, and one document per line."""
+"""Reads text in blocks of whole lines, and as one document per line."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_string())])
 
 
 def blocks(part: Part, size: int) -> Iterator[bytes]:
-    """Yield the part's bytes in blocks of about `size` that end with a line."""
+    """Yield the part's bytes in blocks of about `size`, each ending at the end of a line."""
     with part.open() as stream:
         rest = stream.read(max(size, len(BOM) + 1)).removeprefix(BOM)
         while rest:
@@ -24,13 +24,13 @@ def blocks(part: Part, size: int) -> Iterator[bytes]:
 
 
 def read_lines(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield one document per line; its id is counted by who asks."""
+    """Yield one document per line; the caller numbers them."""
     for block in blocks(part, size):
         block = block.replace(b"\r\n", b"\n")
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
         if not block.endswith(b"\n"):
             ends = np.append(ends, len(block))
-        offsets = np.concatenate(([0], ends + 1))  # each text still with its line feed, which is cut off below
+        offsets = np.concatenate(([0], ends + 1))  # each text keeps its line feed, which is cut off below
         whole = pa.Array.from_buffers(
             pa.large_binary(), len(ends), [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(block + b"\n")]
         )
@@ -38,5 +38,5 @@ def read_lines(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
 
 
 def lines_schema(part: Part) -> pa.Schema:
-    """The columns that lines of text have from us."""
+    """Return the columns given to lines of text."""
     return SCHEMA

@@ -1,6 +1,6 @@
-"""Files of arrays to matrices: .npy and .npz of NumPy and SciPy, and .fvecs, .bvecs and .ivecs of benchmarks.
+"""Reads arrays: .npy and .npz of NumPy and SciPy, and the .fvecs, .bvecs and .ivecs of benchmarks.
 
-What need not be copied stays in its file, memory-mapped. Nothing is ever unpickled.
+Arrays are memory-mapped where no copy is needed. Nothing is ever unpickled.
 """
 
 import io
@@ -26,7 +26,7 @@ BROKEN = (ValueError, TypeError, LookupError, SyntaxError, RuntimeError, TokenEr
 
 
 def read_arrays(part: Part, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:
-    """The array or sparse matrix of a part, and its ids if it has some; only in .npz are there names."""
+    """Return the array or sparse matrix of a part, and its ids or None; only .npz has names."""
     with loading(part):
         if part.format == "npz":
             return read_npz(part, vector, identity)
@@ -35,16 +35,16 @@ def read_arrays(part: Part, vector: str | None, identity: str | None) -> tuple[A
 
 
 def unnamed(part: Part, vector: str | None, identity: str | None) -> None:
-    """An error if something is to be found by name where there are no names."""
+    """Raise an error if a name is given for a format without names."""
     for option, name in (("vector", vector), ("id", identity)):
         if name is not None and (option, name) != ("id", "-"):
-            raise DataError(f"{part.name}: {option} is {name!r}, but {part.format} has no names to look for.")
+            raise DataError(f"{part.name}: {option} is {name!r}, but {part.format} has no named columns or arrays.")
 
 
 def as_vectors(part: Part, matrix: Any) -> Any:
-    """The matrix in float32 or float64, its rows one after another; not a copy if it is that already."""
+    """Return the matrix in float32 or float64, row by row in memory; copy it only if necessary."""
     if matrix.ndim != 2 or matrix.shape[1] == 0:
-        raise DataError(f"{part.name}: vectors must be a matrix, one a row; got an array of shape {matrix.shape}.")
+        raise DataError(f"{part.name}: vectors must be a matrix, one vector per row; got shape {matrix.shape}.")
     try:
         return as_floats(matrix)
     except DataError as error:
@@ -53,7 +53,7 @@ def as_vectors(part: Part, matrix: Any) -> Any:
 
 @contextmanager
 def loading(part: Part) -> Iterator[None]:
-    """What NumPy, SciPy and zip files complain of, in one line with the name of the part."""
+    """Turn errors of NumPy, SciPy and zipfile into a one-line DataError that names the part."""
     try:
         with reading(part):
             yield
@@ -67,7 +67,7 @@ def loading(part: Part) -> Iterator[None]:
 
 
 def read_npy(part: Part) -> np.ndarray:
-    """One array, memory-mapped."""
+    """Read one array, memory-mapped if possible."""
     path = plain_path(part)
     if path is not None:
         return np.lib.format.open_memmap(path, "r")
@@ -75,16 +75,16 @@ def read_npy(part: Part) -> np.ndarray:
 
 
 def read_npz(part: Part, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:
-    """The only array, or that with the name; or a sparse matrix. An array `id` holds ids."""
+    """Read the only array or the one named, or a sparse matrix. An array `id` holds ids."""
     path = plain_path(part)
     with io.BytesIO(content(part)) if path is None else path.open("rb") as source:
         return read_zip(part, source, vector, identity)
 
 
 def read_zip(part: Part, source: Any, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:
-    """The same of an open file."""
+    """Read an open .npz file as `read_npz` does."""
     if not zipfile.is_zipfile(source):
-        raise ValueError("it is no zip file")
+        raise ValueError("it is not a zip file")
     source.seek(0)
     with np.load(source, allow_pickle=False) as file:
         names = list(file.files)
@@ -106,7 +106,7 @@ def read_zip(part: Part, source: Any, vector: str | None, identity: str | None) 
 
 
 def array_ids(part: Part, name: str, values: np.ndarray, rows: int) -> pa.Array:
-    """An array of ids, one a row."""
+    """Return an array of ids, one per row."""
     if values.shape != (rows,) or values.dtype.kind not in "biufUSM":
         what = f"{values.dtype} of shape {values.shape}"
         raise DataError(f"{part.name}: array {name!r} must hold an id for each of the {rows:,} rows; got {what}.")
@@ -114,18 +114,18 @@ def array_ids(part: Part, name: str, values: np.ndarray, rows: int) -> pa.Array:
 
 
 def read_sparse(source: Any) -> Any:
-    """A matrix that scipy.sparse.save_npz has written."""
+    """Read a matrix that scipy.sparse.save_npz has written."""
     from scipy import sparse  # slow to import
 
     source.seek(0)
     matrix = sparse.load_npz(source)
     if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)  # else a wrong place in it would be one in memory
+        matrix.check_format(full_check=True)  # a bad index would read outside the array
     return sparse.csr_array(matrix)
 
 
 def read_vecs(part: Part) -> np.ndarray:
-    """Rows of a dimension, a little-endian int32, and that many components."""
+    """Read rows that each hold a dimension (little-endian int32) and that many components."""
     path, kind = plain_path(part), VECS[part.format]
     if path is None or not path.stat().st_size:
         data: np.ndarray = np.frombuffer(content(part), np.uint8)
@@ -147,21 +147,21 @@ def read_vecs(part: Part) -> np.ndarray:
         what = f"{widths[wrong[0]]} dimensions, where the first has {width}"
         raise DataError(f"{part.name}, row {wrong[0] + 1}: {what}.")
     if len(rest):
-        raise DataError(f"{part.name}, row {len(rows) + 1}: the file ends within it.")
+        raise DataError(f"{part.name}, row {len(rows) + 1}: the file ends in the middle of it.")
     return rows[:, 4:].view(kind)
 
 
 def plain_path(part: Part) -> Path | None:
-    """The file, if its bytes can be used as they are."""
+    """Return the path if the file's bytes can be used as they are."""
     return part.paths[0] if part.paths and part.paths[0].suffix.lower() not in CODECS else None
 
 
 def content(part: Part) -> bytes:
-    """All bytes of the part, decompressed."""
+    """Return all bytes of the part, decompressed."""
     with part.open() as stream:
         return bytes(stream.read())
 
 
 def has(names: list[str]) -> str:
-    """What names there are, in words."""
+    """Return the end of a message that lists the names."""
     return f"it has {', '.join(names) or 'none'}"

@@ -1,4 +1,4 @@
-"""One input and the rows that are read from it: what finds inputs makes parts, and what reads them makes blocks."""
+"""Defines the part, one input to read, and the block, some rows read from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-COLONS, UNIT = "::", "\x1f"  # a separator of two signs, as MovieLens has it, and what is read in its place
+COLONS, UNIT = "::", "\x1f"  # the two-character separator of MovieLens, and the character that replaces it
 UTF8 = "utf-8"
 BOM = b"\xef\xbb\xbf"
 
@@ -24,32 +24,32 @@ class Part:
     format: str
     paths: tuple[Path, ...] = ()
     content: Any = None  # bytes of standard input, or an Arrow table
-    base: Path | None = None  # ids of documents that are files are relative to it
-    names: tuple[str, ...] = ()  # of the columns of CSV that has no header line
-    separator: str = ""  # of its cells, if not the usual one
-    html: bool = False  # its files are web pages, in whatever encoding
-    passed_over: int = 0  # files of its folder that are not named like pages
-    encoding: str = UTF8  # of text; tables with types have none
-    partition: tuple[tuple[str, int | str | None], ...] = ()  # columns of one value, from the names of its folders
+    base: Path | None = None  # the folder that ids of whole-file documents are relative to
+    names: tuple[str, ...] = ()  # column names for CSV without a header line
+    separator: str = ""  # between cells, if not the usual one
+    html: bool = False  # its files are web pages, in any encoding
+    passed_over: int = 0  # files in its folder that are not named like web pages
+    encoding: str = UTF8  # of text formats; the others ignore it
+    partition: tuple[tuple[str, int | str | None], ...] = ()  # constant columns, from the names of its folders
 
     def open(self) -> pa.NativeFile:
-        """Open a stream of the part's bytes, decompressed, in UTF-8 whatever encoding it has.
+        """Open a stream of the part's bytes, decompressed and converted to UTF-8.
 
-        A separator of two signs, which readers of CSV do not know, is one sign there.
+        A `::` separator becomes one character, because CSV readers accept only one.
         """
         if self.content is None:
             stream = open_path(self.paths[0], self.encoding)
         else:
             codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
             stream = _as_utf8(pa.input_stream(pa.py_buffer(self.content), compression=codec), self.encoding)
-        return stream if self.separator != COLONS else pa.TransformInputStream(stream, _OneSign())
+        return stream if self.separator != COLONS else pa.TransformInputStream(stream, _ColonReplacer())
 
     def raw(self) -> Any:
-        """The path, or the bytes as a file."""
+        """Return the path, or the bytes as a file."""
         return self.paths[0] if self.paths else pa.BufferReader(self.content)
 
     def byte_size(self) -> int:
-        """About how many bytes the part has, decompressed; text is taken to shrink to a quarter."""
+        """Estimate the decompressed size in bytes, assuming compression to a quarter."""
         if isinstance(self.content, pa.Table):
             return int(self.content.nbytes)
         if isinstance(self.content, bytes):
@@ -57,34 +57,34 @@ class Part:
         return sum(path.stat().st_size * (4 if path.suffix.lower() in CODECS else 1) for path in self.paths)
 
     def id_of(self, path: Path) -> str:
-        """The id of an item that is one of its files."""
+        """Return the id of an item that is one of its files."""
         return (path.relative_to(self.base) if self.base else path).as_posix()
 
     def place(self, row: int) -> str:
-        """Where a row is, for messages: its file, or the number that people count it by."""
+        """Say where a row is, for messages: its file, or the part and the row number from 1."""
         whole_files = self.format in ("files", "pictures") and self.paths
         return str(self.paths[row]) if whole_files else f"{self.name}, row {row + 1}"
 
 
 class Block(NamedTuple):
-    """Some rows of a part: those of the table, and the faulty ones between them by their number in the block."""
+    """Some rows of a part: a table of the good ones, and the faulty ones by number in the block."""
 
     table: pa.Table
     faults: Mapping[int, str] = MappingProxyType({})
-    lines: Sequence[bytes] = ()  # of JSON: the rows of the table as they stand in the file
+    lines: Sequence[bytes] = ()  # JSON only: the rows of the table as they are in the file
 
     def numbers(self) -> np.ndarray:
-        """The number in the block of each row of its table."""
+        """Return the number in the block of each row of its table."""
         return np.delete(np.arange(len(self.table) + len(self.faults)), sorted(self.faults))
 
 
 def selected(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The columns of a table that a schema names; if it names all, two of them may share a name."""
+    """Return the columns that a schema names; if it names all, two columns can share a name."""
     return table if table.column_names == schema.names else table.select(schema.names)
 
 
 def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:
-    """Open a stream of a file's bytes, decompressed, in UTF-8 whatever encoding it has."""
+    """Open a stream of a file's bytes, decompressed and converted to UTF-8."""
     return _as_utf8(pa.input_stream(path, compression=CODECS.get(path.suffix.lower())), encoding)
 
 
@@ -92,8 +92,8 @@ def _as_utf8(stream: pa.NativeFile, encoding: str) -> pa.NativeFile:
     return stream if encoding == UTF8 else pa.transcoding_input_stream(stream, encoding, UTF8)
 
 
-class _OneSign:
-    """Puts one sign in place of two colons, in blocks of bytes that may cut them apart."""
+class _ColonReplacer:
+    """A stream filter that replaces two colons by one character, even if a block splits them."""
 
     def __init__(self) -> None:
         self.rest = b""

@@ -1,7 +1,7 @@
-"""Pictures to vectors of grey levels, or to difference hashes; Pillow reads them.
+"""Turns pictures into vectors of grey levels or into difference hashes, with Pillow.
 
-A picture is turned as its EXIF orientation says, laid on white where it is transparent, made grey and shrunk to a few
-pixels, so that copies of another size or quality come out nearly alike. Of an animated one the first frame counts.
+A picture is rotated by its EXIF orientation, put on white, converted to grey and shrunk to a few
+pixels, so that copies of another size or quality are nearly equal. Only the first frame counts.
 """
 
 import warnings
@@ -21,59 +21,59 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PICTURE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"))
-KINDS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")  # Pillow is to try no others, some of which run programs
-VECTOR_SIZE = 16  # pixels a side of a picture as a vector
-HASH_SIZE = 8  # bits a side of a difference hash
+KINDS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")  # the only ones Pillow may try, since some others run programs
+VECTOR_SIZE = 16  # pixels per side of a picture as a vector
+HASH_SIZE = 8  # bits per side of a difference hash
 MANY = 1024  # pictures read at a time
 
 
 def picture_vectors(paths: Iterable[str | Path], size: int = VECTOR_SIZE) -> np.ndarray:
-    """Pictures as vectors of `size` * `size` grey levels from 0 (black) to 1 (white), row by row: float32."""
+    """Return pictures as float32 vectors of `size` * `size` grey levels, 0 (black) to 1 (white)."""
     size = whole("size", size)
     greys = _all_readable(paths, size, size)
     return greys.reshape(len(greys), size * size)
 
 
 def difference_hashes(paths: Iterable[str | Path], size: int = HASH_SIZE) -> Bits:
-    """Pictures as codes of `size` * `size` bits: is a pixel brighter than its left neighbour?
+    """Return pictures as codes of `size` * `size` bits: is each pixel brighter than its left one?
 
-    The picture is shrunk to `size` + 1 columns and `size` rows. Its brightness and contrast hardly matter then.
+    A picture is shrunk to `size` + 1 by `size` pixels. Brightness and contrast hardly matter.
     """
     size = whole("size", size)
     return hash_greys(_all_readable(paths, size + 1, size))
 
 
 def hash_greys(greys: np.ndarray) -> Bits:
-    """The difference hashes of small grey pictures, an array pictures x rows x columns."""
+    """Return the difference hashes of small grey pictures, an array pictures x rows x columns."""
     pictures, rows, columns = greys.shape
     brighter = greys[:, :, 1:] > greys[:, :, :-1]
     return Bits.of(brighter.reshape(pictures, rows * (columns - 1)))
 
 
 def read_greys(paths: Iterable[str | Path], columns: int, rows: int, run: Run) -> Iterator[list[np.ndarray | str]]:
-    """Lists of small grey pictures, or for one that cannot be read, why."""
+    """Yield lists of small grey pictures; one that cannot be read is replaced by the reason."""
     need_pillow()
     from PIL import Image
 
     waiting = iter(paths)
     while some := list(islice(waiting, MANY)):
         with warnings.catch_warnings():  # here, not in the threads, which share the filters
-            warnings.filterwarnings("ignore", module="PIL")  # an odd tag does not spoil a picture
+            warnings.filterwarnings("ignore", module="PIL")  # a picture with an odd tag is still good
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             found = list(run.map(partial(_grey_or_why, columns=columns, rows=rows), some))
         yield found
 
 
 def need_pillow() -> None:
-    """An error unless Pillow is there."""
+    """Raise an error unless Pillow is installed."""
     try:
         import PIL.Image  # noqa: F401
     except ImportError:
-        raise UsageError("pictures are read by Pillow, which is missing: pip install 'lookalike[pictures]'") from None
+        raise UsageError("pictures need Pillow, which is not installed: pip install 'lookalike[pictures]'") from None
 
 
 def _all_readable(paths: Iterable[str | Path], columns: int, rows: int) -> np.ndarray:
-    """Small grey pictures, one a path; the first that cannot be read is an error."""
+    """Return one small grey picture per path, or raise an error for the first unreadable one."""
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     greys = np.zeros((len(given), rows, columns), np.float32)
     found = (one for some in read_greys(given, columns, rows, Run()) for one in some)
@@ -85,24 +85,24 @@ def _all_readable(paths: Iterable[str | Path], columns: int, rows: int) -> np.nd
 
 
 def _grey_or_why(path: str | Path, columns: int, rows: int) -> np.ndarray | str:
-    """A small grey picture, float32 from 0 to 1; or why it cannot be read."""
+    """Return a small grey picture, float32 from 0 to 1, or the reason it cannot be read."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
         with Image.open(path, formats=KINDS) as picture:
             small = _on_white(ImageOps.exif_transpose(picture)).resize((columns, rows), Image.Resampling.LANCZOS)
     except UnidentifiedImageError:
-        return "it is no picture of a known kind"
+        return "is not a picture in a supported format"
     except MemoryError:
         raise
-    except Exception as error:  # of a broken file Pillow raises nearly anything
+    except Exception as error:  # Pillow raises nearly anything for a broken file
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         return f"cannot be read as a picture: {reason}"
     return np.asarray(small, np.float32) / np.float32(255)
 
 
 def _on_white(picture: "Image") -> "Image":
-    """The picture in 256 levels of grey; where it is transparent one sees white."""
+    """Return the picture in 256 levels of grey, with white where it is transparent."""
     from PIL import Image
 
     if picture.mode.startswith(("I", "F")):
@@ -116,7 +116,7 @@ def _on_white(picture: "Image") -> "Image":
 
 
 def _levels(values: np.ndarray, whites: tuple[int, ...]) -> np.ndarray:
-    """Grey levels of 8 bits, of numbers of which the first in `whites` that none exceeds is white."""
+    """Return 8-bit grey levels; white is the first of `whites` that no value exceeds."""
     if not np.isfinite(values).all():
         raise ValueError("a pixel is nan or infinite")
     most = float(values.max())

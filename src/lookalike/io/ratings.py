@@ -1,7 +1,7 @@
-"""Files to ratings: rows of a user, an item and, where there are any, a rating and a time.
+"""Reads ratings: rows of a user, an item and, optionally, a rating and a time.
 
-A `RatingSource` reads its inputs block by block and keeps numbers: the places of users and items among their ids, the
-rating, and the time as a number.
+A `RatingSource` reads its inputs block by block and keeps only numbers: the positions of users and
+items among their ids, the rating, and the time as a number.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from lookalike.io.records import as_tables, check_separator
 from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column
 from lookalike.io.tables import empty_cells, find_faults, is_text, plain, reading
 
-# What columns are usually called, but for case, blanks and underscores.
+# Usual names of columns, ignoring case, blanks, dashes and underscores.
 USUAL = {
     "user": "user userid customer customerid member memberid client clientid visitor visitorid reader account person",
     "item": "item itemid movie movieid film filmid product productid article articleid book bookid isbn asin sku song"
@@ -37,13 +37,13 @@ KINDS_OF_TIME = {
     False: "a number",
     None: "a number, or a date such as 2024-05-31",
 }
-VALUE, TIME = "\0value", "\0time"  # columns that we add: ratings and times as numbers
-HEADLESS = ("user", "item", "rating", "time")  # the columns of a file that does not name them
+VALUE, TIME = "\0value", "\0time"  # added columns: ratings and times as numbers
+HEADLESS = ("user", "item", "rating", "time")  # the columns of a file without a header
 
 
 @dataclass(frozen=True)
 class RatingColumns:
-    """Which columns name the user, the item, the rating and the time, if there are the last two."""
+    """The columns of the user and the item, and of the rating and the time if there are any."""
 
     user: str
     item: str
@@ -52,12 +52,12 @@ class RatingColumns:
 
     @property
     def names(self) -> list[str]:
-        """Those that there are."""
+        """The names of the columns in use."""
         return [name for name in (self.user, self.item, self.rating, self.time) if name is not None]
 
 
 class RatingRows(NamedTuple):
-    """All rows in the order of the files: places among the ids, ratings and times."""
+    """All rows in file order: positions among the ids, ratings and times."""
 
     users: np.ndarray
     items: np.ndarray
@@ -68,18 +68,18 @@ class RatingRows(NamedTuple):
 
 
 class RatingSource(ItemSource):
-    """Ratings of files, folders, globs, `-` (standard input) or Arrow tables.
+    """A source of ratings: files, folders, globs, `-` (standard input) or Arrow tables.
 
-    `user`, `item`, `rating` and `time` name columns; "-" says that there is no rating, or no time. By default they are
-    told by their usual names, and user and item are else the first two columns. CSV or TSV whose first line has a
-    number in it has no names: its columns are user, item, rating, time.
+    `user`, `item`, `rating` and `time` name columns; "-" means that there is no rating, or no time.
+    By default usual names are recognized; failing that, user and item are the first two columns.
+    CSV or TSV with a number in its first line has no header: its columns are those four in order.
     """
 
     formats = TABLES
 
     def __init__(
         self,
-        inputs: Any,  # one of them or several
+        inputs: Any,  # one or several
         *,
         user: str | None = None,
         item: str | None = None,
@@ -100,7 +100,7 @@ class RatingSource(ItemSource):
         if len(set(named)) < len(named):
             raise UsageError(f"user, item, rating and time must be different columns; got {', '.join(named)}.")
         self.separator = check_separator(separator)
-        self.columns: dict[str, str] = {}  # of the first input: what each is called
+        self.columns: dict[str, str] = {}  # the names of the columns in the first input
         self.dates: bool | None = None  # whether times are dates, which the first one shows
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
 
@@ -136,7 +136,7 @@ class RatingSource(ItemSource):
         return RatingRows(user, item, value, time, user_ids, item_ids)
 
     def _columns(self, part: Part) -> RatingColumns:
-        """Those that were named, those with usual names, and else the first for user and item."""
+        """Choose columns as given, by usual name, or else the first two for user and item."""
         schema = self._columns_of(part)
         found = {what: name for what, name in self.given.items() if name != "-"}
         for what, name in found.items():
@@ -153,7 +153,7 @@ class RatingSource(ItemSource):
             if not free:
                 have = ", ".join(schema.names) or "none"
                 cells = [mark for mark in ";|\t" if mark in have]
-                hint = f"Are its cells apart by --separator {cells[0]!r}?" if cells else f"Name it with --{what}."
+                hint = f"Does it need --separator {cells[0]!r}?" if cells else f"Name it with --{what}."
                 raise DataError(f"{part.name}: no column for the {what}; it has {have}. {hint}")
             found[what] = free.pop(0)
         for what in ("user", "item"):
@@ -162,12 +162,12 @@ class RatingSource(ItemSource):
 
     def _rated(self, part: Part, columns: RatingColumns) -> Iterator[Good]:
         """Yield the good rows of a part, with the columns VALUE and TIME."""
-        comma = part.format in ("csv", "tsv") and delimiter_of(part) != ","  # which numbers may have, then
+        comma = part.format in ("csv", "tsv") and delimiter_of(part) != ","  # then numbers can have one
         measure, faults = partial(self._measured, columns, comma), partial(self._faults, columns)
         return self._good_rows(part, self._wanted(part, columns), faults, measure)
 
     def _wanted(self, part: Part, columns: RatingColumns) -> pa.Schema:
-        """The columns; in JSON lines with the types that lines must fit: a later rating may be no integer."""
+        """Return the columns; in JSON lines numbers are floats: a later one can be a fraction."""
         schema = self._columns_of(part)
         kinds = simple_types(schema, lists=True) if part.format == "jsonl" else schema
         fields = [kinds.field(name) for name in columns.names]
@@ -177,7 +177,7 @@ class RatingSource(ItemSource):
         return pa.schema(fields)
 
     def _measured(self, columns: RatingColumns, comma: bool, table: pa.Table) -> pa.Table:
-        """The table with plain types, and with ratings and times as numbers, nan where there is none."""
+        """Return the table with plain types, and ratings and times as numbers, nan if invalid."""
         table = plain(table)
         value = time = np.zeros(len(table))
         if columns.time is not None and len(table):
@@ -189,7 +189,7 @@ class RatingSource(ItemSource):
         return table.append_column(VALUE, pa.array(value)).append_column(TIME, pa.array(time))
 
     def _faults(self, columns: RatingColumns, table: pa.Table) -> dict[int, str]:
-        """The bad rows of a table and what is wrong with each."""
+        """Return the bad rows of a table, each with its fault."""
         faults: dict[int, str] = {}
         if columns.time is not None:
             faults |= not_numbers(table, columns.time, TIME, f"{columns.time} must be {KINDS_OF_TIME[self.dates]}")
@@ -207,7 +207,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def with_names(part: Part, given: set[str]) -> Part:
-    """The part, with names for its columns if its first line holds numbers and none of the names given."""
+    """Return the part, with column names if its first line has a number and no name given."""
     if part.format not in ("csv", "tsv"):
         return part
     with reading(part):
@@ -219,21 +219,21 @@ def with_names(part: Part, given: set[str]) -> Part:
 
 
 def simple_name(name: str) -> str:
-    """A column's name without case, blanks, dashes and underscores."""
-    return "".join(sign for sign in name.casefold() if sign.isalnum())
+    """Return a column's name without case, blanks, dashes and underscores."""
+    return "".join(character for character in name.casefold() if character.isalnum())
 
 
 def check_alike(known: list[tuple[Part, RatingColumns]]) -> None:
-    """Raise an error unless all inputs have ratings, or none has; and so for times."""
+    """Raise an error if some inputs have ratings, or times, and others do not."""
     for what in ("rating", "time"):
         have = {getattr(columns, what) is not None: part.name for part, columns in known}
         if len(have) > 1:
-            hint = f"--{what} - leaves it out"
-            raise DataError(f"inputs must all have a {what} or none; {have[True]} has one, {have[False]} none; {hint}.")
+            got = f"{have[True]} has one, {have[False]} has none; --{what} - ignores it"
+            raise DataError(f"either all inputs must have a {what}, or none; {got}.")
 
 
 def not_numbers(table: pa.Table, name: str, measured: str, rule: str) -> dict[int, str]:
-    """The rows without a number, and what is there instead."""
+    """Return the rows without a number, each with the rule and the value found."""
     bad = np.flatnonzero(~np.isfinite(table[measured].to_numpy()))
     cells = table[name].take(pa.array(bad))
     got = as_valid_text(cells) if is_text(cells.type) else cells

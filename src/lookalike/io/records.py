@@ -1,4 +1,4 @@
-"""Files to tables of records, with all their columns."""
+"""Reads files into tables of records, with all their columns."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,17 +16,17 @@ from lookalike.io.tables import as_text, conform, is_text, names_apart, not_utf8
 
 
 class RecordSource(ItemSource):
-    """Records of files, folders, globs, `-` (standard input) or Arrow tables.
+    """A source of records: files, folders, globs, `-` (standard input) or Arrow tables.
 
-    `separator` is what stands between the cells of CSV, if not a comma. `on_error` is "fail" or "skip": a row with too
-    few or too many cells, or a broken line of JSON, is an error with file and row, or left out and counted.
+    `separator` is the character between the cells of CSV, by default detected. With `on_error`
+    "fail", a bad row or line raises an error that names it; with "skip", it is skipped and counted.
     """
 
     formats = TABLES
 
     def __init__(
         self,
-        inputs: Any,  # one of them or several
+        inputs: Any,  # one or several
         *,
         separator: str | None = None,
         format: str | None = None,
@@ -53,7 +53,7 @@ class RecordSource(ItemSource):
             return pa.concat_tables([conform(table, schema) for table in tables])
 
     def metadata(self) -> dict[bytes, bytes]:
-        """What the first input says of itself, if its format can."""
+        """Return the metadata of the first input, if its format has any."""
         return self._columns_of(self.parts[0]).metadata or {}
 
     def _table(self, part: Part) -> pa.Table:
@@ -64,12 +64,12 @@ class RecordSource(ItemSource):
             names_apart(part, schema)
             schema = schema.remove_metadata()
             tables = [good.table for good in self._good_rows(part, schema, broken_texts)]
-            # A table without rows still has columns.
+            # The empty table keeps the columns when there are no rows.
             return pa.concat_tables([schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
 
 
 def broken_texts(table: pa.Table) -> dict[int, str]:
-    """The rows with bytes that are no text, and in which column."""
+    """Return the rows with text that is not valid UTF-8, and say in which column."""
     faults: dict[int, str] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if is_text(column.type):
@@ -81,24 +81,24 @@ def broken_texts(table: pa.Table) -> dict[int, str]:
 
 
 def check_separator(given: str | None) -> str | None:
-    """What stands between the cells of CSV, if that was given; an error if it cannot."""
+    """Return the separator of CSV cells as given, or raise an error if it is not allowed."""
     if given not in (None, COLONS) and (len(given) != 1 or not given.isascii() or given in '"\r\n'):
-        raise UsageError(f"separator must be one character of ASCII, and no quote, or '::'; got {given!r}.")
+        raise UsageError(f"separator must be '::' or one ASCII character, not a quote or line end; got {given!r}.")
     return given
 
 
 def as_tables(parts: list[Part], separator: str | None) -> list[Part]:
-    """The parts as tables, with this separator of their cells; what is no table is an error."""
+    """Return the parts as tables with this cell separator; raise an error for any other format."""
     tables = [as_table(part) for part in parts]
     for part in tables:
         if not FORMATS[part.format].columns:
             known = ", ".join(TABLES)
-            raise DataError(f"{part.name}: its name does not tell what table it is; --format does, one of {known}.")
+            raise DataError(f"{part.name}: cannot infer the format from the name; set --format to one of {known}.")
     return [replace(part, separator=separator or part.separator) for part in tables]
 
 
 def as_table(part: Part) -> Part:
-    """The part; lines of text as a table if they have tabs or two colons in them, as in the files of MovieLens."""
+    """Return the part, as a table if it is text with tabs or `::` in its first line (MovieLens)."""
     if part.format != "text":
         return part
     with reading(part), part.open() as stream:

@@ -1,8 +1,8 @@
-"""Files to sets: one set per line of text, per list of a table, or from all rows of a table that name it.
+"""Reads sets: one per line of text, one per list of a table, or one per distinct id of a table.
 
-A `SetSource` reads its inputs block by block and keeps eight bytes for each element. Elements are strings or integers,
-all of one kind: in Parquet, Arrow and JSON the type says which; text and CSV have no types, so there they are integers
-if every one of them, in all inputs, is written as one.
+A `SetSource` reads its inputs block by block and keeps eight bytes per element. Elements are all
+strings or all integers. In Parquet, Arrow and JSON the type decides. Text and CSV have no types:
+there, elements are integers if every one of them, in all inputs, is written as an integer.
 """
 
 from collections import Counter
@@ -32,22 +32,22 @@ COUNT_NAMES = ("count", "n", "weight", "quantity", "times")
 
 @dataclass(frozen=True)
 class SetColumns:
-    """Which columns name the set (None: the row's number), the element or list of elements, and the count."""
+    """The columns of the set (None: the row number), of the element or list, and of the count."""
 
     set: str | None
     element: str
     count: str | None = None
-    listed: bool = False  # a row is a whole set
+    listed: bool = False  # each row is a whole set
 
     def __str__(self) -> str:
-        sets = "a set a row" if self.set is None else f"set {self.set!r}"
+        sets = "one set per row" if self.set is None else f"set {self.set!r}"
         return f"{sets}, {'elements' if self.listed else 'element'} {self.element!r}" + (
             f", count {self.count!r}" if self.count is not None else ""
         )
 
     @property
     def names(self) -> list[str]:
-        """Those that there are."""
+        """The names of the columns in use."""
         return [name for name in (self.set, self.element, self.count) if name is not None]
 
 
@@ -55,29 +55,29 @@ LINES = SetColumns(None, "text", listed=True)
 
 
 class ElementGroups(NamedTuple):
-    """Elements in groups, one group after another: whole sets, or rows of one element each."""
+    """Elements in consecutive groups: whole sets, or rows of one element each."""
 
     ids: pa.Array
     sizes: np.ndarray  # elements of each group, repeats included
     values: pa.Array  # strings or integers
-    copies: np.ndarray | None = None  # how often each value is there, if not once
+    copies: np.ndarray | None = None  # how often each value occurs, if not once
 
 
 class SetSource(ItemSource):
-    """Sets of files, folders, globs, `-` (standard input) or Arrow tables.
+    """A source of sets: files, folders, globs, `-` (standard input) or Arrow tables.
 
-    In text a line is a set, its elements parted by white space, commas and semicolons, or by `separator`; its id is
-    the line's number from 1, or with several inputs "name:line". In a table all rows of one id are a set: `rows`
-    names the columns, "set,element" or "set,element,count", by default the first two and a count if there is one.
-    A table with one column of lists has a set a row; its id is the column `id`, or else the row's number from 0.
-    Only with `bag` do repeats and counts matter. `on_error` is "fail" or "skip".
+    In text each line is a set; white space, commas and semicolons, or else `separator`, separate
+    its elements; its id is the line number from 1, or with several inputs "name:line". In a table
+    all rows of one id are a set: `rows` names the columns, "set,element" or "set,element,count", by
+    default the first two and a count if there is one. A column of lists has one set per row; its id
+    is in column `id`, or the row number from 0. Only with `bag` do repeats and counts matter.
     """
 
     formats = tuple(name for name in NAMED if name != "files")
 
     def __init__(
         self,
-        inputs: Any,  # one of them or several
+        inputs: Any,  # one or several
         *,
         rows: str | None = None,
         separator: str | None = None,
@@ -91,16 +91,16 @@ class SetSource(ItemSource):
         if separator is not None and (not separator or "\n" in separator):
             raise UsageError(f"separator must be one or more characters within a line; got {separator!r}.")
         self.separator, self.bag = separator, bag
-        self.columns: SetColumns | None = None  # of the last table that was read
+        self.columns: SetColumns | None = None  # of the last table read
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
         text = next((part.name for part in self.parts if part.format == "text"), None)
         if self.rows is not None and text is not None:
-            raise UsageError(f"rows names columns of tables, and {text} is read as text; --format says what it is.")
+            raise UsageError(f"rows names columns of tables, but {text} is read as text; set --format for a table.")
         if self.separator is not None and text is None:
-            raise UsageError("separator is for text, a set a line; --format text reads a table as that.")
+            raise UsageError("separator is for text with one set per line; --format text reads a table that way.")
 
     def _find(self, given: list[Any]) -> list[Part]:
-        """The parts that each input names; other than for documents, all text files are of lines."""
+        """Return the parts; unlike for documents, every text file is read line by line."""
         parts: list[Part] = []
         for part in (part for one in given for part in find_parts([one], self.format, encoding=self.encoding)):
             whole = part.format == "files"
@@ -129,14 +129,14 @@ class SetSource(ItemSource):
             return names, assemble(len(names), rows, elements.hashes(), self.bag)
 
     def named(self, ids: pa.Array) -> list[Counter[Any]]:
-        """Read the elements of some sets again, as they are written, and how often each occurs."""
+        """Read some sets again; return their elements as written, and how often each occurs."""
         wanted = {name: Counter[Any]() for name in ids.cast(pa.string()).to_pylist()}
         names = pa.array(wanted, pa.string())
         self._begin()
         for part in self.parts:
             for groups in self._groups(part, self._columns(part)):
                 own = groups.ids.cast(pa.string())
-                values = groups.sizes if groups.copies is None else groups.sizes > 0  # of each group
+                values = groups.sizes if groups.copies is None else groups.sizes > 0  # per group
                 owners = np.repeat(np.arange(len(own)), values)
                 times = np.ones(len(owners), np.int64) if groups.copies is None else groups.copies
                 for at in np.flatnonzero(np.asarray(pc.is_in(own, names))[owners]).tolist():
@@ -145,7 +145,7 @@ class SetSource(ItemSource):
         return found if self.bag else [Counter(dict.fromkeys(one, 1)) for one in found]
 
     def _groups(self, part: Part, columns: SetColumns) -> Iterator[ElementGroups]:
-        """Yield the good rows of a part."""
+        """Yield the good rows of a part, as groups of elements."""
         wanted = pa.schema([self._wanted(part, name, columns) for name in columns.names])
         for good in self._good_rows(part, wanted, partial(bad_rows, part, columns), plain_lists):
             table, numbers = good.table, good.numbers
@@ -166,7 +166,7 @@ class SetSource(ItemSource):
                 yield ElementGroups(ids, counts, there, counts[counts > 0] if self.bag else None)
 
     def _lines(self, part: Part, table: pa.Table, numbers: np.ndarray) -> ElementGroups:
-        """One set per line, but for the lines without elements."""
+        """Return one set per line, without the lines that have no elements."""
         lists, values = split_lines(as_text(table["text"]), self.separator)
         there = np.asarray(pc.greater(pc.binary_length(values), 0))
         sizes = np.bincount(np.asarray(pc.list_parent_indices(lists))[there], minlength=len(lists))
@@ -176,16 +176,16 @@ class SetSource(ItemSource):
         return ElementGroups(ids, sizes[sizes > 0], values.filter(pa.array(there)))
 
     def _schema(self, part: Part) -> pa.Schema:
-        """The columns of a part."""
+        """Return the columns of a part."""
         schema = self._columns_of(part, (self.rows or SetColumns("set", "element")).names)
         return simple_types(schema, lists=True) if part.format == "jsonl" else schema
 
     def _wanted(self, part: Part, name: str, columns: SetColumns) -> pa.Field:
-        """A column with the type that JSON lines must fit."""
+        """Return a column with the type that JSON lines must fit."""
         return pa.field(name, pa.int64()) if name == columns.count else self._schema(part).field(name)
 
     def _columns(self, part: Part) -> SetColumns:
-        """Which columns are the set, the element and the count, each of a type that can be that."""
+        """Return the columns of the set, the element and the count, after checking their types."""
         if part.format == "text":
             return LINES
         schema = self._schema(part)
@@ -195,14 +195,14 @@ class SetSource(ItemSource):
         kinds = {name: schema.field(name).type for name in columns.names}
         kind = kinds[columns.element]
         columns = replace(columns, listed=is_list(kind) and columns.count is None)
-        rules = {columns.element: (is_element(kind.value_type if columns.listed else kind), "no strings or integers")}
+        rules = {columns.element: (is_element(kind.value_type if columns.listed else kind), "not strings or integers")}
         if columns.set is not None:
-            rules[columns.set] = (not pa.types.is_nested(kinds[columns.set]), "which is no id")
+            rules[columns.set] = (not pa.types.is_nested(kinds[columns.set]), "which cannot be an id")
         if columns.count is not None:
-            rules[columns.count] = (is_count(kinds[columns.count]), "no counts")
+            rules[columns.count] = (is_count(kinds[columns.count]), "not counts")
         for name, (fits, why) in rules.items():
             if not fits:
-                raise DataError(f"{part.name}: column {name!r} holds {kinds[name]}, {why}; --rows names the columns.")
+                raise DataError(f"{part.name}: column {name!r} holds {kinds[name]}, {why}; --rows names other columns.")
         return columns
 
 
@@ -210,59 +210,59 @@ class SetSource(ItemSource):
 
 
 def named_columns(rows: str) -> SetColumns:
-    """The columns that "set,element" or "set,element,count" names.
+    """Return the columns that "set,element" or "set,element,count" names.
 
     >>> named_columns("basket, item").names
     ['basket', 'item']
     """
     names = [name.strip() for name in rows.split(",")]
     if len(names) not in (2, 3) or len(set(names)) < len(names) or "" in names:
-        raise UsageError(f"rows must name columns as 'set,element' or 'set,element,count' does; got {rows!r}.")
+        raise UsageError(f"rows must be 'set,element' or 'set,element,count', each a different column; got {rows!r}.")
     return SetColumns(names[0], names[1], names[2] if len(names) == 3 else None)
 
 
 def likely_columns(part: Part, schema: pa.Schema) -> SetColumns:
-    """The only column of lists, or else the first two columns but for a frame's index, and one named like a count."""
+    """Choose the only column of lists, or else the first two after a frame's index, and a count."""
     lists = [column.name for column in schema if is_list(column.type)]
     if len(lists) == 1:
         return SetColumns("id" if "id" in schema.names and lists != ["id"] else None, lists[0])
     names = schema.names if frame_index(part, schema) is None else schema.names[1:]
     if len(names) < 2:
         have = ", ".join(names) or "none"
-        raise DataError(f"{part.name}: sets need two columns, set and element, or one of lists; it has {have}.")
+        raise DataError(f"{part.name}: sets need two columns, set and element, or one column of lists; it has {have}.")
     count = next((name for name in COUNT_NAMES if name in names[2:]), None)
     return SetColumns(names[0], names[1], count)
 
 
 def is_element(kind: pa.DataType) -> bool:
-    """Whether values of this type can be elements."""
+    """Return whether values of this type can be elements."""
     return is_text(kind) or pa.types.is_integer(plain_type(kind))
 
 
 def is_count(kind: pa.DataType) -> bool:
-    """Whether values of this type can be counts."""
+    """Return whether values of this type can be counts."""
     types = pa.types
     tests = (is_text, types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
     return any(test(kind) for test in tests)
 
 
-# --- good rows and bad ---
+# --- good and bad rows ---
 
 
 def plain_lists(table: pa.Table) -> pa.Table:
-    """The same rows with plain types, and with lists of integers or bytes, whose offsets have 64 bits."""
+    """Return the rows with plain types, and with 64-bit lists of integers or bytes."""
     table = plain(table)
     for at, column in enumerate(table.schema):
         if is_list(column.type):
             kind = plain_type(column.type.value_type)
-            lists = table[at].cast(pa.large_list(kind))  # first of all without dictionaries
+            lists = table[at].cast(pa.large_list(kind))  # removes dictionaries first
             lists = lists.cast(pa.large_list(pa.large_binary() if is_text(kind) else kind))
             table = table.set_column(at, column.name, lists)
     return table
 
 
 def bad_rows(part: Part, columns: SetColumns, table: pa.Table) -> dict[int, str]:
-    """The bad rows of a table and what is wrong with each."""
+    """Return the bad rows of a table, each with its fault."""
     faults: dict[int, str] = {}
     for name in columns.names:
         column = table[name]
@@ -270,7 +270,7 @@ def bad_rows(part: Part, columns: SetColumns, table: pa.Table) -> dict[int, str]
             found = list_faults(column.combine_chunks(), name)
         else:
             found = find_faults(table, name, None)
-            if part.format in ("csv", "tsv"):  # which have no other null
+            if part.format in ("csv", "tsv"):  # an empty cell is their null
                 found |= empty_cells(column, name)
         faults = found | faults
     if columns.count is not None:
@@ -283,7 +283,7 @@ def bad_rows(part: Part, columns: SetColumns, table: pa.Table) -> dict[int, str]
 
 
 def list_faults(lists: pa.Array, name: str) -> dict[int, str]:
-    """The rows whose list is null, or holds null or invalid UTF-8."""
+    """Return the rows whose list is null, or holds null or invalid UTF-8."""
     faults = {int(at): f"{name} is null" for at in np.flatnonzero(lists.is_null())}
     there = np.flatnonzero(lists.is_valid())
     lists = lists.take(pa.array(there))
@@ -296,7 +296,7 @@ def list_faults(lists: pa.Array, name: str) -> dict[int, str]:
 
 
 def whole_counts(column: pa.ChunkedArray) -> np.ndarray:
-    """The counts as floats; those that are no whole numbers of at least 0 are not a number."""
+    """Return the counts as floats, with nan for those that are not whole numbers of at least 0."""
     if is_text(column.type):
         texts = pc.utf8_trim_whitespace(as_text(column))
         digits = pc.match_substring_regex(texts, r"^[0-9]+(\.0*)?$")
@@ -306,7 +306,7 @@ def whole_counts(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def split_lines(texts: pa.LargeStringArray, separator: str | None) -> tuple[pa.ListArray, pa.LargeStringArray]:
-    """The elements of each line, and of all lines; some of them are empty."""
+    """Return the elements of each line, and of all lines; some of them can be empty."""
     if separator is None:
         lists = pc.utf8_split_whitespace(pc.replace_substring_regex(texts, "[,;]", " "))
         return lists, lists.flatten()

@@ -1,8 +1,8 @@
-"""What all sources share: inputs and their formats, rows good and bad, what is skipped and counted.
+"""Provides what all sources share: inputs, formats, good and bad rows, and counts of skipped rows.
 
-A source of one kind of item derives from `ItemSource`, says which columns it wants, and makes its items of the good
-rows. A bad row (a null, invalid UTF-8, a broken line, too few fields) is an error that names file and row, or with
-on_error="skip" it is left out and counted.
+A source of one kind of item derives from `ItemSource`, chooses its columns, and makes its items
+from the good rows. A bad row (a null, invalid UTF-8, a broken line, too few fields) raises an error
+that names the file and row, or with on_error="skip" is left out and counted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from lookalike.io.part import Part
 from lookalike.io.tables import bad_row, plain, plain_schema, reading
 
 BATCH_BYTES = 4 << 20
-FindFaults = Callable[[pa.Table], dict[int, str]]  # the bad rows of a table and what is wrong with each
+FindFaults = Callable[[pa.Table], dict[int, str]]  # returns the bad rows of a table, each with its fault
 
 
 class Good(NamedTuple):
@@ -28,32 +28,32 @@ class Good(NamedTuple):
 
     part: Part
     table: pa.Table
-    numbers: np.ndarray  # of each row in its part
-    before: int  # rows of the parts before it
-    lines: list[bytes]  # of JSON: the rows as they stand in the file
+    numbers: np.ndarray  # the number of each row in its part
+    before: int  # how many rows the parts before it have
+    lines: list[bytes]  # JSON only: the rows as they are in the file
 
 
 class Progress:
-    """Passes on how many bytes of a part have been read, up to its size."""
+    """Progress through one part: passes on how many bytes were read, up to its size."""
 
     def __init__(self, tick: Tick, part: Part):
         self.tick, self.left = tick, part.byte_size()
 
     def __call__(self, amount: int) -> None:
-        """So many bytes more have been read."""
+        """Record that this many more bytes were read."""
         done = min(self.left, amount)
         self.left -= done
         self.tick(done)
 
     def finish(self) -> None:
-        """All have."""
+        """Record that all bytes were read."""
         self(self.left)
 
 
 class ItemSource:
-    """Items of files, folders, globs, `-` (standard input) or Arrow tables."""
+    """A source of items: files, folders, globs, `-` (standard input) or Arrow tables."""
 
-    formats: ClassVar[Sequence[str]] = NAMED  # that may be asked for
+    formats: ClassVar[Sequence[str]] = NAMED  # that the user can name
 
     def __init__(self, inputs: Any, *, format: str | None, on_error: str, encoding: str, batch_bytes: int):
         self.on_error = choice("on_error", on_error, ("fail", "skip"))
@@ -64,7 +64,7 @@ class ItemSource:
         self._schemas: dict[int, pa.Schema] = {}
         self.parts = self._find(given)
         if not self.parts:
-            raise UsageError("nothing to read: the input names no file.")
+            raise UsageError("nothing to read: no input was given.")
         self._begin()
 
     def __repr__(self) -> str:
@@ -72,29 +72,29 @@ class ItemSource:
         return f"<{type(self).__name__} of {', '.join(names[:3])}{' and more' if len(names) > 3 else ''}>"
 
     def _find(self, given: list[Any]) -> list[Part]:
-        """The parts that the inputs name."""
+        """Return the parts that the inputs name."""
         return find_parts(given, self.format, encoding=self.encoding)
 
     def byte_size(self) -> int:
-        """About how many bytes the inputs have, decompressed."""
+        """Estimate the decompressed size of the inputs in bytes."""
         return sum(part.byte_size() for part in self.parts)
 
     # --- rows ---
 
     def _begin(self) -> None:
-        """Count from the start."""
-        self.rows_read = self.skipped = 0  # in all parts so far; those left out among them
+        """Reset the counts."""
+        self.rows_read = self.skipped = 0  # so far in all parts; the first includes the second
         self._first_fault = ""
 
     def _end(self) -> None:
-        """Raise an error if all rows were left out."""
+        """Raise an error if all rows were skipped."""
         if self.skipped and self.skipped == self.rows_read:
             raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
 
     def _good_rows(
         self, part: Part, schema: pa.Schema, find_faults: FindFaults, prepare: Callable[[pa.Table], pa.Table] = plain
     ) -> Iterator[Good]:
-        """Yield the rows of a part without the bad ones, with plain types or as `prepare` makes them."""
+        """Yield the good rows of a part, converted by `prepare`."""
         before, start = self.rows_read, 0
         for block in FORMATS[part.format].read(part, schema, self.batch_bytes):
             table, numbers = prepare(block.table), block.numbers()
@@ -107,7 +107,7 @@ class ItemSource:
             start += len(table) + len(block.faults)
 
     def _leave_out(self, part: Part, start: int, faults: dict[int, str], rows: int) -> None:
-        """Count rows of a part from number `start` on, of which some are faulty: an error, unless they are skipped."""
+        """Count rows of a part from `start` on; raise an error for a fault unless skipping."""
         if faults and self.on_error == "fail":
             raise self._bad_row(part, start + min(faults), faults[min(faults)])
         if faults and not self.skipped:
@@ -116,13 +116,13 @@ class ItemSource:
         self.rows_read += rows
 
     def _bad_row(self, part: Part, row: int, why: str) -> DataError:
-        """The error for a row."""
+        """Return the error for a bad row."""
         return bad_row(part, part.place(row), why)
 
     # --- columns ---
 
     def _columns_of(self, part: Part, asked: Sequence[str] = ()) -> pa.Schema:
-        """The columns of a part with plain types; an empty file of a table has the columns asked for."""
+        """Return the columns of a part with plain types; for an empty file, those in `asked`."""
         if id(part) not in self._schemas:
             with reading(part):
                 schema = FORMATS[part.format].schema(part)
@@ -133,20 +133,20 @@ class ItemSource:
 
 
 def id_column(part: Part, schema: pa.Schema, name: str, purpose: str = " for the id") -> str:
-    """The name of a column that holds ids; an error if there is none of that name, or if it holds no ids."""
+    """Return the name of an id column; raise an error if it does not exist or cannot hold ids."""
     one_column(schema.names, name, f"{part.name}:", purpose)
     kind = schema.field(name).type
     if pa.types.is_nested(kind):
         what = purpose if purpose != " for the id" else ""
-        raise DataError(f"{part.name}: column {name!r}{what} holds {kind}, which is no id.")
+        raise DataError(f"{part.name}: column {name!r}{what} holds {kind}, which cannot be an id.")
     return name
 
 
 def unified(schemas: list[pa.Schema]) -> pa.Schema:
-    """The columns of all inputs in one table."""
+    """Return one schema with the columns of all inputs."""
     if all(schema.equals(schemas[0]) for schema in schemas):
         return schemas[0]
     try:
         return pa.unify_schemas(schemas, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"the inputs do not fit into one table: {' '.join(str(error).split())}.") from error
+        raise DataError(f"the inputs cannot be combined into one table: {' '.join(str(error).split())}.") from error

@@ -1,4 +1,4 @@
-"""Arrow tables in plain types: what their columns can hold, and which of their rows are bad."""
+"""Converts Arrow tables to plain types, and finds their bad rows."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,22 +15,22 @@ NOT_UTF8 = "not valid UTF-8"
 
 
 def names_apart(part: Part, schema: pa.Schema) -> None:
-    """An error for two columns of one name."""
+    """Raise an error if two columns share a name."""
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
-        rule = f"columns must have names of their own; {schema.names.count(twice)} of them are called {twice!r}"
+        rule = f"column names must be unique; {schema.names.count(twice)} columns are called {twice!r}"
         raise DataError(f"{part.name}: {rule}.")
 
 
 def bad_row(part: Part, where: str, why: str) -> DataError:
-    """The error for a bad row, with what can be done."""
+    """Return the error for a bad row, with the remedies."""
     hints = [ENCODING_HINT, SKIP_HINT] if NOT_UTF8 in why and part.format in ENCODED else [SKIP_HINT]
     return DataError("; ".join([f"{where}: {why}", *hints]) + ".")
 
 
 @contextmanager
 def reading(part: Part) -> Iterator[None]:
-    """Errors of those who read for us, with the name of the part."""
+    """Turn errors raised by the libraries we read with into a DataError that names the part."""
     try:
         yield
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
@@ -39,34 +39,34 @@ def reading(part: Part) -> Iterator[None]:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether each value of this type is a list; list views are not read, since Arrow may crash of them."""
+    """Return whether values of this type are lists; not list views, on which Arrow can crash."""
     return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type can hold texts; a column of nulls alone can."""
+    """Return whether a column of this type can hold texts; a column of only nulls can."""
     kind = plain_type(kind)
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null, pa.types.is_binary)
     return any(test(kind) for test in (*tests, pa.types.is_large_binary))
 
 
 def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
-    """One array of texts with 64-bit offsets, which is how kernels take them."""
+    """Return the texts as one array with 64-bit offsets, as kernels need them."""
     return column.cast(pa.large_string()).combine_chunks()
 
 
 def is_binary(kind: pa.DataType) -> bool:
-    """Whether a column of texts holds bytes, not strings."""
+    """Return whether a column of texts holds bytes, not strings."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type without dictionaries and views, which lack many of Arrow's functions."""
+    """Return the type without dictionaries and views, which many Arrow functions do not support."""
     return plain_type(kind.value_type) if pa.types.is_dictionary(kind) else without_views(kind)
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """A type with plain strings in place of views of them, also within lists."""
+    """Return the type with plain strings in place of string views, also within lists."""
     if pa.types.is_list(kind):
         return pa.list_(kind.value_field.with_type(without_views(kind.value_type)))
     if pa.types.is_large_list(kind):
@@ -77,17 +77,17 @@ def without_views(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The same columns with plain types."""
+    """Return the same columns with plain types."""
     return pa.schema([f.with_type(plain_type(f.type)) for f in schema], schema.metadata)
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """The same rows with plain types."""
+    """Return the same rows with plain types."""
     return table.cast(plain_schema(table.schema))
 
 
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table with all columns of the schema, the missing ones null."""
+    """Return the table with all columns of the schema, the missing ones null."""
     if table.schema.equals(schema):
         return table
     have = set(table.schema.names)
@@ -96,7 +96,7 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def find_faults(table: pa.Table, text: str, identity: str | None, html: bool = False) -> dict[int, str]:
-    """The bad rows of a table and what is wrong with each; web pages may be bytes in any encoding."""
+    """Return the bad rows of a table, each with its fault; web pages can be in any encoding."""
     faults: dict[int, str] = {}
     for name in (text, identity):
         if name is None:
@@ -113,7 +113,7 @@ def find_faults(table: pa.Table, text: str, identity: str | None, html: bool = F
 
 
 def not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
-    """The rows whose bytes are no text."""
+    """Return the rows whose bytes are not valid UTF-8, each with its fault."""
     faults = {}
     for at, value in enumerate(column.cast(pa.large_binary()).to_pylist()):
         try:
@@ -124,6 +124,6 @@ def not_utf8(column: pa.ChunkedArray, name: str) -> dict[int, str]:
 
 
 def empty_cells(column: pa.ChunkedArray, name: str) -> dict[int, str]:
-    """The rows where a column of texts is empty."""
+    """Return the rows where a column of texts is empty, each with its fault."""
     empty = pc.equal(pc.binary_length(column), 0).fill_null(False)
     return {int(at): f"{name} is empty" for at in np.flatnonzero(np.asarray(empty))}

@@ -1,4 +1,4 @@
-"""Which columns of a table hold vectors or codes, and the types of columns where a file has none."""
+"""Finds the columns of a table that hold vectors or codes, and names them where CSV does not."""
 
 from dataclasses import dataclass, replace
 
@@ -12,12 +12,12 @@ from lookalike.io.part import Part
 from lookalike.io.source import id_column
 from lookalike.io.tables import is_list, is_text
 
-FEW = 4  # columns whose numbers are not taken for a vector
+FEW = 4  # with this many columns, a first line 0, 1, 2, ... is a header, not a vector
 
 
 @dataclass(frozen=True)
 class VectorColumns:
-    """Which columns hold the id (none: rows are counted), and the list, the components or the code."""
+    """The columns of the id (None: the row number) and of the list, the components or the code."""
 
     identity: str | None
     names: list[str]
@@ -25,18 +25,18 @@ class VectorColumns:
 
     @property
     def every(self) -> list[str]:
-        """All that are read."""
+        """The names of all columns to read."""
         return [*([] if self.identity is None else [self.identity]), *self.names]
 
 
 def choose_columns(
     part: Part, schema: pa.Schema, vector: str | None, identity: str | None, bits: bool
 ) -> VectorColumns:
-    """The columns by their names, or else by their types."""
+    """Choose the columns by the names given, or else by their types."""
     what = " for the codes" if bits else " for the vectors"
     if identity is None and vector == "id":
         identity = "-"
-    if identity is None:  # a column without a name before all others in CSV is that of a frame's index
+    if identity is None:  # an unnamed first column of CSV is the index of a data frame
         identity = "id" if "id" in schema.names else frame_index(part, schema)
     identity = None if identity in (None, "-") else id_column(part, schema, identity)
     if vector is not None and vector == identity:
@@ -52,19 +52,19 @@ def choose_columns(
 
 
 def column_kind(part: Part, field: pa.Field, bits: bool) -> str:
-    """How a column that was named is to be read."""
+    """Return how to read a column that the user named."""
     if is_list(field.type) and (is_number(field.type.value_type) or pa.types.is_boolean(field.type.value_type)):
         return "list"
     if bits and pa.types.is_integer(field.type):
         return "integers"
     if bits and is_text(field.type):
         return "strings"
-    what = "no codes" if bits else "no lists of numbers"
-    raise DataError(f"{part.name}: column {field.name!r} holds {field.type}, {what}; --vector names the column.")
+    what = "not codes" if bits else "not lists of numbers"
+    raise DataError(f"{part.name}: column {field.name!r} holds {field.type}, {what}; name the column with --vector.")
 
 
 def likely_columns(part: Part, fields: list[pa.Field], identity: str | None, bits: bool) -> VectorColumns:
-    """The only column of lists of numbers; else the only one of codes; else all columns of numbers."""
+    """Choose the only column of lists of numbers, or else of codes, or else all number columns."""
     every = [field.name for field in fields]
     ask = f"Name it with --vector; {has(every)}."
     lists = [f.name for f in fields if is_list(f.type) and is_number(f.type.value_type)]
@@ -86,7 +86,7 @@ def likely_columns(part: Part, fields: list[pa.Field], identity: str | None, bit
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether values of this type can be components."""
+    """Return whether values of this type can be components."""
     return any(test(kind) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
 
 
@@ -94,7 +94,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def with_names(part: Part) -> Part:
-    """The part; if it is CSV without a header line, with the columns' numbers from 1 as their names."""
+    """Return the part; the columns of CSV without a header line are named by number, from 1."""
     if part.format not in ("csv", "tsv"):
         return part
     cells = csv_cells(part)
@@ -103,9 +103,9 @@ def with_names(part: Part) -> Part:
 
 
 def counts_columns(part: Part) -> bool:
-    """Whether the first line of CSV counts the columns, from 0 or 1, as pandas names those that have no names.
+    """Return whether the first line of CSV numbers the columns from 0 or 1, as pandas does.
 
-    A few integers can be a vector as well. So there must be FEW columns at least, or other numbers in the lines below.
+    A few integers can be a vector too, so there must be FEW columns, or fractions further down.
     """
     first, *others = csv_rows(part, LOOK) or [[]]
     counted = [[str(at + start) for at in range(len(first))] for start in (0, 1)]
@@ -115,7 +115,7 @@ def counts_columns(part: Part) -> bool:
 
 
 def to_number(cell: str | bytes) -> float | None:
-    """The number that a cell of CSV holds, if it does.
+    """Return the number in a cell of CSV, or None if it is not one.
 
     >>> to_number(" 1e-3"), to_number(b"x"), to_number("1_000")
     (0.001, None, None)

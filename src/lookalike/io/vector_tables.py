@@ -1,7 +1,7 @@
-"""Tables to vectors or codes of bits: a column of lists, a column of codes, or a row of numbers.
+"""Reads tables into vectors or bit codes: a column of lists, a column of codes, or rows of numbers.
 
-Which column it is, is told by its name or found by its type. CSV has no types, and may have no header line: there
-every column but the id holds numbers. Lines of JSON have the types of what is found first.
+The column is given by name or found by type. CSV has no types and sometimes no header line: there,
+every column but the id holds numbers. In JSON lines the first values found decide the types.
 """
 
 from collections.abc import Iterator
@@ -21,23 +21,23 @@ from lookalike.io.vector_columns import choose_columns, to_number, with_names
 
 
 class Batch(NamedTuple):
-    """Rows of a part: the good ones, and what is wrong with the others, by their number in the batch."""
+    """Rows of a part: the good ones, and the faults of the others by number in the batch."""
 
     values: Any  # a matrix of floats, or the words of codes
-    width: int  # components or bits of each; 0 as long as it is not known
-    ids: pa.Array | None  # none: the rows are counted
+    width: int  # components or bits per row; 0 while it is not known
+    ids: pa.Array | None  # None: the row numbers are the ids
     faults: dict[int, str]
 
     def numbers(self) -> np.ndarray:
-        """The number of each good row."""
+        """Return the number in the batch of each good row."""
         return np.delete(np.arange(self.values.shape[0] + len(self.faults)), list(self.faults))
 
 
 class TableReader:
-    """The rows of a table as vectors, or as codes of bits."""
+    """A reader of one table's rows as vectors, or as bit codes."""
 
     def __init__(self, part: Part, vector: str | None, identity: str | None, bits: bool, size: int):
-        self.part = replace(with_names(part), partition=())  # a number that a folder tells is no component
+        self.part = replace(with_names(part), partition=())  # a number in a folder's name is not a component
         self.bits = bits
         self.size = size
         self.untyped = part.format in ("csv", "tsv")
@@ -51,7 +51,7 @@ class TableReader:
         self.width = self._known_width()
 
     def _field(self, field: pa.Field) -> pa.Field:
-        """The type to read a column as; in JSON a component may be an integer, and an id is one or a string."""
+        """Return a column with the type to read it as; JSON ids become integers or strings."""
         if self.part.format != "jsonl":
             return field
         if is_list(field.type):
@@ -61,17 +61,17 @@ class TableReader:
         return field.with_type(pa.float64()) if self.columns.kind == "numbers" else field
 
     def _known_width(self) -> int:
-        """How many components there are, if the columns tell; else the first good row will."""
+        """Return the number of components if the schema fixes it, else 0: the first row decides."""
         if self.columns.kind == "numbers":
             return len(self.columns.names)
         kind = self.schema.field(self.columns.names[0]).type
         return int(kind.list_size) if pa.types.is_fixed_size_list(kind) else 0
 
     def batches(self) -> Iterator[Batch]:
-        """The rows, some at a time."""
+        """Yield the rows in batches."""
         found = FORMATS[self.part.format].read(self.part, self.schema, self.size)
         read = {"list": self._lists, "numbers": self._numbers, "integers": self._codes, "strings": self._codes}
-        for block in chain(found, [Block(self.schema.empty_table())]):  # also without rows the width may be known
+        for block in chain(found, [Block(self.schema.empty_table())]):  # its width can be known even without rows
             table, numbers, faults = plain(block.table), block.numbers(), dict(block.faults)
             table, numbers = left(table, numbers, self._cell_faults(table), faults)
             values, wrong = read[self.columns.kind](table)
@@ -80,7 +80,7 @@ class TableReader:
             yield Batch(values, self.width, None if identity is None else table[identity].combine_chunks(), faults)
 
     def _cell_faults(self, table: pa.Table) -> dict[int, str]:
-        """Rows where a cell is null, or in CSV empty."""
+        """Return the rows with a null cell, or in CSV an empty one."""
         faults: dict[int, str] = {}
         for name in self.columns.every:
             if is_text(table[name].type):
@@ -117,7 +117,7 @@ class TableReader:
         return self._finished(np.column_stack(parsed)[good], faults)
 
     def _finished(self, matrix: np.ndarray, faults: dict[int, str]) -> tuple[np.ndarray, dict[int, str]]:
-        """Vectors as they are, bits as words."""
+        """Return vectors as they are, and bits packed into words."""
         if not self.bits or not self.width:
             return matrix, faults
         numbers = np.delete(np.arange(len(matrix) + len(faults)), list(faults))
@@ -137,7 +137,7 @@ class TableReader:
 def left(
     table: pa.Table, numbers: np.ndarray, wrong: dict[int, str], faults: dict[int, str]
 ) -> tuple[pa.Table, np.ndarray]:
-    """The rows that are not wrong, and their numbers; the others are added to the faults."""
+    """Return the good rows and their numbers; add the others to `faults`."""
     if not wrong:
         return table, numbers
     faults.update({int(numbers[at]): why for at, why in wrong.items()})
@@ -146,13 +146,13 @@ def left(
 
 
 def floats(values: pa.Array) -> np.ndarray:
-    """Numbers without nulls in float32 if that holds their type, else in float64."""
+    """Return numbers without nulls as float32 if that can hold their type, else as float64."""
     small = {pa.float16(), pa.float32(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.bool_()}
     return np.asarray(values.cast(pa.float32() if values.type in small else pa.float64(), safe=False))
 
 
 def parse_numbers(name: str, column: pa.ChunkedArray, faults: dict[int, str]) -> np.ndarray:
-    """Cells of CSV as numbers. Arrow takes all at once; only if it does not like them Python takes one by one."""
+    """Return cells of CSV as numbers; Python parses them one by one only if Arrow rejects some."""
     try:
         return np.asarray(column.cast(pa.float64()))
     except pa.ArrowInvalid:
@@ -160,5 +160,5 @@ def parse_numbers(name: str, column: pa.ChunkedArray, faults: dict[int, str]) ->
     numbers = [to_number(cell) for cell in cells]
     for at, number in enumerate(numbers):
         if number is None:
-            faults.setdefault(at, f"{name} is {cells[at].decode('utf-8', 'replace')!r}, no number")
+            faults.setdefault(at, f"{name} is {cells[at].decode('utf-8', 'replace')!r}, not a number")
     return np.array([np.nan if number is None else number for number in numbers])

@@ -1,7 +1,7 @@
-"""Files to vectors or codes of bits: arrays, tables with a column of lists, rows of numbers, pictures.
+"""Reads vectors or bit codes from arrays, columns of lists, rows of numbers, and pictures.
 
-A `VectorSource` reads its inputs one after another. An array of floats stays in its file, memory-mapped. Bad rows are
-also those with nan or null, those of another length, and zero vectors where only directions count.
+A `VectorSource` reads its inputs one after another. Arrays of floats are memory-mapped. Rows with
+nan or null or of another length are bad, and zero vectors too where only directions count.
 """
 
 from collections.abc import Iterator
@@ -29,23 +29,24 @@ from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finit
 
 VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "pictures")
 TABLES = {suffix: kind for suffix, kind in SUFFIXES.items() if kind != "text"} | VECTOR_SUFFIXES
-MAGIC = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}  # how standard input may begin
+MAGIC = {b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}  # first bytes of standard input
 
 
 class VectorSource(ItemSource):
-    """Vectors, or with `bits` codes, of files, folders, globs, `-` (standard input) or Arrow tables.
+    """A source of vectors, or with `bits` of bit codes.
 
-    In a table `vector` names the column of lists (or of codes); by default it is the only column of lists of numbers,
-    and if there is none each row of numbers is a vector. In .npz it names the array. The id is the column `id` names,
-    or `id`, and else the row's number from 0 in all inputs (also with id="-"); that of a picture is its path in the
-    folder. With `directions` a zero vector is a bad row. `on_error` is "fail" or "skip".
+    The inputs are files, folders, globs, `-` (standard input) or Arrow tables. In a table, `vector`
+    names the column of lists or codes, by default the only column of lists of numbers; if there is
+    none, each row of numbers is a vector. In .npz it names the array. `id` names the id column, by
+    default `id`; without one, or with id="-", the id is the row number from 0 over all inputs. The
+    id of a picture is its path. `directions` makes zero vectors bad rows.
     """
 
     formats = VECTOR_FORMATS
 
     def __init__(
         self,
-        inputs: Any,  # one of them or several
+        inputs: Any,  # one or several
         *,
         vector: str | None = None,
         id: str | None = None,
@@ -60,7 +61,7 @@ class VectorSource(ItemSource):
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
 
     def _find(self, given: list[Any]) -> list[Part]:
-        """The parts that each input names; files that are no tables are pictures if one of them has the name of one."""
+        """Return the parts; files that are not tables are pictures if one has a picture suffix."""
         form = "files" if self.format == "pictures" else self.format
         kinds: Any = {"suffixes": TABLES, "encoding": self.encoding, "pictures": True}
         parts = [self._known(part) for one in given for part in find_parts([one], form, **kinds)]
@@ -69,7 +70,7 @@ class VectorSource(ItemSource):
         return parts
 
     def _known(self, part: Part) -> Part:
-        """A part with a format that vectors are read from."""
+        """Return a part with a format that vectors can be read from."""
         if part.format not in ("text", "files"):
             return part
         if self.format == "pictures" or any(path.suffix.lower() in PICTURE_SUFFIXES for path in part.paths):
@@ -77,7 +78,7 @@ class VectorSource(ItemSource):
         if part.paths:
             strange = next(path for path in part.paths if format_of(path, TABLES) is None)
             known = ", ".join(VECTOR_FORMATS)
-            raise DataError(f"{strange}: its name does not tell what it is; --format does, one of {known}.")
+            raise DataError(f"{strange}: cannot infer the format from the name; set --format to one of {known}.")
         kinds = [kind for magic, kind in MAGIC.items() if part.content.startswith(magic)]
         return replace(part, format=(kinds or ["csv"])[0])
 
@@ -93,10 +94,10 @@ class VectorSource(ItemSource):
                 progress.finish()
             if not rows.width:
                 left_out = f"; all {self.skipped:,} rows were left out" if self.skipped else ""
-                raise DataError(f"{self.parts[0].name}: no {rows.what} there{left_out}.")
+                raise DataError(f"{self.parts[0].name}: no {rows.what} found{left_out}.")
             if self.skipped and self.skipped == self.rows_read:
                 raise DataError(
-                    f"{self.parts[0].name}: all {self.skipped:,} rows were left out, so no {rows.what} are."
+                    f"{self.parts[0].name}: all {self.skipped:,} rows were left out, so no {rows.what} remain."
                 )
             ids = rows.ids(self.skipped > 0)
             if self.bits:
@@ -120,7 +121,7 @@ class VectorSource(ItemSource):
             rows.add(part, batch, first)
 
     def _batches(self, part: Part, run: Run) -> Iterator[Batch]:
-        """The rows of a part, before those that are not finite or have no direction are told apart."""
+        """Yield the rows of a part, including those that are not finite or have no direction."""
         if part.format == "pictures":
             yield from self._pictures(part, run)
         elif part.format in ARRAYS:
@@ -135,11 +136,11 @@ class VectorSource(ItemSource):
                 yield Batch(values, values.shape[1], ids, {})
         else:
             if part.format in ("csv", "tsv") and counts_columns(part):
-                run.say(f"note: the first line of {part.name} counts the columns, so it is no row")
+                run.say(f"note: the first line of {part.name} numbers the columns, so it is the header")
             yield from TableReader(part, self.vector, self.id, self.bits, self.batch_bytes).batches()
 
     def _pictures(self, part: Part, run: Run) -> Iterator[Batch]:
-        """Pictures as grey levels, or as difference hashes."""
+        """Yield pictures as grey levels, or as difference hashes."""
         unnamed(part, self.vector, self.id)
         names = [part.id_of(path) for path in part.paths]
         columns, rows = (HASH_SIZE + 1, HASH_SIZE) if self.bits else (VECTOR_SIZE, VECTOR_SIZE)
@@ -161,20 +162,20 @@ class Gathered:
         self.what = "codes" if bits else "vectors"
         self.unit = "bits" if bits else "dimensions"
         self.width = 0  # not known yet
-        self.first = ""  # the part that told the width
+        self.first = ""  # the part that set the width
         self.chunks: list[Any] = []
         self.names: list[pa.Array | None] = []
         self.numbers: list[np.ndarray] = []
 
     def add(self, part: Part, batch: Batch, first: int) -> None:
-        """Add some more, numbered from `first` on; all must have one width."""
+        """Add a batch of rows, numbered from `first` on; all must have the same width."""
         if batch.width and not self.width:
             self.width, self.first = batch.width, part.name
         if batch.width not in (0, self.width):
             has = f"{self.what} of {batch.width} {self.unit}, where {self.first} has {self.width}"
-            raise DataError(f"{part.name}: {has}; all inputs must have as many.")
+            raise DataError(f"{part.name}: {has}; all inputs must have the same number.")
         numbers = batch.numbers()
-        if len(numbers) and self.numbers and not len(self.numbers[0]):  # so far there is only a batch without rows
+        if len(numbers) and self.numbers and not len(self.numbers[0]):  # only empty batches so far
             self.chunks, self.names, self.numbers = [], [], []
         if len(numbers) or (batch.width and not self.chunks):
             self.chunks.append(batch.values)
@@ -182,7 +183,7 @@ class Gathered:
             self.numbers.append(first + numbers)
 
     def values(self) -> Any:
-        """One matrix of all rows; a single one is not copied."""
+        """Return one matrix of all rows; a single chunk is not copied."""
         if len(self.chunks) == 1:
             return self.chunks.pop()
         if not all(isinstance(chunk, np.ndarray) for chunk in self.chunks):
@@ -198,7 +199,7 @@ class Gathered:
         return whole
 
     def ids(self, skipped: bool) -> pa.Array | None:
-        """The ids of all rows; none if they are just counted."""
+        """Return the ids of all rows, or None if they are the row numbers."""
         if not skipped and all(names is None for names in self.names):
             return None
         pairs = zip(self.names, self.numbers, strict=True)
@@ -208,6 +209,6 @@ class Gathered:
 
 
 def float_faults(values: Any, directions: bool) -> dict[int, str]:
-    """The rows that are not finite, or have no direction where they need one."""
+    """Return the rows that are not finite, or have no direction where they need one."""
     faults = dict.fromkeys(not_finite(values).tolist(), NOT_FINITE)
     return faults | (dict.fromkeys(zero_rows(values).tolist(), NO_DIRECTION) if directions else {})

@@ -1,7 +1,8 @@
-"""Tables to files: Parquet, Arrow, JSON lines, CSV or TSV by suffix, or JSON lines on standard output.
+"""Writes tables to Parquet, Arrow, JSON lines, CSV or TSV by suffix, or to standard output as JSON.
 
-A file appears whole or not at all: it is written beside its place under another name, and moved there when it is
-complete. Rows are regrouped by rules of their own, so that the bytes do not depend on how the rows came.
+A file appears whole or not at all: it is written under a temporary name in the same folder, and
+moved into place when it is complete. Rows are regrouped by fixed rules, so that the bytes do not
+depend on the batches in which the rows arrived.
 """
 
 import json
@@ -23,26 +24,26 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import slices
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
-TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # which may be compressed
-LINES = 256  # rows that are made lines of JSON at a time
-GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # of a Parquet row group or Arrow batch: rows, and about how many bytes
+TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # these can be compressed
+LINES = 256  # rows turned into lines of JSON at a time
+GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # rows and approximate bytes of a Parquet row group or Arrow batch
 BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
 STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 def check_output(path: str) -> None:
-    """Raise now for an output that could not be written in the end."""
+    """Raise an error, before any work is done, if an output cannot be written."""
     if path == "-":
         return
     if kind_of(path) is None:
-        ends = f"{', '.join(SUFFIXES)}, or a text of these in .gz, or be - for standard output"
+        ends = f"{', '.join(SUFFIXES)}, or a text format and .gz (.csv.gz), or be - for standard output"
         hint = " A file of JSON lines ends in .jsonl." if path.endswith((".json", ".json.gz")) else ""
         raise UsageError(f"output must end in {ends}; got {path!r}.{hint}")
     check_place(path)
 
 
 def check_place(path: str) -> None:
-    """Raise now for a file that could not be written in the end, whatever is in it."""
+    """Raise an error, before any work is done, if a file cannot be written at this path."""
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise DataError(f"{path}: cannot be written, there is no folder {folder}.")
@@ -53,7 +54,7 @@ def check_place(path: str) -> None:
 
 
 def kind_of(path: str) -> str | None:
-    """How a file is written, as the suffix that is usual for it; None if its name does not tell.
+    """Return the format of an output as its usual suffix; None if the name does not show it.
 
     >>> kind_of("pairs.ndjson.gz"), kind_of("-"), kind_of("pairs.parquet"), kind_of("pairs.xlsx")
     ('.jsonl', '.jsonl', '.parquet', None)
@@ -65,21 +66,21 @@ def kind_of(path: str) -> str | None:
 
 
 def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> None:
-    """Write tables of one schema as one file; Parquet and Arrow files carry the settings in their metadata."""
+    """Write tables of one schema to one file; Parquet and Arrow store the settings as metadata."""
     with writing(tables, path, settings):
         pass
 
 
 @contextmanager
 def writing(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> Iterator[None]:
-    """The same, but the file takes its place only if what is done meanwhile goes well, too."""
+    """Like `write_tables`, but move the file into place only if the `with` block succeeds."""
     check_output(path)
     with replacing(path) as place, _compressed(path, place) as file:
         try:
             _WRITERS[kind_of(path) or ""](regroup(tables), file, settings)
         except UnicodeDecodeError as error:
             raise DataError(f"{path}: cannot be written: {BYTES_HINT}") from error
-        except (pa.ArrowException, UnicodeError) as error:  # a column that such a file cannot hold
+        except (pa.ArrowException, UnicodeError) as error:  # a column that this format cannot hold
             reason = " ".join(str(error).split())
             raise DataError(f"{path}: cannot be written: {BYTES_HINT if 'UTF8' in reason else reason}") from error
         yield
@@ -93,7 +94,7 @@ def write_lines(lines: Iterable[bytes], path: str) -> None:
 
 @contextmanager
 def writing_lines(lines: Iterable[bytes], path: str) -> Iterator[None]:
-    """The same, but the file takes its place only if what is done meanwhile goes well, too."""
+    """Like `write_lines`, but move the file into place only if the `with` block succeeds."""
     check_output(path)
     with replacing(path) as place, _compressed(path, place) as file:
         for line in lines:
@@ -103,7 +104,7 @@ def writing_lines(lines: Iterable[bytes], path: str) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` when all went well, and leaves nothing when not."""
+    """Open a temporary file that replaces `path` if the `with` block succeeds, else is removed."""
     if path == "-":
         try:
             yield sys.stdout.buffer
@@ -113,7 +114,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise DataError(f"standard output: cannot be written: {error.strerror or error}") from error
         return
-    place = Path(os.path.realpath(path))  # a link stays one
+    place = Path(os.path.realpath(path))  # write through a link instead of replacing it
     _remove_stale(place)
     part = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
@@ -131,7 +132,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _compressed(path: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The file, or one that compresses what is written to it; the bytes do not depend on its name and the time."""
+    """Open the file for compression if its name ends in .gz; the bytes omit the name and time."""
     if not path.endswith(".gz"):
         yield file
         return
@@ -140,7 +141,7 @@ def _compressed(path: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _remove_stale(place: Path) -> None:
-    """Remove what runs have left that were killed."""
+    """Remove temporary files left by runs that were killed."""
     for part in place.parent.glob(f".{escape(place.name)}.*.part"):
         process = part.name.split(".")[-2]
         try:
@@ -149,11 +150,11 @@ def _remove_stale(place: Path) -> None:
             with suppress(OSError):
                 part.unlink()
         except OSError:
-            continue  # it is there, and another user's
+            continue  # the process is running, as another user
 
 
 def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYTES) -> Iterator[pa.Table]:
-    """The same rows in tables that end after `rows` rows or `size` bytes of text; one table if there are no rows."""
+    """Yield the rows in tables of `rows` rows or `size` bytes of text; an empty one if no rows."""
     waiting: list[pa.Table] = []
     count = filled = given = 0
     for table in tables:
@@ -173,7 +174,7 @@ def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYT
 
 
 def _text_bytes(table: pa.Table) -> np.ndarray:
-    """How many bytes the strings of each row have."""
+    """Return the number of bytes in the strings of each row."""
     total = np.zeros(len(table), np.int64)
     for column in table.columns:
         if any(test(column.type) for test in STRINGS):
@@ -182,7 +183,7 @@ def _text_bytes(table: pa.Table) -> np.ndarray:
 
 
 def _copy(tables: list[pa.Table]) -> pa.Table:
-    """The rows in memory of their own: how slices lie in memory can show in the bytes of an Arrow file."""
+    """Copy the rows, because the memory layout of slices can show in the bytes of an Arrow file."""
     table = pa.concat_tables(tables, promote_options="default")
     columns = [pa.concat_arrays([*column.chunks, pa.array([], column.type)]) for column in table.columns]
     return pa.Table.from_arrays(columns, schema=table.schema)
@@ -217,7 +218,7 @@ def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, 
 
 
 def _flat(table: pa.Table) -> pa.Table:
-    """The table with JSON in place of lists and the like, which a cell of CSV cannot hold."""
+    """Return the table with nested values as JSON, because a cell of CSV cannot hold them."""
     for at, field in enumerate(table.schema):
         if pa.types.is_nested(field.type):
             cells = [None if value is None else _json(value) for value in table.column(at).to_pylist()]
@@ -231,7 +232,7 @@ def _json(value: Any) -> str:
 
 def _write_jsonl(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
     for table in map(_finite, tables):
-        for part in slices(len(table), LINES):  # as Python's objects take a multiple of the room
+        for part in slices(len(table), LINES):  # Python objects take several times the memory
             for row in table[part].to_pylist():
                 file.write(_json(row).encode() + b"\n")
 
@@ -251,7 +252,7 @@ def _with_settings(schema: pa.Schema, settings: dict[str, str]) -> pa.Schema:
 
 
 def _finite(table: pa.Table) -> pa.Table:
-    """The table with nulls for what is no number, which JSON has no word for."""
+    """Return the table with null in place of nan and infinity, which JSON does not have."""
     for at, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
             table = table.set_column(at, field, pc.if_else(pc.is_finite(table.column(at)), table.column(at), None))

@@ -1,4 +1,4 @@
-"""Codes of bits."""
+"""Collections of bit codes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,28 +7,28 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, whole
-from lookalike.items.vectors import as_array_of_numbers, as_ids
+from lookalike.items.vectors import as_array_of_numbers, as_ids, as_numpy
 
 
 @dataclass(frozen=True, eq=False)
 class Bits:
-    """Codes of `length` bits, 64 to a word: bit i of an item is bit i % 64 of words[item, i // 64].
+    """Codes of `length` bits, 64 per word: bit i of an item is bit i % 64 of words[item, i // 64].
 
     >>> codes = Bits.of(["10101", "11110"])
     >>> len(codes), codes.length, codes.words.tolist()
     (2, 5, [[21], [15]])
     """
 
-    words: np.ndarray  # items x words, of uint64; bits from `length` on are 0
+    words: np.ndarray  # items x words, uint64; bits from `length` on are 0
     length: int
     ids: pa.Array | None = None
     skipped: int = 0
 
     @classmethod
     def of(cls, rows: Any, ids: Any = None) -> "Bits":
-        """From integers, a code each; from a matrix of 0 and 1; or from strings of them, all of one length.
+        """Make codes from integers, from a matrix of 0 and 1, or from strings of 0 and 1.
 
-        Integers of an array have the bits of its type, those of a list have 64.
+        Strings have equal lengths. Integers in a list have 64 bits, in an array those of its type.
         """
         if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str):
             rows = _digits(rows)
@@ -37,8 +37,9 @@ class Bits:
                 raise DataError("codes must be integers from 0 to 2**64 - 1.")
             rows = np.array(rows, np.uint64)
         if hasattr(rows, "tocsr"):
-            raise DataError("bits are not taken from a sparse matrix; give it as an array.")
-        matrix = as_array_of_numbers(rows, "bits must be integers, or rows of 0 and 1, all of one length.")
+            raise DataError("bits cannot be read from a sparse matrix; pass a dense array.")
+        rows = as_numpy(rows) if hasattr(rows, "detach") else rows
+        matrix = as_array_of_numbers(rows, "bits must be integers, or rows of 0 and 1, all of the same length.")
         if matrix.ndim == 1 and matrix.dtype.kind in "iu":
             matrix = matrix.astype(matrix.dtype.newbyteorder("="), copy=False)
             words = matrix.view(f"u{matrix.dtype.itemsize}").astype(np.uint64)[:, None]
@@ -50,12 +51,12 @@ class Bits:
         if matrix.dtype.kind != "b":
             wrong = np.flatnonzero(((matrix != 0) & (matrix != 1)).any(axis=1))
             if len(wrong):
-                raise DataError(f"row {wrong[0]}: bits must be 0 or 1. Packed bytes are taken by Bits.packed.")
+                raise DataError(f"row {wrong[0]}: bits must be 0 or 1. For packed bytes, use Bits.packed.")
         return cls.packed(np.packbits(matrix.astype(bool), axis=1, bitorder="little"), matrix.shape[1], ids)
 
     @classmethod
     def packed(cls, rows: Any, length: int | None = None, ids: Any = None) -> "Bits":
-        """From bytes, items x ceil(length / 8), the first bit of each the lowest; by default all bits count."""
+        """Make codes from bytes, items x ceil(length / 8), lowest bit first; default: all bits."""
         matrix = np.ascontiguousarray(rows)
         if matrix.ndim != 2 or matrix.dtype != np.uint8:
             raise DataError(f"packed bits must be a matrix of bytes; got {matrix.dtype} of shape {matrix.shape}.")
@@ -65,7 +66,7 @@ class Bits:
         padded[:, :width] = matrix
         unused = np.unpackbits(padded, axis=1, bitorder="little")[:, length:] if length < 8 * width else padded[:0]
         if unused.any():
-            raise DataError(f"row {np.argmax(unused.any(axis=1))}: a bit beyond the {length} of a code is set.")
+            raise DataError(f"row {np.argmax(unused.any(axis=1))}: a bit beyond the code length of {length} is set.")
         words = padded.view("<u8").astype(np.uint64, copy=False)
         return cls(words, length, None if ids is None else as_ids(ids, items))
 
@@ -73,18 +74,18 @@ class Bits:
         return len(self.words)
 
     def take(self, rows: np.ndarray) -> "Bits":
-        """The given rows, in that order."""
+        """Return the given rows, in that order."""
         return Bits(self.words[rows], self.length)
 
     def matrix(self) -> np.ndarray:
-        """The bits as booleans, a code a row."""
+        """Return the bits as booleans, one code per row."""
         octets = np.ascontiguousarray(self.words.astype("<u8")).view(np.uint8)
         return np.unpackbits(octets, axis=1, bitorder="little", count=self.length).astype(bool)
 
 
 def _digits(rows: Any) -> np.ndarray:
-    """Strings of 0 and 1 as a matrix."""
+    """Return strings of 0 and 1 as a matrix."""
     for at, row in enumerate(rows):
         if not isinstance(row, str) or len(row) != len(rows[0]) or set(row) - {"0", "1"}:
-            raise DataError(f"row {at}: codes must be strings of 0 and 1 of one length; got {row!r}.")
+            raise DataError(f"row {at}: codes must be strings of 0 and 1 of the same length; got {row!r}.")
     return np.array([[digit == "1" for digit in row] for row in rows])

@@ -1,8 +1,8 @@
-"""The text of web pages: all that a reader sees, or the article without what stands around it.
+"""Extract the text of web pages: all that a reader sees, or the article alone.
 
-selectolax parses the pages as browsers do. The article is the stretch of a page where prose outweighs all else the
-most, as in Pasternack and Roth, "Extracting article text from the web with maximum subsequence segmentation" (2009);
-what prose is, stop words and links tell.
+selectolax parses the pages as browsers do. The article is the stretch of a page in which prose
+outweighs everything else the most, as in Pasternack and Roth, "Extracting article text from the web
+with maximum subsequence segmentation" (2009). Stop words and links decide what counts as prose.
 """
 
 import codecs
@@ -18,11 +18,11 @@ from lookalike.items.stop_words import LANGUAGES
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-FILLED = {"iframe", "object", "embed", "canvas", "audio", "video", "select"}  # with what is no text of the page
+FILLED = {"iframe", "object", "embed", "canvas", "audio", "video", "select"}  # whose content is not text of the page
 UNSEEN = FILLED | {
     "head", "title", "script", "style", "template", "noscript", "noframes", "noembed", "svg", "datalist", "rp",
 }  # fmt: skip
-BOXES = FILLED | {"button"}  # in the line, but apart from its words
+BOXES = FILLED | {"button"}  # within a line, but separate from the words beside them
 BREAKING = {
     "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "col", "colgroup", "dd", "details",
     "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4",
@@ -31,27 +31,27 @@ BREAKING = {
     "th", "thead", "tr", "ul", "xmp",
 }  # fmt: skip
 AROUND = {"nav", "footer", "aside", "menu", "navigation", "contentinfo", "complementary", "banner", "search"}
-MAIN = {"main", "article"}  # these and the above are elements and roles
-TELLING = AROUND | MAIN | {"a", "h1"}
+MAIN = {"main", "article"}  # these and the above are both elements and roles
+PLACING = AROUND | MAIN | {"a", "h1"}  # elements that change the `Place` of the text in them
 NONE: Mapping[str, str | None] = {}
 NO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # soft hyphens and the like
 UNDISPLAYED = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.I)
-WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|\w+")  # a letter of a script without spaces is one
+WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|\w+")  # in scripts without spaces a letter is a word
 
 OPEN_OR_CLOSE = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 EMPTY_ELEMENTS = {
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
 }  # fmt: skip
 
-LEAST_WORDS = 10  # of a block that is prose by itself
-LEAST_STOPS = 0.25  # of its words that are stop words
-MOST_LINKED = 1 / 3  # of its characters that are in links
-USUAL_STOPS = 1 / 3  # of the words of most of a page's longer blocks that are stop words, if its language has a list
+LEAST_WORDS = 10  # fewest words of a block that is prose by itself
+LEAST_STOPS = 0.25  # smallest share of stop words among its words
+MOST_LINKED = 1 / 3  # largest share of its characters in links
+USUAL_STOPS = 1 / 3  # share of stop words that most longer blocks of a page reach, if its language has a list
 
 DECLARED = re.compile(rb"""<(?:meta\b[^>]*?\bcharset|\?xml\b[^>]*?\bencoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I)
-DECLARED_WITHIN = 4096  # bytes from the start
+DECLARED_WITHIN = 4096  # bytes from the start in which a declaration counts
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-# The names of encodings that browsers know and Python does not.
+# Names of encodings that browsers know and Python does not.
 LABELS = {
     label: name
     for name, labels in {
@@ -75,7 +75,7 @@ LABELS = {
 }
 LABELS |= {f"x-cp125{digit}": f"cp125{digit}" for digit in range(9)}
 LABELS |= {f"iso8859{number}": f"iso8859-{number}" for number in range(1, 16) if number != 12}
-# The encodings of pages by Python's names, and what browsers take some of them for.
+# Encodings of pages by Python's names, and the ones that browsers use in place of some of them.
 USED = re.compile(
     r"utf-8|cp866|cp874|cp932|cp949|cp125\d|iso8859-\d+|koi8-[ru]|mac-\w+|gb18030|euc_jp|iso2022_jp|big5hkscs"
 )
@@ -86,7 +86,7 @@ TAKEN_FOR = {
 
 
 class Place(NamedTuple):
-    """What is known of where a text stands."""
+    """What is known about where on the page a text is."""
 
     linked: bool = False
     around: bool = False  # in navigation, a footer and the like
@@ -94,7 +94,7 @@ class Place(NamedTuple):
     headline: bool = False
 
     def within(self, names: set[str | None]) -> "Place":
-        """The place in an element of this tag and role."""
+        """Return the place inside an element with this tag and role."""
         return Place(
             self.linked or "a" in names,
             self.around or not names.isdisjoint(AROUND),
@@ -104,7 +104,7 @@ class Place(NamedTuple):
 
 
 class PageBlock(NamedTuple):
-    """Text between two breaks, the share of it in links, and where it stands."""
+    """Text between two breaks, the share of it in links, and its place."""
 
     text: str
     linked: float
@@ -112,9 +112,9 @@ class PageBlock(NamedTuple):
 
 
 def visible_text(page: bytes | str) -> str:
-    """All text of a page that a reader sees, a block a line: no scripts, styles, comments or hidden elements.
+    """Return all text of a page that a reader sees, one block per line.
 
-    Bytes are decoded as `decode_page` does.
+    Scripts, styles, comments and hidden elements are left out. `decode_page` decodes bytes.
 
     >>> visible_text("<title>no</title><p>One<b>word</b> &amp; more<br>lines<script>x < y</script>")
     'Oneword & more\\nlines'
@@ -123,13 +123,14 @@ def visible_text(page: bytes | str) -> str:
 
 
 def article_text(page: bytes | str) -> str:
-    """The main text of a page, without menus, advertisements and footers; empty if there is no prose.
+    """Return the main text of a page without menus, ads and footers; empty if there is no prose.
 
-    A block is prose if it has 10 words or more, a quarter of them stop words, and no more than a third of it is links;
-    nothing in navigation, footers and asides is. The article is the stretch of blocks with the greatest sum of words,
-    those of prose and headlines counted up and the others down; of the stretch it has these, and shorter blocks that
-    are otherwise like prose. If half of that is in `main` or `article` elements, what is outside of them is none.
-    The stop words are those of the language that has the most of them in the page, if it seems to be in that one.
+    A block is prose if it has at least 10 words, at least a quarter of them stop words, and at most
+    a third of it is links; blocks in navigation, footers and asides are never prose. The article is
+    the stretch of blocks with the greatest sum of words, where prose and headlines count up and the
+    rest counts down. Returned are its prose, its headlines and its shorter blocks that are
+    otherwise like prose. If half of the prose is in `main` or `article` elements, only those count.
+    The stop words are those of the page's apparent language, if it has a list.
     """
     blocks = list(_blocks(page))
     words = [WORD.findall(block.text.lower()) for block in blocks]
@@ -146,7 +147,7 @@ def article_text(page: bytes | str) -> str:
 
 
 def nesting(page: str) -> int:
-    """About how many elements of a page are within each other, at the deepest; those that need no end count, too.
+    """Return about how deeply the elements of a page are nested; elements left open count too.
 
     >>> nesting("<p>one<br><p>two<div><div></div></div>")
     4
@@ -159,18 +160,18 @@ def nesting(page: str) -> int:
 
 
 def decode_page(page: bytes) -> str:
-    """The text of a page's bytes, markup and all.
+    """Decode the bytes of a page and return its text, markup included.
 
-    In the encoding that a byte order mark or the page itself tells, else UTF-8, else Windows-1252. Bytes that are
-    wrong in it become U+FFFD.
+    The encoding is that of a byte order mark, else the one the page declares, else UTF-8, else
+    Windows-1252. Invalid bytes become U+FFFD.
     """
     for mark, encoding in BOMS.items():
         if page.startswith(mark):
             return page[len(mark) :].decode(encoding, "replace")
     start = re.sub(rb"<!--.*?-->", b"", page[:DECLARED_WITHIN], flags=re.S)
-    if told := DECLARED.search(start):
+    if declared := DECLARED.search(start):
         with suppress(LookupError):  # there is no such encoding
-            label = told[1].decode().lower()
+            label = declared[1].decode().lower()
             name = codecs.lookup(LABELS.get(label, label)).name
             if name in TAKEN_FOR or USED.fullmatch(name):
                 return page.decode(TAKEN_FOR.get(name, name), "replace")
@@ -181,21 +182,22 @@ def decode_page(page: bytes) -> str:
 
 
 def need_selectolax() -> None:
-    """An error unless selectolax is there."""
+    """Raise an error unless selectolax is installed."""
     try:
         import selectolax.lexbor  # noqa: F401
     except ImportError:
-        raise UsageError("pages are parsed by selectolax, which is missing: pip install 'lookalike[html]'") from None
+        message = "reading pages needs selectolax, which is not installed: pip install 'lookalike[html]'"
+        raise UsageError(message) from None
 
 
 def _blocks(page: bytes | str) -> Iterator[PageBlock]:
-    """The blocks of a page that have visible text."""
+    """Yield the blocks of a page that have visible text."""
     need_selectolax()
     from selectolax.lexbor import LexborHTMLParser
 
     body = LexborHTMLParser(decode_page(page) if isinstance(page, bytes) else page, scripting=True).body
     texts: list[tuple[str, Place]] = []  # since the last break
-    for piece in _pieces(body) if body is not None else ():  # pages of frames have none
+    for piece in _pieces(body) if body is not None else ():  # pages of frames have no body
         if piece is not None:
             texts.append(piece)
         elif texts:
@@ -207,12 +209,12 @@ def _blocks(page: bytes | str) -> Iterator[PageBlock]:
 
 
 def _pieces(body: "LexborNode") -> Iterator[tuple[str, Place] | None]:
-    """The visible texts and where they stand, and None at breaks; not recursive, for pages nest deeply.
+    """Yield the visible texts with their places, and None at breaks.
 
-    Elements that browsers do not know are shown in the line, and do not break it.
+    Not recursive, since pages nest deeply. As in browsers, unknown elements do not break the line.
     """
     marked = {node.mem_id: node.attributes for node in body.css("[hidden], [style], [role], dialog")}
-    inside = [(body.iter(include_text=True), "body", Place())]  # the elements that are open
+    inside = [(body.iter(include_text=True), "body", Place())]  # the open elements
     while inside:
         children, tag, place = inside[-1]
         node = next(children, None)
@@ -222,7 +224,7 @@ def _pieces(body: "LexborNode") -> Iterator[tuple[str, Place] | None]:
             yield node.text(deep=False), place
             continue
         elif node.is_element_node and not _is_hidden(tag := node.tag or "", marks := marked.get(node.mem_id, NONE)):
-            if tag in TELLING or marks:
+            if tag in PLACING or marks:
                 place = place.within({tag, marks.get("role")})
             inside.append((node.iter(include_text=True), tag, place))
         elif tag not in FILLED:
@@ -234,21 +236,21 @@ def _pieces(body: "LexborNode") -> Iterator[tuple[str, Place] | None]:
 
 
 def _is_hidden(tag: str, marks: Mapping[str, str | None]) -> bool:
-    """Whether a reader does not see an element."""
+    """Return whether an element is invisible to a reader."""
     closed = tag == "dialog" and "open" not in marks
     return tag in UNSEEN or closed or "hidden" in marks or bool(UNDISPLAYED.search(marks.get("style") or ""))
 
 
 def _collapse(texts: Iterable[str]) -> str:
-    """The texts joined, their white space collapsed, without what has no width."""
+    """Join the texts, collapse white space and drop characters without width."""
     text = "".join(texts)
     return " ".join((text if text.isascii() else text.translate(NO_WIDTH)).split())
 
 
 def _stop_words(blocks: Sequence[Sequence[str]]) -> frozenset[str] | None:
-    """The stop list with the most hits in what may be prose; None if most of that has fewer than prose usually has.
+    """Return the stop list with the most hits; None if most blocks have fewer hits than prose has.
 
-    Languages without a list share words with others, such as Danish with Swedish: theirs would be no prose by those.
+    Then the language has no list, but shares words with one that has, as Danish does with Swedish.
     """
     counts = Counter(word for words in blocks for word in words)
     _, code = max((sum(counts[word] for word in words if word in counts), code) for code, words in LANGUAGES.items())
@@ -257,12 +259,12 @@ def _stop_words(blocks: Sequence[Sequence[str]]) -> frozenset[str] | None:
 
 
 def _share(words: Sequence[str], stops: frozenset[str]) -> float:
-    """How many of the words are stop words."""
+    """Return the share of stop words among the words."""
     return sum(word in stops for word in words) / max(1, len(words))
 
 
 def _weight(block: PageBlock, words: Sequence[str], stops: frozenset[str] | None) -> int:
-    """How much a block speaks for an article: its words if it is prose, none if it may be, minus them if it is not."""
+    """Return the number of words of a prose block, 0 if it is unclear, else minus the number."""
     if block.place.around:
         return -len(words)
     if block.place.headline:
@@ -273,7 +275,7 @@ def _weight(block: PageBlock, words: Sequence[str], stops: frozenset[str] | None
 
 
 def _heaviest(weights: Sequence[int]) -> tuple[int, int]:
-    """Where the stretch with the greatest sum starts and stops, if that is over 0; its ends add to it."""
+    """Return start and stop of the stretch with the greatest sum; (0, 0) if none is positive."""
     found, best = (0, 0), 0
     start, total = 0, 0
     for at, weight in enumerate(weights):

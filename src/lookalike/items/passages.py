@@ -1,7 +1,7 @@
-"""Where two similar texts are the same: the passages that they share, to be shown side by side.
+"""Find the passages that two texts share, to show them side by side.
 
-Shingles are made of texts in normal form, perhaps in lower case, with white space collapsed; here each is traced
-back to the characters it came from. What is shared is what `Shingles` calls so: windows with equal 64-bit hashes.
+Shingles are made from texts in normal form, perhaps in lower case, with white space collapsed; here
+each is traced back to its characters. As in `Shingles`, windows are equal if their hashes are.
 """
 
 import re
@@ -18,17 +18,18 @@ from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import Shingles, as_array
 from lookalike.kernels.characters import INDEX, KIND, PAGE, PAGES, UNSTABLE
 
-MOST = 200_000  # characters looked at in each text
-TRIED = 16  # of a window's places in the left text
+MOST = 200_000  # characters of each text that are compared
+TRIED = 16  # places of a window in the left text that are tried
 
-# What a unit is, where every character is written as its kind: separator, white space, letter, lone letter, mark.
+# What a unit is, with every character written as its kind: separator, white space, letter, lone
+# letter, mark.
 LETTERS = bytes.maketrans(bytes(range(5)), b"SWLAM")
 WORD = b"L[LM]*|AM*"
 CHARACTER = {"collapse": b"[^W]|(?<=[^W])W+(?=[^W])", "keep": b"[SWLAM]", "remove": b"[^W]"}
 
 
 class Passage(NamedTuple):
-    """A stretch of two texts that they share: where it is in each, in characters (code points), end excluded."""
+    """The place of a shared passage in both texts, in characters (code points), end excluded."""
 
     left: int
     left_end: int
@@ -39,7 +40,8 @@ class Passage(NamedTuple):
 class Windows(NamedTuple):
     """The shingles of a text in order, and where they are in it.
 
-    Window w is made of the units first[w] to last[w], and unit u of the characters starts[u] to ends[u], end excluded.
+    Window w consists of the units first[w] to last[w], and unit u of the characters starts[u] to
+    ends[u], end excluded.
     """
 
     hashes: list[int]
@@ -50,15 +52,15 @@ class Windows(NamedTuple):
 
 
 def shared_passages(left: str, right: str, shingles: Shingles, most: int = MOST) -> list[Passage]:
-    """The passages of `right` that are in `left` too, in the order of `right`, where no two overlap.
+    """Return the passages of `right` that are also in `left`, in order and without overlap.
 
-    A passage is a run of shingles that follow each other in both texts, from the start of its first unit to the end
-    of its last, with the white space and signs between units. Where runs overlap in `right`, the later one begins
-    where the earlier one ends. They may overlap in `left`, as when `right` says twice what `left` says once. Only the
-    first `most` characters of each text are looked at.
+    A passage is a run of shingles that follow each other in both texts, from the start of its first
+    unit to the end of its last, with the white space and punctuation between. Where runs overlap in
+    `right`, the later one begins where the earlier one ends. In `left` they can overlap, as when
+    `right` repeats a sentence of `left`. Only the first `most` characters of each text count.
 
-    A stop-word shingle reaches from its stop word to the last word chosen. A run of these takes in the words between
-    them, which need not be the same in both texts.
+    A stop-word shingle reaches from its stop word to the last word chosen. A run of them includes
+    the words between them, which can differ between the texts.
 
     >>> left, right = "Caf\u00e9  is French for coffee.", "Know that cafe\u0301 is french  for tea."
     >>> for at in shared_passages(left, right, Shingles.parse("word:2", lowercase=True)):
@@ -68,10 +70,10 @@ def shared_passages(left: str, right: str, shingles: Shingles, most: int = MOST)
     exact = shingles if shingles.bits == 64 else replace(shingles, bits=64)
     one, two = windows(left[:most], exact), windows(right[:most], exact)
     found = []
-    end = 0  # of the passages so far, in the right text
+    end = 0  # where the passages so far end in the right text
     for i, j, n in runs(one.hashes, two.hashes):
-        unit = bisect_right(two.ends, end)  # the first that reaches further
-        passed = max(0, bisect_left(two.last, unit) - j)  # windows that do not
+        unit = bisect_right(two.ends, end)  # the first unit that reaches beyond the end
+        passed = max(0, bisect_left(two.last, unit) - j)  # windows that do not reach beyond it
         if passed >= n:
             continue
         last = one.last[i + n - 1], two.last[j + n - 1]
@@ -85,10 +87,10 @@ def shared_passages(left: str, right: str, shingles: Shingles, most: int = MOST)
 
 
 def runs(left: list[int], right: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Where both lists have the same values one after another: (place in left, place in right, how many).
+    """Yield the runs of equal values in both lists: (place in left, place in right, length).
 
-    Each place of `right` whose value is in `left` is in one run. Of a value's places in `left` these are tried that
-    come next after the run before, and the longest run is taken; at most `TRIED`, so that the work is linear.
+    Each place of `right` whose value is in `left` is in one run, the longest of those at the next
+    places in `left` after the previous run. At most `TRIED` are tried, so that the work is linear.
 
     >>> list(runs([1, 2, 3, 1, 2], [1, 2, 3, 9, 1, 2, 1]))
     [(0, 0, 3), (3, 4, 2), (0, 6, 1)]
@@ -114,7 +116,7 @@ def runs(left: list[int], right: list[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def _equal(left: list[int], right: list[int], i: int, j: int) -> int:
-    """How many values are the same from left[i] and right[j] on."""
+    """Return how many values are equal from left[i] and right[j] on."""
     start = j
     most = min(len(left) - i, len(right) - j)
     while j < start + most and left[i] == right[j]:
@@ -124,7 +126,7 @@ def _equal(left: list[int], right: list[int], i: int, j: int) -> int:
 
 
 def windows(text: str, shingles: Shingles) -> Windows:
-    """The shingles of a text with their places in it."""
+    """Return the shingles of a text with their places in it."""
     clean, starts, ends = prepared(text, shingles)
     hashes = shingles.hashes(as_array([clean]))[1].tolist()
     units = unit_spans(clean, shingles)
@@ -137,16 +139,16 @@ def windows(text: str, shingles: Shingles) -> Windows:
 
 
 def unit_spans(clean: str, shingles: Shingles) -> list[tuple[int, int]]:
-    """Where the characters or words are in a text that `prepare` has been through; collapsed white space is one."""
+    """Return where the characters or words are in a prepared text; collapsed space is one unit."""
     kinds = (_traits(clean) & KIND).tobytes().translate(LETTERS)
     pattern = CHARACTER[shingles.space] if shingles.unit == "char" else WORD
     return [found.span() for found in re.finditer(pattern, kinds)]
 
 
 def _spots(words: list[str], shingles: Shingles) -> tuple[list[int], list[int]]:
-    """The first and the last word of each stop-word shingle."""
+    """Return the positions of the first and the last word of each stop-word shingle."""
     chain = [at for at, word in enumerate(words) if word not in shingles._skipped]
-    after = accumulate(word not in shingles._skipped for word in words)  # where in the chain the words after begin
+    after = accumulate(word not in shingles._skipped for word in words)  # where in the chain the next words begin
     reach = (shingles.k - 1) * shingles.distance
     spots = [
         (at, chain[begin + reach - 1] if reach else at)
@@ -157,11 +159,12 @@ def _spots(words: list[str], shingles: Shingles) -> tuple[list[int], list[int]]:
 
 
 def prepared(text: str, shingles: Shingles) -> tuple[str, list[int], list[int]]:
-    """The text as `Shingles.prepare` makes it, and where in the text each character of that starts and ends.
+    """Return the text as `Shingles.prepare` makes it, and where each of its characters comes from.
 
-    The text is cut where no normal form looks across, and each piece prepared by itself. Lower case is one character
-    for one whatever stands beside it (a capital sigma is never a final one), so the pieces together are the whole.
-    They may differ from it by marks newer than the table of characters (Unicode 14), after other marks.
+    The text is cut where no normal form joins the two sides, and each piece is prepared by itself.
+    Lowercasing replaces single characters without context (a capital sigma never becomes a final
+    one), so the prepared pieces add up to the prepared text. They can differ from it only in marks
+    newer than the table of characters (Unicode 14) that follow other marks.
     """
     if text.isascii():
         places = list(range(len(text) + 1))
@@ -175,9 +178,10 @@ def prepared(text: str, shingles: Shingles) -> tuple[str, list[int], list[int]]:
 
 
 def _cuts(text: str, form: str) -> np.ndarray:
-    """Where pieces of the text start, and its end: at each character that no normal form moves or joins to others.
+    """Return where pieces of the text start, and its end.
 
-    These are the characters whose decomposition begins with a stable one.
+    A piece starts at each character that no normal form moves or joins to others: those whose
+    decomposition begins with a stable one.
     """
     if form == "none":
         return np.arange(len(text) + 1)
@@ -189,7 +193,7 @@ def _cuts(text: str, form: str) -> np.ndarray:
 
 
 def _traits(text: str) -> np.ndarray:
-    """What the table says of each character."""
+    """Return the entry of each character in the table."""
     codes = np.frombuffer(text.encode("utf-32-le"), "<u4")
     traits: np.ndarray = PAGES[INDEX[codes // PAGE], codes % PAGE]
     return traits

@@ -19,7 +19,7 @@ from lookalike.kernels.text import hash_contents
 class Sets:
     """Sets of 64-bit hashes: row i is elements[indptr[i]:indptr[i + 1]], sorted and distinct.
 
-    A bag is held as the set of its (element, copy number), so that overlaps of bags are overlaps of sets.
+    A bag is stored as the set of its (element, copy number), so overlaps of bags are those of sets.
 
     >>> sets = Sets.of([{"a", "d"}, {"c"}, {"b", "d", "e"}])
     >>> len(sets), sets.sizes.tolist()
@@ -29,12 +29,12 @@ class Sets:
     indptr: np.ndarray
     elements: np.ndarray
     bag: bool = False
-    ids: pa.Array | None = None  # what results are to call them; their positions if none
-    named: Callable[[np.ndarray], list[Any]] | None = None  # the elements of rows as they were given, if at hand
+    ids: pa.Array | None = None  # the ids that results show; None for positions
+    named: Callable[[np.ndarray], list[Any]] | None = None  # returns the original elements of rows, if available
 
     @classmethod
     def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
-        """From Python sets or lists, or Counters (bags); the elements all strings or all integers."""
+        """Make sets from Python sets, lists or Counters (bags) of only strings or only integers."""
         rows: list[Any] = list(items)
         for item in rows:
             if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
@@ -48,7 +48,7 @@ class Sets:
 
     @classmethod
     def sorted(cls, indptr: np.ndarray, hashes: np.ndarray, bag: bool = False) -> "Sets":
-        """From rows of hashes in any order; repeats are dropped, or in a bag counted."""
+        """Make sets from rows of hashes in any order; repeats are dropped, or counted in a bag."""
         indptr, elements = sort_rows(indptr, hashes, bag)
         return cls(indptr, elements, bag)
 
@@ -60,16 +60,16 @@ class Sets:
         return self.elements[self.indptr[row] : self.indptr[row + 1]]
 
     def hashes(self, rows: np.ndarray) -> list[list[int]]:
-        """The elements of some rows."""
+        """Return the elements of some rows."""
         return [self[row].tolist() for row in rows.tolist()]
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many elements each set has."""
+        """Return how many elements each set has."""
         return np.diff(self.indptr)
 
     def take(self, rows: np.ndarray) -> "Sets":
-        """The given rows, in that order."""
+        """Return the given rows, in that order."""
         sizes = self.sizes[rows]
         indptr = np.concatenate(([0], np.cumsum(sizes)))
         where = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
@@ -77,7 +77,7 @@ class Sets:
 
     @staticmethod
     def concatenate(parts: "list[Sets]") -> "Sets":
-        """The rows of all parts, one after another."""
+        """Return the rows of all parts, one after another."""
         if not parts:
             return Sets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
         sizes = np.concatenate([part.sizes for part in parts])
@@ -85,14 +85,14 @@ class Sets:
         return Sets(np.concatenate(([0], np.cumsum(sizes))), elements, parts[0].bag)
 
     def to_arrow(self) -> pa.LargeListArray:
-        """A list of hashes a set."""
+        """Return one list of hashes per set."""
         return pa.LargeListArray.from_arrays(self.indptr, self.elements)
 
 
 def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-    """The bytes of an Arrow array of texts, and where each text (or each of `rows`) starts and stops.
+    """Return the bytes of an Arrow array, and where each text (or each of `rows`) starts and stops.
 
-    All three are read-only, as Arrow's own buffers are, so that kernels are compiled for one type alone.
+    All three are read-only, like Arrow's own buffers, so that kernels compile for one type only.
     """
     _, offsets, data = texts.buffers()
     content = np.frombuffer(data if data is not None and data.size else b"\0", np.uint8)
@@ -105,7 +105,7 @@ def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> t
 
 
 def hash_values(values: list[Any]) -> np.ndarray:
-    """One 64-bit hash a value, all of them strings or all integers; the same on every machine."""
+    """Return one 64-bit hash per value, all strings or all integers; the same on every machine."""
     kinds = set(map(type, values))
     if all(issubclass(kind, str) for kind in kinds):
         try:
@@ -117,18 +117,18 @@ def hash_values(values: list[Any]) -> np.ndarray:
             signed = max(values) < 1 << 63
             return hash_integers(np.array(values, dtype=np.int64 if signed else np.uint64))
         except OverflowError:
-            raise DataError("integer elements must fit in 64 bits, with a sign or without.") from None
+            raise DataError("integer elements must fit in 64 bits, signed or unsigned.") from None
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise DataError(f"the elements of sets must be all strings or all integers; got {names}.")
 
 
 def hash_texts(texts: pa.LargeStringArray) -> np.ndarray:
-    """One hash a text."""
+    """Return one hash per text."""
     return np.ascontiguousarray(hash_contents(*text_bounds(texts))[:, 0])
 
 
 def hash_integers(numbers: np.ndarray) -> np.ndarray:
-    """One hash an integer of 64 bits, with a sign or without; those of 2**63 or more differ from negative ones."""
+    """Return one hash per 64-bit integer; unsigned ones from 2**63 on differ from negative ones."""
     with np.errstate(over="ignore"):
         hashes: np.ndarray = mix.py_func(numbers.view(np.uint64) + GOLDEN)
         if numbers.dtype == np.uint64:

@@ -1,7 +1,7 @@
-"""Texts to shingles: the sets of short strings that a document is made of.
+"""Turn texts into shingles: the sets of short strings that a document consists of.
 
-Two forms of one thing. `Shingles.of` gives one text's shingles as readable strings; `Shingles.sets` gives many
-texts' shingles as sorted 64-bit hashes, straight from Arrow's buffers.
+There are two forms. `Shingles.of` returns the shingles of one text as readable strings;
+`Shingles.sets` returns those of many texts as sorted 64-bit hashes, straight from Arrow's buffers.
 """
 
 import re
@@ -35,24 +35,24 @@ DEFAULT_K = {"char": 9, "word": 5, "stop": 3}
 
 @dataclass(frozen=True)
 class Shingles:
-    """How texts become sets: every `k` consecutive units, where a unit is a character or a word.
+    """The rule that turns texts into sets: every `k` consecutive units, characters or words.
 
-    unit: "char", "word", or "stop" for a stop word with k - 1 words after it, which finds the articles in
-        news pages. Words are runs of Unicode letters, digits and marks; in scripts that put no spaces
-        between words each letter is a word.
+    unit: "char", "word", or "stop" for a stop word with k - 1 words after it, which finds the
+        articles in news pages. Words are runs of Unicode letters, digits and marks; in scripts
+        without spaces between words each letter is a word.
     bag: keep how often each shingle occurs.
-    space: between characters, "collapse" runs of white space to one blank and drop it at both ends, "keep" it,
-        or "remove" it.
+    space: between characters, "collapse" runs of white space to one blank and drop it at both ends,
+        "keep" it, or "remove" it.
     lowercase: ignore case.
-    form: Unicode normal form, "nfc" (the same text in different encodings is equal), "nfkc" or "none".
-    bits: 64, or 32 to see what collisions do: among n shingles n**2 / 2**33 pairs then collide.
-    stop_words: the stop list: codes of languages such as "de" or "en,de", or words; English by default.
-    distance: of the words after a stop word take every `distance`-th.
-    skip_stops: pass over the stop words among them.
-    antecedents: the words that shingles begin with, if not all stop words.
+    form: Unicode normal form: "nfc" (the encoding of accents does not matter), "nfkc" or "none".
+    bits: 64, or 32 to study collisions: among n shingles n**2 / 2**33 pairs then collide.
+    stop_words: the stop list: language codes such as "de" or "en,de", or words; default: English.
+    distance: use every `distance`-th of the words after a stop word.
+    skip_stops: skip the stop words among them.
+    antecedents: the words that shingles begin with; default: all stop words.
 
-    A text of fewer than k units is one shingle, itself (but a stop word with too few words after it makes none);
-    an empty text has none and is similar to nothing.
+    A text of fewer than k units is one shingle, itself (but a stop word with too few words after it
+    makes none). An empty text has no shingles and is similar to nothing.
 
     >>> sorted(Shingles(k=2).of("abcdabd"))
     ['ab', 'bc', 'bd', 'cd', 'da']
@@ -97,7 +97,7 @@ class Shingles:
 
     @classmethod
     def parse(cls, spec: str, **options: Any) -> "Shingles":
-        """From "char:9", "word:5", "stop:3", or a unit alone with its usual k."""
+        """Parse a text such as "char:9", "word:5", "stop:3", or a unit alone with its usual k."""
         unit, _, k = str(spec).partition(":")
         joined = re.fullmatch(rf"({'|'.join(UNITS)})s?\W*(\d+)", str(spec))
         if joined and unit not in UNITS:
@@ -117,7 +117,7 @@ class Shingles:
 
     @classmethod
     def told(cls, line: str) -> "Shingles | None":
-        """What `str` gives, read back; None for words of one's own, of which it tells just a hash.
+        """Parse the result of `str`; None for custom words, of which it shows only a hash.
 
         >>> Shingles.told("word:5 lowercase space=remove") == Shingles(5, "word", lowercase=True, space="remove")
         True
@@ -132,11 +132,11 @@ class Shingles:
     # --- readable ---
 
     def of(self, document: str) -> "set[str] | Counter[str]":
-        """The shingles of one text as strings: a set, or a Counter for bags."""
+        """Return the shingles of one text as strings: a set, or a Counter for bags."""
         return self.of_prepared(self.prepare(as_array([document]))[0].as_py())
 
     def in_order(self, document: str) -> list[str]:
-        """The shingles of one text as strings, in order, repeats included.
+        """Return the shingles of one text as strings, in order, repeats included.
 
         >>> Shingles(k=2).in_order("abcab")
         ['ab', 'bc', 'ca', 'ab']
@@ -144,7 +144,7 @@ class Shingles:
         return self._windows(self.prepare(as_array([document]))[0].as_py())
 
     def of_prepared(self, clean: str) -> "set[str] | Counter[str]":
-        """The same as `of`, of a text that `prepare` has been through."""
+        """Return the same as `of`, for a text that `prepare` has already processed."""
         found = self._windows(clean)
         return Counter(found) if self.bag else set(found)
 
@@ -162,7 +162,7 @@ class Shingles:
         return [glue.join(units[i : i + self.k]) for i in range(max(1, len(units) - self.k + 1)) if units]
 
     def _spots(self, words: list[str]) -> list[str]:
-        """Each antecedent with the words after it that make a shingle with it."""
+        """Return the shingles that antecedents make with words after them."""
         chain = [word for word in words if word not in self._skipped]
         found = []
         after = 0  # where in the chain the words after this one begin
@@ -176,12 +176,12 @@ class Shingles:
     # --- hashed ---
 
     def sets(self, texts: Iterable[str] | pa.Array) -> Sets:
-        """The shingles of many texts as sets of 64-bit hashes (bags: hashes of shingle and copy number)."""
+        """Return the shingles of many texts as sets of 64-bit hashes; bags count each copy."""
         indptr, hashes = self.hashes(self.prepare(as_array(texts)))
         return Sets.sorted(indptr, hashes, self.bag)
 
     def prepare(self, texts: pa.LargeStringArray) -> pa.LargeStringArray:
-        """Texts in the wanted normal form and case; most are in it already and left alone."""
+        """Return the texts in the chosen normal form and case; most are in it already."""
         texts = self._normal(texts)
         return self._normal(pc.utf8_lower(texts)) if self.lowercase else texts
 
@@ -198,7 +198,7 @@ class Shingles:
         return pc.replace_with_mask(texts, unstable, changed)
 
     def hashes(self, prepared: pa.LargeStringArray, rows: np.ndarray | None = None) -> Rows:
-        """The shingle hashes of each prepared text in order, repeats included: (indptr, hashes)."""
+        """Return (indptr, hashes): the shingles of each prepared text in order, with repeats."""
         data, starts, stops = text_bounds(prepared, rows)
         keep = np.uint64(0xFFFFFFFF_FFFFFFFF if self.bits == 64 else 0xFFFFFFFF_00000000)
         made: Rows
@@ -223,7 +223,7 @@ class Shingles:
         return self._forms(words_of(codes) if isinstance(codes, str) else codes)
 
     def _forms(self, listed: Iterable[str]) -> frozenset[str]:
-        """The words of a list as they may stand in a text: the, The, THE."""
+        """Return the words of a list in the forms that texts use: the, The, THE."""
         forms = (form for word in listed for form in (word, word.capitalize(), word.upper()))
         prepared = self.prepare(pa.array(sorted(forms), pa.large_string())).to_pylist()
         return frozenset(word for form in prepared for word in split_words(form))
@@ -237,17 +237,17 @@ DEFAULTS = {name: f.default for name, f in Shingles.__dataclass_fields__.items()
 
 
 def word_list(name: str, words: Iterable[str]) -> frozenset[str]:
-    """The words in lower case; an error if they are none."""
+    """Return the words in lower case; raise an error if there are none."""
     listed = [] if isinstance(words, str) else list(words)
     if isinstance(words, str) or not all(isinstance(word, str) for word in listed):
         raise UsageError(f"{name} must be a collection of words; got {words!r}.")
     if not any(map(split_words, listed)):
-        raise UsageError(f"{name} must have a word at least; got {', '.join(listed)!r}.")
+        raise UsageError(f"{name} must have at least one word; got {', '.join(listed)!r}.")
     return frozenset(word.lower() for word in listed)
 
 
 def word_list_name(words: frozenset[str]) -> str:
-    """How many they are and a short hash of them, which other words do not share."""
+    """Return the number of words and a short hash of them, to identify the list."""
     return f"{len(words)}:{sha256(chr(10).join(sorted(words)).encode()).hexdigest()[:8]}"
 
 
@@ -261,7 +261,7 @@ def _hash_words(words: frozenset[str]) -> np.ndarray:
 
 
 def as_array(texts: Iterable[str] | pa.Array) -> pa.LargeStringArray:
-    """Texts as one Arrow array without nulls."""
+    """Return texts as one Arrow array without nulls."""
     if isinstance(texts, pa.ChunkedArray):
         texts = texts.combine_chunks()
     try:
@@ -276,7 +276,7 @@ def as_array(texts: Iterable[str] | pa.Array) -> pa.LargeStringArray:
 
 
 def split_words(clean: str) -> list[str]:
-    """The words of a text, by the same table as the kernel."""
+    """Return the words of a text, by the same table as the kernel."""
     words: list[str] = []
     open_ = alone = False
     for char in clean:
@@ -292,7 +292,7 @@ def split_words(clean: str) -> list[str]:
 
 
 def _chunks(clean: str) -> list[str]:
-    """The text between runs of white space, as Unicode defines it (Python's own split knows four more)."""
+    """Split a text at white space as Unicode defines it; str.split knows four more characters."""
     white = (" " if _traits(char) & characters.KIND == characters.SPACE else char for char in clean)
     return [chunk for chunk in "".join(white).split(" ") if chunk]
 

@@ -1,4 +1,4 @@
-"""One collection, or two that are matched: which of the positions belong to which."""
+"""Which positions belong to which collection, for one collection or for two that are matched."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,44 +10,45 @@ from lookalike.kernels.buckets import ONE
 
 @dataclass(frozen=True)
 class Sides:
-    """One collection, or two to be matched, whose items are numbered one after the other.
+    """One collection, or two to match, with consecutive numbers: left first, then right.
 
     >>> Sides.of([3, 2]).split, Sides.of([3]).split == ONE
     (3, True)
     """
 
-    first: int | None = None  # items of the first of two collections; None if there is just one
+    first: int | None = None  # number of items in the left collection; None if there is just one
+    same: bool = False  # whether both are one collection, listed twice to find the neighbours of its items
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> "Sides":
-        """From the sizes of one collection or two."""
+        """Make sides from the sizes of one collection or two."""
         return cls(sizes[0] if len(sizes) > 1 else None)
 
     @property
     def two(self) -> bool:
-        """Whether there are two collections."""
+        """Return whether there are two collections."""
         return self.first is not None
 
     @property
     def split(self) -> int:
-        """Where the second collection begins, as kernels take it."""
+        """Return where the right collection begins, in the form that kernels expect."""
         return ONE if self.first is None else self.first
 
     @property
     def offset(self) -> int:
-        """The position of the first item of the side that right items are of."""
+        """Return the position of the first item that can be on the right of a pair."""
         return self.first or 0
 
     def among(self, rows: np.ndarray) -> "Sides":
-        """The sides of ascending rows, numbered anew."""
-        return self if self.first is None else Sides(int(np.searchsorted(rows, self.first)))
+        """Return the sides of some rows, which ascend and are renumbered from 0."""
+        return self if self.first is None else Sides(int(np.searchsorted(rows, self.first)), self.same)
 
     def apart(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of each side; of one collection all rows are on both."""
+        """Return the rows of each side; with one collection, all rows are on both."""
         return (rows, rows) if self.first is None else (rows[rows < self.first], rows[rows >= self.first])
 
     def across(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Which pairs, left before right, count: of two collections those across."""
+        """Return which pairs (left < right) count: with two collections, those between them."""
         counts: np.ndarray = np.ones(len(left), np.bool_)
         return counts if self.first is None else (left < self.first) & (right >= self.first)
 

@@ -1,4 +1,4 @@
-"""Function words of some languages, for shingles that begin at a stop word."""
+"""Stop words (function words) of some languages, for shingles that begin at a stop word."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ LANGUAGES = {path.stem: frozenset().union(*read_words(path).values()) for path i
 
 
 def parse_codes(given: str) -> str:
-    """The language codes of "en,de" in order of the alphabet, each once: "de,en"."""
+    """Return language codes such as "en,de" in alphabetical order, each once: "de,en"."""
     codes = {code.strip().lower() for code in given.split(",")}
     if not codes <= LANGUAGES.keys():
-        known = f"stop_words must be codes of languages ({', '.join(LANGUAGES)})"
-        raise UsageError(f"{known} or words (--stop-words: a file of them); got {given!r}.")
+        known = f"stop_words must be language codes ({', '.join(LANGUAGES)})"
+        raise UsageError(f"{known} or words (--stop-words: a file of words); got {given!r}.")
     return ",".join(sorted(codes))
 
 
 def words_of(codes: str) -> frozenset[str]:
-    """The stop words of one language or of several."""
+    """Return the stop words of one language or of several."""
     return frozenset().union(*(LANGUAGES[code] for code in parse_codes(codes).split(",")))

@@ -1,4 +1,4 @@
-"""Vectors of one length, dense or sparse."""
+"""Collections of vectors of the same length, dense or sparse."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,31 +9,31 @@ import pyarrow as pa
 
 from lookalike.core.errors import SKIP_HINT, DataError, choice
 
-BLOCK = 1 << 18  # numbers that are worked on at a time
+BLOCK = 1 << 18  # numbers to work on at a time
 NOT_FINITE = "a component is nan or infinite"
 NO_DIRECTION = "a zero vector has no direction"
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Vectors of one length, one a row, all components finite: an array, or for sparse ones a SciPy matrix (CSR).
+    """Finite vectors of the same length, one per row of an array or of a sparse SciPy matrix (CSR).
 
     >>> vectors = Vectors.of([[3, 4], [6, 8], [-4, 3]])
     >>> len(vectors), vectors.dimensions, vectors.values.dtype
     (3, 2, dtype('float64'))
     """
 
-    values: Any  # of float32 or float64
-    ids: pa.Array | None = None  # what results are to call them; their positions if none
-    on_error: str = "fail"  # or "skip": what to do with a row that a measure cannot take
-    skipped: int = 0  # rows that have been left out
+    values: Any  # float32 or float64
+    ids: pa.Array | None = None  # the ids that results show; None for positions
+    on_error: str = "fail"  # or "skip": what to do with a row that a measure cannot handle
+    skipped: int = 0  # number of rows that have been skipped
 
     @classmethod
     def of(cls, rows: Any, ids: Any = None, on_error: str = "fail") -> "Vectors":
-        """From an array, a memory-mapped one, a SciPy matrix, or a list of rows.
+        """Make vectors from an array, a memory-mapped array, a SciPy matrix, or a list of rows.
 
-        Numbers of 32 and 64 bits stay what they are and where they are, others become such. A row with a component
-        that is nan or infinite, or with more or fewer components than the first, is an error, or is left out.
+        Floats of 32 and 64 bits are used in place, other numbers are converted. A row with a nan or
+        infinite component, or not as long as the first, is an error or is skipped.
         """
         choice("on_error", on_error, ("fail", "skip"))
         ragged: dict[int, str] = {}
@@ -42,7 +42,7 @@ class Vectors:
         values = as_floats(rows)
         kept = None if ids is None else as_ids(ids, values.shape[0] + len(ragged))
         vectors = cls(values, kept, on_error)
-        if ragged:  # they are gone from the values: give the others their numbers
+        if ragged:  # these rows are gone from the values, so the others need ids to keep their numbers
             numbers = np.delete(np.arange(len(values) + len(ragged)), list(ragged))
             vectors = cls(values, pa.array(numbers) if kept is None else kept.take(numbers), on_error, len(ragged))
         return vectors.without(not_finite(values), NOT_FINITE)
@@ -52,16 +52,16 @@ class Vectors:
 
     @property
     def dimensions(self) -> int:
-        """How many components each has."""
+        """Return how many components each vector has."""
         return int(self.values.shape[1])
 
     @property
     def sparse(self) -> bool:
-        """Whether only components that are not zero are held."""
+        """Return whether the vectors are a sparse matrix."""
         return not isinstance(self.values, np.ndarray)
 
     def without(self, bad: np.ndarray, why: str) -> "Vectors":
-        """All but the bad rows, of which the first is an error unless such are to be skipped."""
+        """Return the vectors without the bad rows, or raise an error if `on_error` is "fail"."""
         if not len(bad):
             return self
         if self.on_error == "fail":
@@ -73,14 +73,14 @@ class Vectors:
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """A view that cannot be written to, as a memory-mapped array cannot: kernels are compiled for one kind alone."""
+    """Return a read-only view, as of a mapped array: kernels then compile for one type only."""
     view: np.ndarray = array.view(np.ndarray)
     view.flags.writeable = False
     return view
 
 
 def not_finite(values: Any) -> np.ndarray:
-    """The rows that hold a component that is nan or infinite."""
+    """Return the rows with a component that is nan or infinite."""
     if not isinstance(values, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(values.data))
         return np.unique(np.searchsorted(values.indptr, bad, side="right") - 1)
@@ -88,7 +88,7 @@ def not_finite(values: Any) -> np.ndarray:
 
 
 def zero_rows(values: Any) -> np.ndarray:
-    """The rows that are zero throughout."""
+    """Return the rows that are all zero."""
     if not isinstance(values, np.ndarray):
         held = np.concatenate(([0], np.cumsum(values.data != 0)))
         return np.flatnonzero(held[values.indptr[1:]] == held[values.indptr[:-1]])
@@ -96,7 +96,7 @@ def zero_rows(values: Any) -> np.ndarray:
 
 
 def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any]) -> np.ndarray:
-    """The rows for which the test is true, looked at a block at a time."""
+    """Return the rows for which the test is true, working through them in blocks."""
     step = max(1, BLOCK // max(1, values.shape[1]))
     starts = range(0, len(values), step)
     found = [start + np.flatnonzero(test(values[start : start + step])) for start in starts]
@@ -104,31 +104,50 @@ def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any]) -> np.nda
 
 
 def as_floats(rows: Any) -> Any:
-    """A matrix of float32 or float64, an array or in rows (CSR)."""
+    """Return a matrix of float32 or float64: an array, or a CSR matrix if sparse."""
     if hasattr(rows, "tocsr"):
         from scipy.sparse import csr_array  # slow to import
 
         matrix = csr_array(rows)
         if not matrix.has_canonical_format:
-            matrix = csr_array(rows, copy=True)  # which is not the user's own
+            matrix = csr_array(rows, copy=True)  # so that the user's matrix stays unchanged
             matrix.sum_duplicates()
     elif np.ma.is_masked(rows):
-        raise DataError("vectors must have all their components; got a masked array. Fill it, for example with nan.")
+        raise DataError("vectors must not have masked components; got a masked array. Fill it, for example with nan.")
     else:
-        matrix = rows if isinstance(rows, np.memmap) else np.asarray(rows)
+        matrix = rows if isinstance(rows, np.memmap) else as_numpy(rows)
     if matrix.ndim != 2:
-        raise DataError(f"vectors must be a matrix, one a row; got shape {matrix.shape}.")
+        raise DataError(f"vectors must be a matrix, one vector per row; got shape {matrix.shape}.")
     kind, size = matrix.dtype.kind, matrix.dtype.itemsize
     if kind not in "biuf":
-        raise DataError(f"vectors must be of numbers; got {matrix.dtype}.")
+        raise DataError(f"vectors must be numeric; got {matrix.dtype}.")
     wanted = np.float32 if (kind == "f" and size <= 4) or size <= 2 else np.float64
     if not isinstance(matrix, np.ndarray):
         return matrix.astype(wanted)
     return np.require(matrix, wanted, "C")
 
 
+def as_numpy(array: Any) -> np.ndarray:
+    """Return an array or tensor of any library as a NumPy array, copied from a GPU if need be.
+
+    >>> as_numpy([1, 2]).tolist()
+    [1, 2]
+    """
+    for step in ("detach", "cpu"):  # a tensor of torch: without its gradient, in main memory
+        if callable(getattr(array, step, None)):
+            array = getattr(array, step)()
+    if "bfloat16" in str(getattr(array, "dtype", "")) and hasattr(array, "float"):
+        array = array.float()  # NumPy has no such type
+    try:
+        dlpack = hasattr(array, "__dlpack__") and not hasattr(array, "__array__")
+        return np.from_dlpack(array) if dlpack else np.asarray(array)
+    except (TypeError, RuntimeError, BufferError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"a {type(array).__name__} cannot be read as a NumPy array ({reason}); convert it.") from error
+
+
 def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:
-    """Rows of one length as an array, and the others."""
+    """Return the rows as long as the first as an array, and why the others are wrong, by row."""
     try:
         lengths = [len(row) for row in rows]
     except TypeError:
@@ -139,7 +158,7 @@ def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:
     for row, why in ragged.items():
         if on_error == "fail":
             raise DataError(f"row {row}: {why}; {SKIP_HINT}.")
-    even = [row for i, row in enumerate(rows) if i not in ragged]
+    even = [as_numpy(row) if hasattr(row, "detach") else row for i, row in enumerate(rows) if i not in ragged]
     return as_array_of_numbers(even, "vectors must be rows of numbers.") if even else np.zeros((0, 0)), ragged
 
 

@@ -1,13 +1,13 @@
 """Numeric inner loops: arrays in, arrays out.
 
-Their machine code is cached beside them, or in the user's cache folder. Where neither can be written to, as for the
-executors of a cluster, it goes to a folder of our own among the temporary files.
+Their machine code is cached next to them or in the user's cache folder. If neither is writable, as
+for the executors of a cluster, it goes to a folder of our own among the temporary files.
 
-Numba notices when a kernel's own file changes, not when a kernel that it calls does, so the cached
-machine code is dropped here as soon as any source file of this folder is newer than it.
+Numba notices changes to a kernel's own file, but not to the kernels it calls. So all cached machine
+code is dropped here if any source file of this folder is newer.
 
-Lives here: compiled loops, one file for each structure they work on. No files, no random numbers, no Python objects.
-May import: nothing of lookalike but other kernels. Each kernel has a plain twin in the tests, which run both.
+Lives here: compiled loops, one file per data structure; no files, random numbers or Python objects.
+May import: nothing from lookalike except other kernels. Each has a plain twin in the tests.
 """
 
 import os
@@ -22,25 +22,25 @@ from typing import Any
 SETTING = "NUMBA_CACHE_DIR"
 
 
-_listeners: list[Any] = []  # there is one at most
+_listeners: list[Any] = []  # at most one
 
 
-def when_compiling(tell: Callable[[], None]) -> None:
-    """Have it told, once, when a kernel must be compiled, as on a first run: that takes some seconds."""
+def when_compiling(notify: Callable[[], None]) -> None:
+    """Call `notify` once when a kernel must be compiled, as on a first run; that takes seconds."""
     from numba.core import event
 
-    class Teller(event.Listener):
+    class Listener(event.Listener):
         def on_start(self, _: Any) -> None:
             if self in _listeners:
                 _listeners.remove(self)
-                tell()
+                notify()
 
         def on_end(self, _: Any) -> None:
             pass
 
     for old in _listeners:
         event.unregister("numba:compile", old)
-    _listeners[:] = [Teller()]
+    _listeners[:] = [Listener()]
     event.register("numba:compile", _listeners[0])
 
 
@@ -50,10 +50,10 @@ def _here() -> Path:
 
 def _drop_stale_machine_code(folder: Path) -> None:
     compiled = list((folder / "__pycache__").glob("*.nb[ci]"))
-    newest = max((source.stat().st_mtime for source in folder.glob("*.py")), default=0.0)  # there are none in a zip
+    newest = max((source.stat().st_mtime for source in folder.glob("*.py")), default=0.0)  # a zip has no files
     stale = False
     for file in compiled:
-        with suppress(FileNotFoundError):  # another process may drop them at the same time
+        with suppress(FileNotFoundError):  # another process can drop them at the same time
             stale = stale or file.stat().st_mtime < newest
     if stale:
         for file in compiled:
@@ -71,7 +71,7 @@ def _can_write(folder: Path) -> bool:
 
 
 def _own_folder() -> Path:
-    """A folder that is ours alone, since machine code of others is not to be run; the same for all our processes."""
+    """Return a folder that only this user can write to, so that no one else's code is run."""
     folder = Path(gettempdir()) / f"lookalike-{os.getuid()}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -81,16 +81,16 @@ def _own_folder() -> Path:
     return Path(mkdtemp(prefix="lookalike-"))
 
 
-def _find_room() -> None:
-    """Tell Numba where to cache, if it would find no place by itself."""
+def _choose_cache_folder() -> None:
+    """Set Numba's cache folder if its own choices are not writable."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "numba"
     if SETTING in os.environ or _can_write(_here()) or _can_write(cache):
         return
     os.environ[SETTING] = str(_own_folder())
-    if "numba" in sys.modules:  # which has read its settings already
+    if "numba" in sys.modules:  # then it has read its settings already
         sys.modules["numba"].config.CACHE_DIR = os.environ[SETTING]
 
 
-with suppress(OSError):  # a folder we may not look into or write to keeps what it has
+with suppress(OSError):  # a folder that we cannot read or write keeps its machine code
     _drop_stale_machine_code(Path(__file__).parent)
-_find_room()
+_choose_cache_folder()

@@ -1,15 +1,15 @@
-"""How much two sets must share to be similar, and how large they must be: all in integers.
+"""Compute how much two sets must share to be similar, and how large they must be, in integers.
 
-A measure of sets is a kind and two numbers p and q:
+A condition on two sets is a kind and two numbers p and q:
 
     JACCARD      |A & B| / |A | B| >= p/q
     CONTAINMENT  |A & B| / min(|A|, |B|) >= p/q: the smaller of the two is contained in the other
     COSINE       |A & B| / sqrt(|A| |B|) >= p/q
     OVERLAP      |A & B| >= p
-    GRAMS        |A & B| >= max(|A|, |B|) - p, and sizes within q: strings with at most q edits, of which each changes
-                 at most p/q of their grams
+    GRAMS        |A & B| >= max(|A|, |B|) - p, and sizes that differ by at most q: strings with at
+                 most q edits, each of which changes at most p/q of their grams
 
-p and q of a ratio are at most 2**30, and so are sizes; then no product overflows but those made in 128 bits.
+Ratios have p and q of at most 2**30, and so have sizes; larger products are computed in 128 bits.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ JACCARD, CONTAINMENT, COSINE, OVERLAP, GRAMS = range(5)
 
 @kernel
 def product(x, y):
-    """The 128 bits of a product of two unsigned numbers: (high, low)."""
+    """Return the 128 bits of a product of two unsigned numbers: (high, low)."""
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     a, b, c, d = x >> half, x & low, y >> half, y & low
     middle = (b * d >> half) + (a * d & low) + (b * c & low)
@@ -30,7 +30,7 @@ def product(x, y):
 
 @kernel
 def below(w, x, y, z):
-    """Whether w x < y z, exactly."""
+    """Return whether w x < y z, exactly."""
     high, low = product(np.uint64(w), np.uint64(x))
     other_high, other_low = product(np.uint64(y), np.uint64(z))
     return high < other_high or (high == other_high and low < other_low)
@@ -38,7 +38,7 @@ def below(w, x, y, z):
 
 @kernel
 def need(kind, a, b, p, q):
-    """How many elements sets of a and of b elements must share to be similar; one at least."""
+    """Return how many elements sets of sizes a and b must share to be similar; at least one."""
     if kind == JACCARD:  # s / (a + b - s) >= p / q
         return max((p * (a + b) + p + q - 1) // (p + q), 1)
     if kind == CONTAINMENT:
@@ -55,7 +55,7 @@ def need(kind, a, b, p, q):
 
 @kernel
 def least(kind, n, p, q):
-    """The least size of a set that can be similar to one of n elements."""
+    """Return the least size of a set that can be similar to one of n elements."""
     if kind == JACCARD:
         return (p * n + q - 1) // q
     if kind == CONTAINMENT:
@@ -72,11 +72,11 @@ def least(kind, n, p, q):
 
 @kernel
 def prefix_lengths(kind, n, p, q):
-    """How many elements of a set of n one must look up, and how many one must index: (probe, index).
+    """Return how many elements of a set of n to look up, and how many to index: (probe, index).
 
-    Of two similar sets the larger is looked up and the smaller indexed. If a set of n must share at least s of its
-    elements then one of the first n - s + 1 of them is shared, whatever the order. The larger must share what the least
-    partner asks for, the smaller what an equally large one does.
+    Of two similar sets the larger is looked up and the smaller is indexed. If a set of n must share
+    at least s of its elements, one of the first n - s + 1 is shared, whatever the order. For the
+    larger set, s is the number for its smallest partner; for the smaller, for one of equal size.
     """
     probe = n - need(kind, n, least(kind, n, p, q), p, q) + 1
     index = n - need(kind, n, n, p, q) + 1

@@ -1,4 +1,4 @@
-"""Buckets of items that share a key, and what is made of them: pairs, stars, components.
+"""Make buckets of items that share a key, and from them pairs, stars and components.
 
 Buckets come as rows: the items of bucket b are items[indptr[b]:indptr[b + 1]], in ascending order.
 """
@@ -8,16 +8,16 @@ import numpy as np
 from lookalike.kernels.hashing import EMPTY, kernel
 from lookalike.kernels.sets import overlap
 
-ONE = -1  # in place of a split between two collections: there is just one
+ONE = -1  # the value of `split` if there is only one collection
 
 
 @kernel
 def members(ordered, mask):
-    """The buckets of two items or more: (indptr, items).
+    """Return the buckets of two or more items: (indptr, items).
 
-    `ordered` is sorted: each number holds the high bits of an item's key over the item's own number, which
-    takes the bits of `mask`. So the items of a bucket lie side by side, in order. Those without a key, EMPTY,
-    lie at the end and are in no bucket.
+    `ordered` is sorted: each number holds the high bits of an item's key, and the item's number in
+    the bits of `mask`. So the items of a bucket are adjacent and in order. Items without a key
+    (EMPTY) are at the end and in no bucket.
     """
     indptr = np.empty(len(ordered) // 2 + 1, np.int64)
     items = np.empty(len(ordered), np.int64)
@@ -38,10 +38,10 @@ def members(ordered, mask):
 
 @kernel
 def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
-    """Fill `left` and `right` with pairs that share a bucket of this band and none of an earlier one.
+    """Fill `left` and `right` with pairs that share a bucket of this band and of no earlier one.
 
-    Returns how many. `state` = [bucket, i, j] is where to go on; the caller starts with zeros and calls again
-    until state[0] is the number of buckets. Unless `split` is ONE only pairs across it count.
+    Returns how many. `state` = [bucket, i, j] is where to continue: start with zeros and call again
+    until state[0] is the number of buckets. Unless `split` is ONE, only pairs across it count.
     """
     n = 0
     bucket, i, j = state[0], state[1], state[2]
@@ -74,7 +74,7 @@ def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
 
 @kernel
 def buckets_of(indptr, items, n, out):
-    """The inverse of `members`: for each of n items the buckets it lies in, filled into `out`; returns its indptr."""
+    """Invert `members`: fill `out` with the buckets of each of n items, and return its indptr."""
     out_indptr = np.zeros(n + 1, np.int64)
     for item in items:
         out_indptr[item + 1] += 1
@@ -90,13 +90,13 @@ def buckets_of(indptr, items, n, out):
 
 @kernel
 def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, patience, indptr, elements, p, q, centre, shared):
-    """Visit items in `order`: keep one unless it is similar to a kept item of one of its buckets.
+    """Visit items in `order`, and keep each one that is not similar to a kept item in its buckets.
 
-    A dropped item's `centre` is the first kept item found similar, `shared` their overlap; a kept item is its
-    own centre. kept[rooms[b]:rooms[b + 1]] has room for the first kept items of bucket b, of which held[b] are
-    there: a bucket of many unlike items costs no more than that a visit. `seen` (one number an item, -1 at
-    first) spares the second look at an item met in two buckets. After `patience` unlike items an item is kept.
-    Returns for how many items something was left out.
+    A removed item's `centre` is the first similar kept item, and `shared` is their overlap; a kept
+    item is its own centre. kept[rooms[b]:rooms[b + 1]] has room for the first kept items of bucket
+    b, held[b] of them so far: so a visit to a bucket of many dissimilar items has a bounded cost.
+    `seen` (one number per item, -1 at first) avoids comparing with an item of two buckets twice. An
+    item is kept after `patience` dissimilar ones. Returns how many searches were cut off.
     """
     crowded = 0
     for item in order:
@@ -131,10 +131,10 @@ def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, patience, indpt
 
 @kernel
 def keep_apart(order, indptr, others, centre, edge):
-    """Visit items in `order`: keep one unless it is similar to a kept item, among those listed for it.
+    """Visit items in `order`, and keep each one that is not similar to a kept item.
 
-    The items similar to item i are others[indptr[i]:indptr[i + 1]]. A dropped item's `centre` is the first of them that
-    was kept, and `edge` the place of that one in the list; both are left alone for a kept item.
+    The items similar to item i are others[indptr[i]:indptr[i + 1]]. A removed item's `centre` is
+    the first of them that was kept, and `edge` its place in the list. Kept items leave both alone.
     """
     kept = np.zeros(len(indptr) - 1, np.bool_)
     for item in order:
@@ -148,7 +148,7 @@ def keep_apart(order, indptr, others, centre, edge):
 
 @kernel
 def find(parent, item):
-    """The least item of the component of `item`; the path to it is halved on the way."""
+    """Return the least item of the component of `item`, halving the path to it on the way."""
     while parent[item] != item:
         parent[item] = parent[parent[item]]
         item = parent[item]
@@ -157,26 +157,26 @@ def find(parent, item):
 
 @kernel
 def union(parent, a, b):
-    """Make one component of two."""
+    """Join two components."""
     a, b = find(parent, a), find(parent, b)
     parent[max(a, b)] = min(a, b)
 
 
 @kernel
 def join_pairs(left, right, parent):
-    """Make one component of each pair's two items."""
+    """Join the components of each pair's two items."""
     for i in range(len(left)):
         union(parent, left[i], right[i])
 
 
 @kernel
 def join_buckets(bucket_indptr, items, reach, patience, unlike, cut, indptr, elements, p, q, parent):
-    """Make one component of the similar items of each bucket.
+    """Join the components of the similar items of each bucket.
 
-    Each item is compared with the `reach` items before it in its bucket, those already in its component left
-    out: all pairs of a small bucket, and of a large one no more than `reach` an item. `unlike` counts the
-    items that each item was found unlike, in all buckets; after `patience` of them it looks no further. An item
-    that was not compared with all it might be joined to is marked in `cut`.
+    Each item is compared with the `reach` items before it in its bucket, except those in its
+    component already: all pairs of a small bucket, and at most `reach` per item of a large one.
+    `unlike` counts the dissimilar items found for each item in all buckets; after `patience` of
+    them its search ends. `cut` marks items not compared with all that they could be joined to.
     """
     for bucket in range(len(bucket_indptr) - 1):
         first = bucket_indptr[bucket]
@@ -198,7 +198,7 @@ def join_buckets(bucket_indptr, items, reach, patience, unlike, cut, indptr, ele
 
 @kernel
 def roots(parent):
-    """The least item of each item's component."""
+    """Return the least item of each item's component."""
     out = np.empty(len(parent), np.int64)
     for item in range(len(parent)):
         out[item] = find(parent, item)

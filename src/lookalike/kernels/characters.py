@@ -1,9 +1,9 @@
-"""What each Unicode character is to a tokeniser: separator, white space, letter, lone letter or mark.
+"""Classify characters for the tokeniser: separator, white space, letter, lone letter or mark.
 
-A frozen table (Unicode 14.0.0, written by tools/make_characters.py), so that a shingle hashes to the
-same number on every machine and under every Python. Letters are letters, digits and connectors such
-as `_`; marks and joiners belong to the word before them; a lone letter (an ideograph, a kana, a Thai
-letter) is a word by itself, since its script puts no spaces between words.
+The table is frozen (Unicode 14.0.0, written by tools/make_characters.py), so that a shingle hashes
+to the same number on every machine and under every Python. Letters include digits and connectors
+such as `_`; marks and joiners belong to the word before them; a lone letter (an ideograph, a
+hiragana, a Thai letter) is a word by itself, since its script puts no spaces between words.
 """
 
 import re
@@ -12,10 +12,10 @@ import numpy as np
 
 SEPARATOR, SPACE, LETTER, ALONE, MARK = range(5)
 KIND = 7  # the bits that hold one of these
-UNSTABLE = 8  # a flag beside them: normal form C may change, move or join this character
-PAGE = 256  # characters a page of the two-level table
+UNSTABLE = 8  # a flag: normal form C can change, move or join this character
+PAGE = 256  # characters per page of the two-level table
 
-# Runs from U+0000 on: the kind (S, W, L, A, M in the order above) and, in base 36, how many.
+# Runs from U+0000 on: the kind (S, W, L, A, M in the order above) and, in base 36, the length.
 KINDS = """
 S9W5SiW1SfLaS7LqS4L1S1LqSaW1SqW1S9L1S7L2S1L1S3L2S1L3S1LnS1LvS1LcqS4LcSeL5S7L1S1L1ShM34L5S1L2S2L4S1L1S6L1S1L3S1
 L1S1LkS1L2bS1L3vS1M7L4mS1L12S2L1S6L15S8M19S1M1S1M2S1M2S1M1S8LrS4L4StMbS5L17MlLaS4L2M1L2rS1L1M7S2M6L2M2S1M4LfS2
@@ -72,14 +72,14 @@ U1S1pU4S15sU7S31U7S1hh1Uf2Sjp42
 
 
 def _spread(runs: str, letters: str) -> np.ndarray:
-    """One number a character: the place of its run's letter in `letters`."""
+    """Return one number per character: the place of its run's letter in `letters`."""
     pairs = re.findall("([A-Z])([0-9a-z]+)", runs.replace("\n", ""))
     values = np.array([letters.index(letter) for letter, _ in pairs], dtype=np.uint8)
     return np.repeat(values, [int(length, 36) for _, length in pairs])
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """(index, pages): what is known of character c is pages[index[c // PAGE], c % PAGE]."""
+    """Return (index, pages): the entry of character c is pages[index[c // PAGE], c % PAGE]."""
     flat = _spread(KINDS, "SWLAM") + UNSTABLE * _spread(STABILITY, "SU")
     pages: dict[bytes, int] = {}  # distinct pages in order of appearance
     index = [pages.setdefault(page.tobytes(), len(pages)) for page in flat.reshape(-1, PAGE)]

@@ -1,8 +1,8 @@
-"""The hash everything rests on, and the decorator that every kernel wears.
+"""The hash function that everything is built on, and the decorators of kernels.
 
 Kernels are plain functions on arrays: no I/O, no random state, no Python objects. They release the
-GIL, so that a pool of threads can run one on each batch, and their machine code is cached on disk.
-All hash arithmetic is on unsigned 64-bit integers and wraps, on purpose.
+GIL, so that each thread of a pool can work on its own batch, and their machine code is cached on
+disk. All hash arithmetic is on unsigned 64-bit integers and wraps on purpose.
 """
 
 from collections.abc import Callable
@@ -13,22 +13,22 @@ from numba import njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: a step that visits all residues evenly
 BASE = np.uint64(0xD1342543DE82EF95)  # odd: the base of polynomial hashes
-EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)  # no hash: an unfilled bin of a sketch, the band key of an empty set
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)  # no hash: an empty bin of a sketch, the band key of an empty set
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile to machine code that releases the GIL; integer division by zero is not checked for."""
+    """Compile to machine code that releases the GIL and does not check for division by zero."""
     return njit(nogil=True, cache=True, error_model="numpy")(function)
 
 
 def fused_kernel(function: Callable[..., Any]) -> Any:
-    """The same, and a product and a sum may be rounded once, which is faster: for bounds that allow for rounding."""
+    """Compile like `kernel`, but round a product and a sum once: faster, for inexact bounds."""
     return njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})(function)
 
 
 @kernel
 def mix(x):
-    """Scramble 64 bits: every bit of the result depends on every bit of `x` (splitmix64's finaliser).
+    """Scramble 64 bits so that every bit depends on every bit of `x` (splitmix64's finaliser).
 
     A bijection, so distinct inputs never collide.
     """

@@ -1,6 +1,6 @@
-"""Exact joins of sets: prefix filtering, and looking up a few sets among many.
+"""Join sets exactly: prefix filtering, and looking up a few sets among many.
 
-Rows are sorted sets as in `sets`. Pairs come out with the size of their intersection.
+Rows are sorted sets as in `sets`. Pairs come with the size of their intersection.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import kernel
 from lookalike.kernels.sets import shared_of
 
-LENGTH, PREFIX, POSITION, SUFFIX = range(4)  # stages of filtering, each with those before it
+LENGTH, PREFIX, POSITION, SUFFIX = range(4)  # stages of filtering; each includes those before it
 
 
 @kernel
@@ -22,12 +22,12 @@ def count_elements(elements, shift, counts):
 
 @kernel
 def prefixes(indptr, elements, rows, ranks, shift, kind, p, q):
-    """The elements of each of `rows` to look up: (indptr, elements, places, kept).
+    """Return the elements of each of `rows` to look up: (indptr, elements, places, kept).
 
-    Elements are ordered by ranks[x >> shift], low ranks first, then by hash: an order that all rows share,
-    which is all that a prefix index asks for. `places` are their positions in it, from 0, and `kept` tells
-    which belong to the shorter prefix that is indexed. Rank 0 stands for elements that no other set has; they
-    fill the prefix but are of no use in it, and are left out.
+    Elements are ordered by ranks[x >> shift], low ranks first, then by hash. All rows share this
+    order, which is all that a prefix index requires. `places` are the positions in it, from 0, and
+    `kept` marks those in the shorter prefix that is indexed. Rank 0 stands for elements that no
+    other set has; they count in the prefix but match nothing, and are left out.
     """
     total = 0
     for row in rows:
@@ -59,11 +59,12 @@ def prefixes(indptr, elements, rows, ranks, shift, kind, p, q):
 
 @kernel
 def post(ordered, mask, tokens, owners, places, kept):
-    """From sorted tokens (element bits over a token's number) to postings: (values, rows, spots, begins, ends).
+    """Turn sorted tokens into postings: (values, rows, spots, begins, ends).
 
-    Tokens of one element lie side by side, in order of their rows; those `kept` are posted, with their element, their
-    row and their place in it. The postings of earlier rows for the element of token t are from begins[t] to
-    ends[t] - 1, as are those of elements that differ from it in the bits of the mask alone.
+    A number in `ordered` holds the high bits of an element, and a token's number in the bits of the
+    mask. Tokens of one element are adjacent, in order of their rows; those `kept` are posted with
+    their element, row and place. For token t, begins[t]:ends[t] are the postings of earlier rows;
+    they include elements that differ from it only in the bits of the mask.
     """
     rows, spots = np.empty(len(ordered), np.int32), np.empty(len(ordered), np.int32)
     values = np.empty(len(ordered), np.uint64)
@@ -82,7 +83,7 @@ def post(ordered, mask, tokens, owners, places, kept):
 
 @kernel
 def with_room(n, one, two, three):
-    """Three arrays of which n values are filled, as they are if there is room for one more, or longer copies."""
+    """Return three arrays with n values, or longer copies if they have no room for one more."""
     if n < len(one):
         return one, two, three
     return grown(one, n), grown(two, n), grown(three, n)
@@ -90,19 +91,19 @@ def with_room(n, one, two, three):
 
 @kernel
 def grown(values, n):
-    """A copy of `values` with room for more than n."""
+    """Return a copy of `values` with room for more than n."""
     out = np.empty(2 * n + 16, values.dtype)
     out[:n] = values[:n]
     return out
 
 
 @kernel
-def may_be(stage, kind, a, i, b, j, least, p, q):
-    """Whether sets of a and b elements may share `least` of them, if the first they share is i-th in one and j-th in
-    the other, counted from 0.
+def can_share(stage, kind, a, i, b, j, least, p, q):
+    """Return whether sets of a and b elements can share `least`, given the first shared element.
 
-    At most min(a - i, b - j) are shared: the test of positions and suffix lengths. That of positions alone does not
-    look at what follows in the other set: at most a - i are shared, and j more are in the union of the two.
+    It is element i of one set and element j of the other, counted from 0. SUFFIX uses that at most
+    min(a - i, b - j) elements are shared. POSITION does not look at what follows in the other set:
+    at most a - i elements are shared, and j more are in the union.
     """
     if stage == SUFFIX:
         return min(a - i, b - j) >= least
@@ -116,13 +117,14 @@ def prefix_join(
     start, stop, rows, prefix_indptr, tokens, places, values, posted, spots, begins, ends,
     indptr, elements, kind, p, q, stage, split,
 ):  # fmt: skip
-    """Similar pairs with the row numbered start to stop - 1 as the larger one: (left, right, shared, candidates).
+    """Return similar pairs whose larger row is in range(start, stop), and how many were candidates.
 
-    `rows` are in order of size, and `posted` holds their numbers in it. For each element to look up we walk back over
-    the postings of smaller rows, until one is too small to be similar. A row is met first at the first element that
-    both prefixes share, which is the first that both sets do, so that its positions tell whether they may be similar.
+    `rows` are in order of size, and `posted` holds their numbers in it. Each look-up walks back
+    over the postings of smaller rows until one is too small to be similar. A row is first met at
+    the first element that both prefixes share, which is the first that both sets share, so its
+    positions show whether the sets can be similar.
     """
-    met = np.full(len(rows), -1, np.int32)  # the last row for which a row was met
+    met = np.full(len(rows), -1, np.int32)  # the number of the last row that met each row
     left, right, shared = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
     n, candidates = 0, 0
     for number in range(start, stop):
@@ -141,7 +143,7 @@ def prefix_join(
                     continue
                 met[posted[at]] = number
                 must = need(kind, size, its, p, q)
-                if not may_be(stage, kind, size, places[token], its, spots[at], must, p, q):
+                if not can_share(stage, kind, size, places[token], its, spots[at], must, p, q):
                     continue
                 candidates += 1
                 both = shared_of(indptr, elements, row, it, must)
@@ -154,7 +156,7 @@ def prefix_join(
 
 @kernel
 def length_join(start, stop, rows, indptr, elements, kind, p, q, split):
-    """The same by comparing each row with all smaller ones that are not too small."""
+    """Return the same by comparing each row with all smaller rows that are not too small."""
     left, right, shared = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
     n, candidates = 0, 0
     for number in range(start, stop):
@@ -179,7 +181,7 @@ def length_join(start, stop, rows, indptr, elements, kind, p, q, split):
 
 @kernel
 def index_elements(ordered, shift):
-    """A hash table from an element to its first place in the sorted array `ordered`; -1 marks a free slot."""
+    """Return a hash table from elements to their first places in sorted `ordered`; -1 is free."""
     slots = np.full(np.int64(1) << (64 - np.int64(shift)), -1, np.int64)
     for i in range(len(ordered)):
         if i > 0 and ordered[i] == ordered[i - 1]:
@@ -193,10 +195,11 @@ def index_elements(ordered, shift):
 
 @kernel
 def probe(indptr, elements, slots, shift, ordered, owners, sizes, p, q):
-    """Compare every row with every set of a small index: (row, set, shared) of pairs of similarity p/q or more.
+    """Compare every row with every set of a small index; return similar pairs: (row, set, shared).
 
-    `ordered` holds the elements of the indexed sets, sorted, `owners` the set each belongs to, `slots` the
-    table of `index_elements`. A row counts what it shares with each set it meets. O(elements + meetings).
+    Similar means a Jaccard similarity of at least p/q. `ordered` holds the elements of the indexed
+    sets, sorted, `owners` the set of each, `slots` the table of `index_elements`. Each row counts
+    the elements it shares with each set it meets. O(elements + meetings).
     """
     counts = np.zeros(len(sizes), np.int64)
     touched = np.empty(len(sizes), np.int64)

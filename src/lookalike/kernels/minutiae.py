@@ -1,7 +1,8 @@
-"""Fingerprints: what the neighbourhood of a minutia looks like, how one print lies on another, and which minutiae meet.
+"""Compare fingerprints: describe the neighbourhoods of minutiae, align prints, pair minutiae.
 
-Minutiae are rows of x, y and direction, directions in turns (1 is a full circle). The prints of a collection lie one
-after another; print p has the rows from starts[p] to starts[p + 1].
+Minutiae are rows of x, y and direction, directions in turns (1 is a full circle). The prints of a
+collection follow one another; print p has the rows from starts[p] to starts[p + 1]. "Asking" is the
+print that is looked up; a "meeting" is a pair of minutiae whose corners share a bucket.
 """
 
 import numpy as np
@@ -10,19 +11,19 @@ from lookalike.kernels.hashing import kernel
 
 TURN = 2 * np.pi
 LOW = np.uint64(0xFFFFFFFF)
-SPREAD = 0x9E3779B1  # odd, so that no two numbers of 32 bits become one
-ASKED = 64  # meetings that are asked how many agree with them
+SPREAD = 0x9E3779B1  # odd, so that different 32-bit numbers stay different
+ASKED = 64  # the number of meetings to try as centre of a consensus
 
 
 @kernel
 def wrapped(turn):
-    """The same turn from -1/2 to 1/2."""
+    """Return the same turn between -1/2 and 1/2."""
     return turn - np.floor(turn + 0.5)
 
 
 @kernel
 def nearest_minutiae(points, first, last, centre, nearest, farthest, out):
-    """The minutiae nearest to one of a print, but none nearer than `nearest`; returns how many there are."""
+    """Fill `out` with the nearest minutiae from `nearest` to `farthest` away; return how many."""
     found = 0
     distances = np.empty(len(out))
     for other in range(first, last):
@@ -40,10 +41,10 @@ def nearest_minutiae(points, first, last, centre, nearest, farthest, out):
 
 @kernel
 def corners(points, starts, neighbours, nearest, farthest):
-    """Each minutia with two of its nearest: (where each print's corners start, their features, their minutiae).
+    """Return the corners, minutiae with two neighbours: (starts per print, features, minutiae).
 
-    The features of a corner are the distance, the bearing and the direction of the one neighbour and of the other, both
-    angles as seen from the minutia, so that no shift and no turn of the print changes them.
+    The features of a corner are distance, bearing and direction of each of the two neighbours, with
+    angles relative to the minutia, so that shifting or turning the print does not change them.
     """
     features = np.empty((len(points) * (neighbours * (neighbours - 1) // 2), 6))
     minutiae = np.empty(len(features), np.int64)
@@ -71,10 +72,10 @@ def corners(points, starts, neighbours, nearest, farthest):
 
 @kernel
 def corner_codes(features, offsets, width, parts):
-    """The bucket of each corner in each table, a number of 32 bits of which the high ones are evenly spread.
+    """Return the bucket of each corner in each table, a 32-bit number with evenly spread high bits.
 
-    Every distance is cut into pieces of `width`, every angle into `parts` of a turn, from the table's own offsets on,
-    six numbers from 0 to 1.
+    Distances are cut into pieces of `width` and angles into `parts` per turn, shifted by the
+    table's own offsets, six numbers from 0 to 1.
     """
     codes = np.empty((len(offsets), len(features)), np.uint32)
     for t in range(len(offsets)):
@@ -91,10 +92,10 @@ def corner_codes(features, offsets, width, parts):
 
 @kernel
 def meetings(keys, first, last, asking, owners, minutiae, prints):
-    """Which minutiae share a bucket, print by print: (where each print's begin, theirs, those that ask).
+    """Return the minutiae that share a bucket, print by print: (starts, theirs, ours).
 
-    In table t the corners with the numbers keys[t, first[t, c] : last[t, c]] % 2**32 share the bucket of the corner of
-    minutia asking[t, c]. Corner n is of minutia minutiae[n], and that of the print owners[minutiae[n]].
+    In table t the corners numbered keys[t, first[t, c] : last[t, c]] % 2**32 share the bucket of a
+    corner of minutia asking[t, c]. Corner n is of minutia m = minutiae[n] of print owners[m].
     """
     starts = np.zeros(prints + 1, np.int64)
     for t in range(len(keys)):
@@ -117,10 +118,11 @@ def meetings(keys, first, last, asking, owners, minutiae, prints):
 
 @kernel
 def consensus(points, asking, starts, theirs, ours, needed, slack, reach):
-    """How the print that asks lies on each print by the most meetings: (votes, turns, x and y of its centre there).
+    """Return how the asking print best aligns with each print: (votes, places).
 
-    A meeting says how far to turn and where the centre comes to lie. Two agree if their turns differ by less than
-    `slack` and their places by less than `reach`. Prints that cannot have `needed` votes have none.
+    A place is a turn and the x and y of the print's centre. Each meeting suggests one; two meetings
+    agree if their turns differ by less than `slack` and their centres by less than `reach`. Prints
+    that cannot reach `needed` votes get none.
     """
     prints = len(starts) - 1
     votes = np.zeros(prints, np.int64)
@@ -146,7 +148,7 @@ def consensus(points, asking, starts, theirs, ours, needed, slack, reach):
             said[m, 1], said[m, 2] = there[0] + cos * dx - sin * dy, there[1] + sin * dx + cos * dy
             turned[min(sectors - 1, int((turn + 0.5) * sectors))] += 1
         likely = 0
-        for s in range(sectors):  # what agrees lies in three neighbouring sectors
+        for s in range(sectors):  # turns that agree are in three neighbouring sectors
             likely = max(likely, turned[s] + turned[s - 1] + turned[s - 2])
         if likely >= needed[p]:
             votes[p] = agreed(said[:count], slack, reach, places[p])
@@ -155,9 +157,9 @@ def consensus(points, asking, starts, theirs, ours, needed, slack, reach):
 
 @kernel
 def agreed(said, slack, reach, place):
-    """The most meetings that agree with one of them; their mean turn and place are written to `place`.
+    """Return the most meetings that agree with one of them, and write their mean to `place`.
 
-    Of very many meetings some are asked: where most agree, any of those will do.
+    Of very many meetings only some are tried: if most agree, any of those will do.
     """
     best, chosen = 0, 0
     for i in range(0, len(said), max(1, len(said) // ASKED)):
@@ -177,14 +179,14 @@ def agreed(said, slack, reach, place):
 
 @kernel
 def agree(said, i, j, slack, reach):
-    """Whether two meetings say about the same."""
+    """Return whether two meetings suggest about the same place."""
     dx, dy = said[i, 1] - said[j, 1], said[i, 2] - said[j, 2]
     return dx * dx + dy * dy < reach * reach and abs(wrapped(said[i, 0] - said[j, 0])) < slack
 
 
 @kernel
 def laid(asking, place, out):
-    """The minutiae that ask as they lie when their centre is at a place and they are turned."""
+    """Move the asking minutiae to a place: turn them and shift their centre there."""
     cos, sin = np.cos(place[0] * TURN), np.sin(place[0] * TURN)
     mean_x, mean_y = asking[:, 0].mean(), asking[:, 1].mean()
     for i in range(len(asking)):
@@ -195,7 +197,7 @@ def laid(asking, place, out):
 
 @kernel
 def partners(points, moved, reach, slack, out):
-    """The minutia of `points` that each moved one meets, or -1: each is the other's nearest within reach; how many."""
+    """Pair moved minutiae with their mutual nearest `points` in reach, else -1; return how many."""
     nearest = np.full(len(points), np.inf)
     chosen = np.full(len(points), -1)
     best = np.full(len(moved), np.inf)
@@ -219,7 +221,7 @@ def partners(points, moved, reach, slack, out):
 
 @kernel
 def refit(points, asking, met, count, place):
-    """The turn and place that bring the partners closest together, by least squares."""
+    """Write to `place` the turn and centre that bring the partners closest, by least squares."""
     ax, ay, bx, by = 0.0, 0.0, 0.0, 0.0
     for i in range(len(asking)):
         if met[i] >= 0:
@@ -242,7 +244,7 @@ def refit(points, asking, met, count, place):
 
 @kernel
 def within(points, others, reach):
-    """How many of the points have one of the others within reach: those where the two prints overlap."""
+    """Return how many points have one of the others within reach, so are where prints overlap."""
     count = 0
     for i in range(len(points)):
         for j in range(len(others)):
@@ -255,9 +257,9 @@ def within(points, others, reach):
 
 @kernel
 def lay_upon(points, asking, place, reach, slack, rounds, met):
-    """Lay the print that asks on another and move it to where it fits best: how many minutiae meet.
+    """Align the asking print with another as well as possible; return how many minutiae meet.
 
-    Also how many minutiae of each lie where the prints overlap. `place` becomes the place, `met` the partners.
+    Also returns how many minutiae of each print overlap. Updates `place` and the partners, `met`.
     """
     moved = np.empty_like(asking)
     laid(asking, place, moved)
@@ -273,7 +275,7 @@ def lay_upon(points, asking, place, reach, slack, rounds, met):
 
 @kernel
 def lay_upon_each(points, starts, rows, asking, places, reach, slack, rounds):
-    """For each of these prints: how many minutiae meet, and how many of each lie where they overlap (rows x 3)."""
+    """Return for each print how many minutiae meet, and how many of each overlap: rows x 3."""
     counts = np.empty((len(rows), 3), np.int64)
     met = np.empty(len(asking), np.int64)
     for r in range(len(rows)):

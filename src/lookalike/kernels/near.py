@@ -1,8 +1,9 @@
-"""Near pairs in blocks of items: all products of a block of rows with another, of which few are looked at twice.
+"""Find near pairs in blocks of items: compute all products of two blocks and keep the near ones.
 
-Blocks come as `rectangles` (a0, a1, b0, b1): the items order[a0:a1], each with the items order[b0:b1]; where a0 = b0
-each pair is met once. What is found comes as numbers, left * items + right with left < right, and may lie a little
-beyond the bound: dense vectors are compared in single precision, with room for its rounding.
+Blocks come as `rectangles` (a0, a1, b0, b1): the items order[a0:a1], each with the items
+order[b0:b1]; if a0 = b0 each pair is met once. The pairs found are numbers left * items + right
+with left < right. They can lie a little beyond the bound: dense vectors are compared in single
+precision, with a margin for rounding.
 """
 
 import numpy as np
@@ -10,19 +11,19 @@ from numba import njit
 
 from lookalike.kernels.hashing import fused_kernel, kernel
 
-ROWS = 4  # of a block that are multiplied at a time, by
-STEP = 4  # dimensions at a time
-TILE = 512  # of the columns they are multiplied with: what is summed up stays in the first cache
+ROWS = 4  # rows of a block that are multiplied at a time
+STEP = 4  # dimensions that are multiplied at a time
+TILE = 512  # columns that are multiplied at a time: their sums stay in the first-level cache
 LANES = 16  # numbers in a vector register
-SMALL = 40  # items of a block that is compared row by row, which takes less preparation
+SMALL = 40  # blocks of at most this many items are compared row by row, which needs less preparation
 
 
 @fused_kernel
 def near_vectors(values, centre, scales, halves, order, rectangles, bounds):
-    """Pairs of dense rows: those with x.y - halves[x] - halves[y] >= bounds[x], x = (values[x] - centre) * scales[x].
+    """Return the pairs of dense rows with x.y - halves[x] - halves[y] >= bounds[x].
 
-    So with halves of 0 a bound is on the cosine of rows that are scaled to length 1, and with halves of |x|**2 / 2 on
-    minus half the square of a distance.
+    Here x stands for (values[x] - centre) * scales[x]. With halves of 0 the bound is on the cosine
+    of rows scaled to length 1; with halves of |x|**2 / 2 it is on minus half the squared distance.
     """
     items, dimensions = values.shape
     width = -(-dimensions // STEP) * STEP
@@ -94,7 +95,7 @@ def near_vectors(values, centre, scales, halves, order, rectangles, bounds):
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
 def _four(block, i, j):
-    """The products of one row with the four from j on, summed in any order."""
+    """Return the products of one row with the four from j on, summed in any order."""
     a, b, c, d, e = block[i], block[j], block[j + 1], block[j + 2], block[j + 3]
     p = q = r = s = np.float32(0)
     for at in range(len(a)):
@@ -108,7 +109,7 @@ def _four(block, i, j):
 
 @fused_kernel
 def _gather(values, centre, scales, order, start, stop, block):
-    """The rows that products are made of."""
+    """Copy rows to a block, centred and scaled."""
     for i in range(start, stop):
         item = order[i]
         row, line, scale = values[item], block[i - start], scales[item]
@@ -118,7 +119,7 @@ def _gather(values, centre, scales, order, start, stop, block):
 
 @fused_kernel
 def _products(block, i, columns, first, last, starts, sums):
-    """sums = starts + block[i : i + ROWS] @ columns, from column `first` to `last`, STEP dimensions at a time."""
+    """Set sums = starts + block[i : i + ROWS] @ columns, for the columns from `first` to `last`."""
     s0, s1, s2, s3 = sums[0][first:last], sums[1][first:last], sums[2][first:last], sums[3][first:last]
     start = starts[first:last]
     for j in range(len(start)):
@@ -143,7 +144,7 @@ def _products(block, i, columns, first, last, starts, sums):
 
 @kernel
 def near_sparse(indptr, indices, data, dimensions, scales, halves, order, rectangles, bounds):
-    """The same for sparse rows, as SciPy holds them (CSR), in double precision: each is spread out in turn."""
+    """Do the same for sparse rows (CSR) in double precision, spreading out one row at a time."""
     items = len(indptr) - 1
     spread = np.zeros(dimensions)
     out = np.empty(1024, np.int64)
@@ -172,7 +173,7 @@ def near_sparse(indptr, indices, data, dimensions, scales, halves, order, rectan
 
 @kernel
 def near_bits(words, order, rectangles, bounds):
-    """Pairs of codes that differ in no more bits than bounds[x]; here the bound is exact."""
+    """Return the pairs of codes that differ in at most bounds[x] bits; here the bound is exact."""
     items, width = words.shape
     columns = np.empty((width, TILE), np.uint64)
     differing = np.empty(TILE, np.int64)
@@ -204,7 +205,7 @@ def near_bits(words, order, rectangles, bounds):
 
 @kernel
 def count_within(code, columns, first, apart, most):
-    """Fill in how many bits a code and each of the columns from `first` on differ in, and count those within `most`."""
+    """Fill `apart` with the number of bits that differ, and return how many are at most `most`."""
     column = columns[0][first : first + len(apart)]
     hits = 0
     for j in range(len(apart)):
@@ -222,7 +223,7 @@ def count_within(code, columns, first, apart, most):
 
 @kernel
 def ones(x):
-    """How many bits of a word are set; compilers know this sum by sight and make one instruction of it."""
+    """Return how many bits of a word are set; compilers turn this pattern into one instruction."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -231,7 +232,7 @@ def ones(x):
 
 @kernel
 def bits_apart(words, left, right):
-    """How many bits each pair of codes differs in."""
+    """Return how many bits differ in each pair of codes."""
     out = np.zeros(len(left), np.int64)
     for pair in range(len(left)):
         for w in range(words.shape[1]):

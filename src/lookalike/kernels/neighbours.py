@@ -1,7 +1,7 @@
-"""The most similar rows of some rows, and what those have to offer: one pass over an index from element to rows.
+"""Find the most similar rows, and recommend their items, in one pass over an inverted index.
 
-Row i has the elements elements[indptr[i]:indptr[i + 1]], each `copies` times (1 in a set), and the element e is in the
-rows by_rows[by_indptr[e]:by_indptr[e + 1]], `by_copies` times.
+Row i has the elements elements[indptr[i]:indptr[i + 1]], each `copies` times (once in a set).
+Element e is in the rows by_rows[by_indptr[e]:by_indptr[e + 1]], `by_copies` times.
 """
 
 import numpy as np
@@ -11,12 +11,13 @@ from lookalike.kernels.hashing import kernel
 
 @kernel
 def nearest_rows(queries, indptr, elements, copies, weights, by_indptr, by_rows, by_copies, sizes, k):
-    """The k most similar rows of each query, most similar first: (rows, similarities), -1 and 0 where there are fewer.
+    """Return the k most similar rows of each query, best first: (rows, similarities).
 
-    By Jaccard similarity, but what a query and a row share is told by weights: c is the weight of the query's
-    elements that the row has too, as a share of all the query's; then o = c * (the query's size) is taken for the
-    number shared, and similarity is o / (a + b - o). With equal weights that is Jaccard similarity itself.
-    Weights are over 0. Of rows just as similar the first come first. O(the rows of all elements of a query) each.
+    Missing ones are -1 and 0. The similarity is a weighted Jaccard similarity: c is the share of
+    the query's weight that is in elements the row has too; o = c * (the query's size) stands for
+    the number of shared elements, and the similarity is o / (a + b - o). With equal weights it is
+    the Jaccard similarity itself. Weights are positive. Ties go to the first row. The cost per
+    query is the number of rows of all its elements.
     """
     rows = np.full((len(queries), k), -1)
     similarities = np.zeros((len(queries), k))
@@ -45,16 +46,16 @@ def nearest_rows(queries, indptr, elements, copies, weights, by_indptr, by_rows,
 
 @kernel
 def best_offers(queries, rows, weights, indptr, items, votes, liked, scale, k):
-    """The k items of most votes among those that a query lacks: (items, scores), -1 and 0 where there are fewer.
+    """Return the k items with most votes that a query lacks: (items, scores), padded with -1 and 0.
 
-    votes[j] is that of a row for items[j], weighted by the rows' `weights` for the query, and an item's sum is
-    multiplied by its `scale`. Items that no row has liked are left out; of items just as good the first come first.
+    votes[j] is a row's vote for items[j], weighted by the rows' `weights` for the query; an item's
+    sum is multiplied by its `scale`. Items that no row liked are left out. Ties go to the first.
     """
     offers = np.full((len(queries), k), -1)
     scores = np.zeros((len(queries), k))
     sums = np.zeros(len(scale))
     likes = np.zeros(len(scale), np.bool_)
-    there = np.zeros(len(scale), np.bool_)  # whether an item was met, or the query has it
+    there = np.zeros(len(scale), np.bool_)  # whether an item was met already, or the query has it
     touched = np.empty(len(scale), np.int64)
     for at in range(len(queries)):
         n = 0
@@ -85,7 +86,7 @@ def best_offers(queries, rows, weights, indptr, items, votes, liked, scale, k):
 
 @kernel
 def insert(places, values, place, value):
-    """Put a place among those of the greatest values over 0, in order of value, then of place; the last falls out."""
+    """Insert a place by value, then by place, if the value is positive; the last one drops out."""
     at = len(places)
     while at > 0 and (value > values[at - 1] or (value == values[at - 1] and value > 0 and place < places[at - 1])):
         at -= 1

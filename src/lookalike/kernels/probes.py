@@ -1,21 +1,21 @@
-"""Looking new sets up in an index of prefixes.
+"""Look up new sets in an index of prefixes.
 
-Rows are sorted sets as in `sets`: those of the index in one pair of arrays, the queries in another.
+Rows are sorted sets as in `sets`: the index in one pair of arrays, the queries in another.
 """
 
 import numpy as np
 
 from lookalike.kernels.bounds import need
 from lookalike.kernels.hashing import GOLDEN, kernel
-from lookalike.kernels.joins import SUFFIX, may_be, with_room
+from lookalike.kernels.joins import SUFFIX, can_share, with_room
 from lookalike.kernels.sets import shared_between
 
 
 @kernel
 def no_meetings(starts, begins, ends, rows):
-    """An empty table for `meets`: twice the slots, or more, that any query fills, however large the index.
+    """Return an empty table for `meets` with at least twice the slots that any query fills.
 
-    The query numbered n meets no more rows than its tokens, starts[n] to starts[n + 1] - 1, have postings.
+    Query n meets at most as many rows as its tokens, starts[n] to starts[n + 1] - 1, have postings.
     """
     most = 1
     for number in range(len(starts) - 1):
@@ -31,9 +31,10 @@ def no_meetings(starts, begins, ends, rows):
 
 @kernel
 def meets(table, number, row):
-    """Whether the query numbered so meets the row for the first time, which the table of hashes then remembers.
+    """Return whether query `number` meets the row for the first time, and record it in the table.
 
-    A slot holds a query's number over a row's, in 32 bits each. Those of earlier queries are free.
+    A slot holds a query's number in its high 32 bits and a row's in its low ones; those of earlier
+    queries are free.
     """
     spread = np.uint64(row) * GOLDEN >> np.uint64(32)
     slot = np.int64(spread) & (len(table) - 1)
@@ -50,13 +51,13 @@ def meets(table, number, row):
 def prefix_probe(
     first, starts, places, begins, ends, query_indptr, query_elements, rows, spots, indptr, elements, kind, p, q
 ):
-    """Rows that are similar to the queries from `first` on: (query, row, shared, compared), ordered by query.
+    """Return the rows similar to the queries from `first` on: (query, row, shared, compared).
 
-    The tokens of the query numbered n, counted from `first`, are starts[n] to starts[n + 1] - 1, in the order of
-    elements; `places` are their positions in it. Postings begins[t] to ends[t] - 1 are those of token t's element:
-    the rows that have it in their prefix, and `spots`, its positions in them. If a row is met at all then first at the
-    first element that both sets share, so that its positions tell whether they may be similar; a row too small or too
-    large never may.
+    They are ordered by query. The tokens of query n, counted from `first`, are starts[n] to
+    starts[n + 1] - 1, in the order of elements; `places` are their positions in it. Postings
+    begins[t] to ends[t] - 1 are those of token t's element: the rows with it in their prefix, and
+    its positions there (`spots`). A row is first met at the first element that both sets share, so
+    the positions show whether the sets can be similar; a row too small or too large never can.
     """
     table = no_meetings(starts, begins, ends, len(indptr) - 1)
     queries, found, shared = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
@@ -70,7 +71,7 @@ def prefix_probe(
                     continue
                 its = elements[indptr[row] : indptr[row + 1]]
                 must = need(kind, len(asked), len(its), p, q)
-                if not may_be(SUFFIX, kind, len(asked), places[token], len(its), spots[at], must, p, q):
+                if not can_share(SUFFIX, kind, len(asked), places[token], len(its), spots[at], must, p, q):
                     continue
                 compared += 1
                 both = shared_between(asked, its, must)

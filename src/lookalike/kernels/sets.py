@@ -1,4 +1,4 @@
-"""Rows of 64-bit hashes as sets: sorting, equality, exact overlap.
+"""Sort, hash and intersect rows of 64-bit hashes as sets.
 
 Rows are as in `sketch`; here each is sorted and without repeats, so that two can be merged.
 """
@@ -13,8 +13,8 @@ from lookalike.kernels.hashing import GOLDEN, kernel, mix
 def sort_hashes(values, spare, counts):
     """Sort `values` in place, given that their high bits are evenly spread. O(n) expected.
 
-    Values are dealt into about n slots by their high bits, which leaves each a step or two from its
-    place; an insertion sort walks those. `spare` holds at least n values and `counts` 2n + 1 numbers.
+    Values go to about n slots by their high bits, which leaves each a step or two from its place;
+    an insertion sort does the rest. `spare` holds at least n values and `counts` 2n + 1 numbers.
     """
     n = len(values)
     if n > 24:
@@ -45,7 +45,7 @@ def sort_hashes(values, spare, counts):
 
 @kernel
 def sorted_hashes(values):
-    """A sorted copy of `values`, whose high bits must be evenly spread."""
+    """Return a sorted copy of `values`, whose high bits must be evenly spread."""
     out = values.copy()
     sort_hashes(out, np.empty(len(out), np.uint64), np.empty(2 * len(out) + 1, np.int32))
     return out
@@ -53,10 +53,10 @@ def sorted_hashes(values):
 
 @kernel
 def sort_rows(indptr, elements, bag):
-    """Each row as a sorted set: (indptr, elements). A repeat is dropped, or in a bag becomes an element.
+    """Return each row as a sorted set: (indptr, elements). Repeats are dropped, or kept in a bag.
 
-    The second copy of x in a bag is the element (x, 2) and so on, all hashed: then the overlap of two such
-    sets is that of the bags, the sum of the lesser counts.
+    In a bag the second copy of x becomes the element (x, 2) and so on, all hashed: the overlap of
+    two such sets is then that of the bags, the sum of the lesser counts.
     """
     rows = len(indptr) - 1
     longest = 0
@@ -91,7 +91,7 @@ def sort_rows(indptr, elements, bag):
 
 @kernel
 def hash_rows(indptr, elements):
-    """Two independent hashes a row of its elements in order, rows x 2: equal for equal sets and for no others."""
+    """Return two independent hashes of each row's elements, rows x 2, to find equal sets."""
     out = np.empty((len(indptr) - 1, 2), np.uint64)
     for row in range(len(out)):
         one = np.uint64(indptr[row + 1] - indptr[row])
@@ -106,21 +106,21 @@ def hash_rows(indptr, elements):
 
 @kernel
 def overlap(indptr, elements, left, right, p, q):
-    """The size of the intersection of two rows, or -1 if their Jaccard similarity is under p / q."""
+    """Return the size of the intersection of two rows, or -1 if their similarity is below p / q."""
     a, b = indptr[left + 1] - indptr[left], indptr[right + 1] - indptr[right]
     return shared_of(indptr, elements, left, right, need(JACCARD, a, b, p, q))
 
 
 @kernel
 def shared_of(indptr, elements, left, right, least):
-    """The size of the intersection of two rows, or -1 if it is under `least`, which is 1 or more."""
+    """Return the size of the intersection of two rows, or -1 if it is below `least`, at least 1."""
     one, two = elements[indptr[left] : indptr[left + 1]], elements[indptr[right] : indptr[right + 1]]
     return shared_between(one, two, least)
 
 
 @kernel
 def shared_between(one, two, least):
-    """The same for two sorted sets. The merge stops when one side has passed more that the other lacks than it may."""
+    """Return the same for two sorted sets; the merge stops as soon as `least` is out of reach."""
     i, j, shared = 0, 0, 0
     i_spare, j_spare = len(one) - least, len(two) - least
     while i < len(one) and j < len(two):
@@ -135,7 +135,7 @@ def shared_between(one, two, least):
 
 @kernel
 def overlaps(indptr, elements, left, right, p, q):
-    """`overlap` of many pairs of rows."""
+    """Apply `overlap` to many pairs of rows."""
     out = np.empty(len(left), np.int64)
     for i in range(len(left)):
         out[i] = overlap(indptr, elements, left[i], right[i], p, q)

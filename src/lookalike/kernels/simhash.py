@@ -1,8 +1,8 @@
-"""Sets of 64-bit hashes to sign sketches: on which side of random hyperplanes a set or a bag lies.
+"""Turn sets of 64-bit hashes into sign sketches: the sides of random hyperplanes that they are on.
 
-Sets come as rows: the elements of row i are elements[indptr[i]:indptr[i + 1]]. An element that is there twice counts
-twice. Each function has a random number for every element there can be, made from the element's hash alone: together
-they are the normal vector of a hyperplane through the space of all sets.
+Sets come as rows: the elements of row i are elements[indptr[i]:indptr[i + 1]]; repeats add up. Each
+function has a random number for every possible element, made from the element's hash alone:
+together they are the normal vector of a hyperplane through the space of all sets.
 """
 
 from statistics import NormalDist
@@ -13,9 +13,9 @@ from lookalike.kernels.hashing import GOLDEN, kernel, mix
 
 
 def _normal_numbers():
-    """The mean of each of 256 equal parts of the normal distribution, lowest first, in thousandths.
+    """Return the means of 256 equal parts of the normal distribution, lowest first, in thousandths.
 
-    The mean of what lies between a and b is (density(a) - density(b)) / probability.
+    The mean of the part between a and b is (density(a) - density(b)) / probability.
     """
     normal = NormalDist()
     density = [normal.pdf(normal.inv_cdf(part / 256)) for part in range(128, 256)] + [0.0]
@@ -28,9 +28,9 @@ NORMAL = _normal_numbers()
 
 @kernel
 def add_element(x, weight, seed, sums):
-    """Add an element's random numbers times its weight, one to each of the `sums`, which are a multiple of eight.
+    """Add an element's random numbers times its weight to the `sums`, a multiple of eight of them.
 
-    Each byte of a hash of the element picks one from the table: one hash serves eight functions.
+    Each byte of the element's hash picks a number from the table: one hash serves eight functions.
     """
     step = seed
     for start in range(0, len(sums), 8):
@@ -42,7 +42,7 @@ def add_element(x, weight, seed, sums):
 
 @kernel
 def pack_signs(sums, out):
-    """Bit i % 64 of out[i // 64] is 1 if sums[i] is positive or zero; there are as many signs as fit in both."""
+    """Set bit i % 64 of out[i // 64] to 1 if sums[i] is positive or zero."""
     for word in range(len(out)):
         bits = np.uint64(0)
         for i in range(64 * word, min(64 * word + 64, len(sums))):
@@ -52,9 +52,10 @@ def pack_signs(sums, out):
 
 @kernel
 def sign_rows(indptr, elements, seed, hashes):
-    """The signs of all rows, 64 to a word: an array rows x ceil(hashes / 64). An empty row has no bit set.
+    """Return the signs of all rows, 64 per word: an array rows x ceil(hashes / 64).
 
-    O(n K) for n elements and K functions, in whole numbers, so that the order of elements makes no difference.
+    An empty row has no bit set. O(n K) for n elements and K functions, in whole numbers, so that
+    the order of elements makes no difference.
     """
     out = np.zeros((len(indptr) - 1, (hashes + 63) // 64), np.uint64)
     sums = np.empty((hashes + 7) // 8 * 8, np.int64)
@@ -70,7 +71,7 @@ def sign_rows(indptr, elements, seed, hashes):
 
 @kernel
 def sign_weighted_rows(indptr, elements, weights, seed, hashes):
-    """The same where weights[i] is the weight of elements[i]; a row of zero weights is as an empty one.
+    """Return the same with weights[i] as the weight of elements[i]; weight 0 means no element.
 
     Sums are of floating-point numbers, in the order of the elements.
     """
@@ -90,7 +91,7 @@ def sign_weighted_rows(indptr, elements, weights, seed, hashes):
 
 @kernel
 def unpack_signs(words, hashes):
-    """Packed signs as 0 and 1: an array rows x hashes."""
+    """Return packed signs as 0 and 1: an array rows x hashes."""
     out = np.empty((len(words), hashes), np.uint64)
     for row in range(len(words)):
         for i in range(hashes):

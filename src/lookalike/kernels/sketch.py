@@ -1,6 +1,6 @@
-"""Sets of 64-bit hashes to MinHash signatures, and signatures to band keys.
+"""Turn sets of 64-bit hashes into MinHash signatures, and signatures into band keys.
 
-Sets come as rows: the elements of row i are elements[indptr[i]:indptr[i + 1]]. Repeats do not matter.
+Sets come as rows: row i is elements[indptr[i]:indptr[i + 1]]. Repeats do not matter.
 """
 
 import numpy as np
@@ -10,12 +10,12 @@ from lookalike.kernels.hashing import BASE, EMPTY, GOLDEN, kernel, mix
 
 @kernel
 def sketch(elements, seed, out):
-    """Fast Similarity Sketching (Dahlgaard, Knudsen, Thorup 2017) of one set into the K bins of `out`.
+    """Sketch one set into the K bins of `out`: Fast Similarity Sketching (Dahlgaard et al. 2017).
 
-    In round i every element draws a bin and a fraction v from a hash of its own, and the bin keeps the
-    least i + v, here as i * 2**32 + v. Rounds end when no bin is empty; from round K on all elements draw
-    bin i - K, so that 2K rounds always suffice. An element meets the same draws in every set that holds
-    it, so two sets agree in a bin with the probability of their Jaccard similarity. O(n + K log K) hashes.
+    In round i every element draws a bin and a fraction v from a hash of its own, and the bin keeps
+    the least i + v, here as i * 2**32 + v. Rounds end when no bin is empty; from round K on all
+    elements draw bin i - K, so that 2K rounds always suffice. An element draws the same in every
+    set, so sets agree in a bin with probability equal to their similarity. O(n + K log K) hashes.
     """
     bins = len(out)
     out[:] = EMPTY
@@ -23,7 +23,7 @@ def sketch(elements, seed, out):
         return
     low = np.uint64(0xFFFFFFFF)
     step = seed
-    filled = 0  # bins up to this one are not empty, and never will be again
+    filled = 0  # the bins before this one are filled, and stay so
     for i in range(2 * bins):
         step += GOLDEN
         round_ = np.uint64(i) << np.uint64(32)
@@ -43,7 +43,7 @@ def sketch(elements, seed, out):
 
 @kernel
 def sketch_rows(indptr, elements, seed, hashes):
-    """Signatures of all rows: an array rows x hashes. An empty row has EMPTY everywhere."""
+    """Return the signatures of all rows, rows x hashes. An empty row has EMPTY everywhere."""
     out = np.empty((len(indptr) - 1, hashes), np.uint64)
     for row in range(len(out)):
         sketch(elements[indptr[row] : indptr[row + 1]], seed, out[row])
@@ -52,7 +52,7 @@ def sketch_rows(indptr, elements, seed, hashes):
 
 @kernel
 def fold_bands(signatures, bands, rows):
-    """One key a band, a hash of its `rows` values: an array items x bands. EMPTY if one of the values is."""
+    """Return one key per band, a hash of its `rows` values, items x bands; EMPTY if a value is."""
     out = np.empty((len(signatures), bands), np.uint64)
     for item in range(len(signatures)):
         for band in range(bands):
@@ -67,7 +67,7 @@ def fold_bands(signatures, bands, rows):
 
 @kernel
 def count_agreements(signatures):
-    """How many pairs of rows agree in 0, 1, ... K positions; EMPTY agrees with nothing."""
+    """Return how many pairs of rows agree in 0, 1, ... K positions; EMPTY agrees with nothing."""
     items, hashes = signatures.shape
     out = np.zeros(hashes + 1, np.int64)
     for a in range(items):

@@ -1,8 +1,8 @@
-"""UTF-8 bytes to 64-bit hashes of shingles, without making a Python string.
+"""Hash the shingles of texts to 64 bits, straight from UTF-8 bytes without a Python string.
 
 A document becomes units (characters or words), each a 64-bit hash, and then every window of k units
-becomes one hash, by a rolling polynomial: the sum of unit[i] * BASE**(k-1-i) modulo 2**64. Unit hashes
-look random, so two different windows collide with probability about 2**-64.
+becomes one hash by a rolling polynomial: the sum of unit[i] * BASE**(k-1-i) modulo 2**64. Unit
+hashes look random, so two different windows collide with probability about 2**-64.
 
 Texts come as one buffer of valid UTF-8, with the byte at which each text starts and stops.
 """
@@ -13,7 +13,7 @@ from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES
 from lookalike.kernels.hashing import BASE, GOLDEN, kernel, mix
 
 CHAR, WORD = range(2)  # what a unit is
-COLLAPSE, KEEP, REMOVE = range(3)  # what becomes of white space between characters
+COLLAPSE, KEEP, REMOVE = range(3)  # what to do with white space between characters
 
 with np.errstate(over="ignore"):
     ASCII = mix.py_func(np.arange(1, 129, dtype=np.uint64) * GOLDEN)  # unit hashes of U+0000 to U+007F
@@ -25,7 +25,7 @@ TRAITS = PAGES.reshape(-1)
 
 @kernel
 def decode(data, at):
-    """The code point that starts at byte `at` of valid UTF-8, and where the next one starts."""
+    """Return the code point that starts at byte `at` of valid UTF-8, and where the next starts."""
     byte = np.uint32(data[at])
     if byte < 0x80:
         return byte, at + 1
@@ -40,13 +40,13 @@ def decode(data, at):
 
 @kernel
 def properties(code):
-    """What is known of a code point: see `characters`."""
+    """Return the entry of a code point in the table of `characters`."""
     return TRAITS[np.uint32(INDEX[code >> np.uint32(8)]) << np.uint32(8) | (code & np.uint32(255))]
 
 
 @kernel
 def is_ascii(data, start, stop):
-    """Whether data[start:stop] has no byte from 128 on, looking at all of them at once."""
+    """Return whether all bytes of data[start:stop] are below 128, in one pass without branches."""
     seen = np.uint8(0)
     for byte in data[start:stop]:
         seen |= byte
@@ -55,9 +55,9 @@ def is_ascii(data, start, stop):
 
 @kernel
 def collapsed_ascii(data, start, stop, out):
-    """`characters` of ASCII with white space collapsed: the same without a branch to mispredict at each word."""
+    """Do what `characters` does for ASCII and COLLAPSE, without a branch to mispredict per word."""
     n = 0
-    before = 1  # whether the character before was white, as if one stood before the first
+    before = 1  # whether the previous character was white space; 1 at first, so that leading space is dropped
     for byte in data[start:stop]:
         out[n] = COLLAPSED[byte]
         n += 1 - (WHITE[byte] & before)
@@ -67,7 +67,7 @@ def collapsed_ascii(data, start, stop, out):
 
 @kernel
 def characters(data, start, stop, white, out):
-    """Hash each character of data[start:stop] into `out`; returns how many there are.
+    """Hash each character of data[start:stop] into `out`; return how many there are.
 
     COLLAPSE turns a run of white space into one blank and drops it at both ends; REMOVE drops all.
     """
@@ -100,14 +100,14 @@ def characters(data, start, stop, white, out):
 
 @kernel
 def words(data, start, stop, out):
-    """Hash each word of data[start:stop] into `out`; returns how many there are.
+    """Hash each word of data[start:stop] into `out`; return how many there are.
 
-    A word is a run of letters, digits and connectors with the marks after them; a letter of a script
-    that puts no spaces between words is a word by itself.
+    A word is a run of letters, digits and connectors with the marks after them; in scripts without
+    spaces between words a letter is a word by itself.
     """
     n = 0
     word = np.uint64(0)
-    inside, alone = False, False  # a word is open; and it takes no further letter
+    inside, alone = False, False  # whether a word is open, and whether it is a lone letter
     at = start
     while at < stop:
         byte = data[at]
@@ -135,9 +135,9 @@ def words(data, start, stop, out):
 
 @kernel
 def windows(units, n, k, keep, out):
-    """Hash every k consecutive units into `out`; returns how many windows there are.
+    """Hash every k consecutive units into `out`; return how many windows there are.
 
-    Fewer than k units make one window, none make none. `keep` masks the bits of a hash that are kept.
+    Fewer than k units make one window, no units make none. `keep` masks the bits of a hash to keep.
     """
     if n == 0:
         return 0
@@ -156,7 +156,7 @@ def windows(units, n, k, keep, out):
 
 @kernel
 def total_and_longest(starts, stops):
-    """How many bytes the texts have together, and how many the longest has."""
+    """Return how many bytes the texts have together, and how many the longest has."""
     total, longest = 0, 0
     for t in range(len(starts)):
         total += stops[t] - starts[t]
@@ -166,7 +166,7 @@ def total_and_longest(starts, stops):
 
 @kernel
 def hash_texts(data, starts, stops, unit, k, white, keep):
-    """Shingle hashes of each text in order, repeats included: (indptr, hashes). O(bytes)."""
+    """Return the shingle hashes of each text in order, with repeats: (indptr, hashes). O(bytes)."""
     texts = len(starts)
     total, longest = total_and_longest(starts, stops)
     units = np.empty(longest, np.uint64)
@@ -183,7 +183,7 @@ def hash_texts(data, starts, stops, unit, k, white, keep):
 
 @kernel
 def needs_normal_form(data, starts, stops):
-    """Whether each text holds a character that normal form C may change; most texts do not."""
+    """Return whether each text has a character that normal form C can change; most texts do not."""
     out = np.zeros(len(starts), np.bool_)
     for t in range(len(starts)):
         if is_ascii(data, starts[t], stops[t]):
@@ -202,7 +202,7 @@ def needs_normal_form(data, starts, stops):
 
 @kernel
 def hash_table(values):
-    """A table to look the values up in: each at the slot its low bits name, or the next free one. Zero is free."""
+    """Return a hash table of the values by their low bits, with linear probing; zero is free."""
     slots = 16
     while slots < 4 * len(values):
         slots *= 2
@@ -217,7 +217,7 @@ def hash_table(values):
 
 @kernel
 def is_in(table, value):
-    """Whether a value other than zero is in the table."""
+    """Return whether a value other than zero is in the table."""
     at = np.int64(value & np.uint64(len(table) - 1))
     while table[at] != 0:
         if table[at] == value:
@@ -228,17 +228,17 @@ def is_in(table, value):
 
 @kernel
 def hash_spots(data, starts, stops, antecedents, skipped, k, distance, keep):
-    """Hashes of each antecedent with k - 1 words after it, `distance` words apart: (indptr, hashes).
+    """Hash each antecedent with k - 1 words after it, `distance` words apart: (indptr, hashes).
 
-    `antecedents` are word hashes, and `skipped` those of words that are passed over in what follows an antecedent.
-    One with too few words after it makes no shingle. O(bytes).
+    `antecedents` are word hashes; `skipped` are those of words that are skipped after an
+    antecedent. An antecedent with too few words after it makes no shingle. O(bytes).
     """
     texts = len(starts)
     total, longest = total_and_longest(starts, stops)
     beginning, passed = hash_table(antecedents), hash_table(skipped)
     units = np.empty(longest, np.uint64)
-    chain = np.empty(longest, np.uint64)  # the words that are not passed over
-    after = np.empty(longest, np.int64)  # where in the chain those after each word begin
+    chain = np.empty(longest, np.uint64)  # the words that are not skipped
+    after = np.empty(longest, np.int64)  # where in the chain the words after each word begin
     hashes = np.empty(total, np.uint64)
     indptr = np.zeros(texts + 1, np.int64)
     for t in range(texts):
@@ -262,9 +262,9 @@ def hash_spots(data, starts, stops, antecedents, skipped, k, distance, keep):
 
 @kernel
 def hash_contents(data, starts, stops):
-    """Two independent hashes a text of its bytes, eight at a time: an array texts x 2.
+    """Return two independent hashes of the bytes of each text: an array texts x 2.
 
-    Equal texts have equal hashes, and different texts do not: by chance once in 2**128 pairs.
+    Equal texts have equal hashes; different texts have them by chance once in 2**128 pairs.
     """
     out = np.empty((len(starts), 2), np.uint64)
     for t in range(len(starts)):

@@ -1,4 +1,4 @@
-"""Vectors: how far apart they are, and where they lie along random directions."""
+"""Measure vectors, and project them on random directions."""
 
 import math
 
@@ -9,10 +9,10 @@ from lookalike.kernels.hashing import kernel
 
 @kernel
 def project(rows, directions):
-    """Dot products of all rows with all directions: an array rows x directions, given as dimensions x directions.
+    """Return the dot products of all rows with all directions (dimensions x directions).
 
-    Each is summed in the order of the dimensions, so that it depends on nothing but the two vectors: not on how many
-    others there are, as with a matrix product. The loop over directions is the inner one, which is vectorised.
+    Each is summed in the order of the dimensions, so that it does not depend on the number of other
+    vectors, as it would in a matrix product. The inner loop over directions is vectorised.
     """
     items, dimensions = rows.shape
     count = directions.shape[1]
@@ -30,7 +30,7 @@ def project(rows, directions):
 
 @kernel
 def project_sparse(indptr, indices, data, directions):
-    """The same for sparse rows, as SciPy holds them (CSR)."""
+    """Return the same for sparse rows in SciPy's CSR format."""
     count = directions.shape[1]
     out = np.zeros((len(indptr) - 1, count))
     for item in range(len(out)):
@@ -42,16 +42,17 @@ def project_sparse(indptr, indices, data, directions):
     return out
 
 
-ANGLE, COSINE, DISTANCE = range(3)  # what is measured: degrees, the cosine of the angle, Euclidean distance
+ANGLE, COSINE, DISTANCE = range(3)  # what to measure: degrees, the cosine of the angle, Euclidean distance
 
 
 @kernel
 def measure(kind, x, y):
-    """How far apart two vectors are, nan if one is not finite or has no direction, in double precision.
+    """Measure two vectors in double precision; nan if one is not finite or has no direction.
 
-    Nothing overflows on the way: vectors are multiplied by a power of two that makes their greatest component about 1,
-    and so are differences. The angle of unit vectors u and v is 2 atan2(|u - v|, |u + v|), which keeps the digits of
-    small angles; the cosine comes from whichever of u - v, u.v and u + v keeps most digits, so it is 1 for u = v.
+    Nothing overflows: vectors and differences are scaled by a power of two that makes their
+    greatest component about 1. The angle of unit vectors u and v is 2 atan2(|u - v|, |u + v|),
+    which keeps the digits of small angles; the cosine comes from whichever of u - v, u.v and u + v
+    keeps the most digits, so it is exactly 1 for u = v.
     """
     if kind == DISTANCE:
         return distance(x, y)
@@ -74,7 +75,7 @@ def measure(kind, x, y):
 
 @kernel
 def distance(x, y):
-    """Euclidean distance; infinite beyond the largest number, nan if a component is."""
+    """Return the Euclidean distance; infinite beyond the largest float, nan if a component is."""
     most = 0.0
     for i in range(len(x)):
         apart = abs(np.float64(x[i]) - np.float64(y[i]))
@@ -94,7 +95,7 @@ def distance(x, y):
 
 @kernel
 def to_size_one(x):
-    """A power of two that makes the greatest component of a vector about 1; nan if it is 0 or not finite."""
+    """Return a power of two that scales the greatest component to about 1; nan if there is none."""
     most = 0.0
     for i in range(len(x)):
         size = abs(np.float64(x[i]))
@@ -106,7 +107,7 @@ def to_size_one(x):
 
 @kernel
 def length(x, scale):
-    """The length of a vector that is multiplied by `scale`, a float64."""
+    """Return the length of a vector multiplied by `scale`, a float64."""
     total = 0.0
     for i in range(len(x)):
         part = x[i] * scale
@@ -116,7 +117,7 @@ def length(x, scale):
 
 @kernel
 def measure_rows(kind, values, left, right):
-    """`measure` of pairs of rows."""
+    """Apply `measure` to pairs of rows."""
     out = np.empty(len(left))
     for pair in range(len(left)):
         out[pair] = measure(kind, values[left[pair]], values[right[pair]])
@@ -125,7 +126,7 @@ def measure_rows(kind, values, left, right):
 
 @kernel
 def measure_sparse(kind, indptr, indices, data, left, right):
-    """`measure` of pairs of sparse rows, from those components that one of the two has."""
+    """Apply `measure` to pairs of sparse rows, using the components that either of them has."""
     out = np.empty(len(left))
     room = 0
     for row in range(len(indptr) - 1):

@@ -1,4 +1,4 @@
-"""The axioms of distance measures, tested on points."""
+"""Test the axioms of distance measures on given points."""
 
 import math
 from collections.abc import Callable, Collection
@@ -18,11 +18,11 @@ class Counterexample(NamedTuple):
 def counterexample(
     d: Callable[[Any, Any], float], points: Collection[Any], tolerance: float = 1e-9
 ) -> Counterexample | None:
-    """The first axiom of a distance measure that `d` breaks on these points, with the points; None if it holds.
+    """Return the first axiom of distance measures that `d` breaks, with the points; None if none.
 
-    All pairs and triples are tried, O(n**3). Sums that differ by `tolerance`, in all or of their size, count as
-    equal, which is rounding; only a distance of just 0 between two points counts as none. No counter-example is no
-    proof for other points.
+    All pairs and triples are tried, O(n**3). Values that differ by `tolerance`, absolute or
+    relative, count as equal because of rounding; only a distance of exactly 0 between two points
+    counts as 0. Without a counterexample `d` can still fail on other points.
 
     >>> counterexample(max, range(3))
     Counterexample(axiom='d(x, x) = 0', points=(1,))
@@ -51,5 +51,5 @@ def counterexample(
 def _same(x: Any, y: Any) -> bool:
     try:
         return bool(x == y)
-    except ValueError:  # arrays, which are compared number by number
+    except ValueError:  # arrays compare element by element
         return np.array_equal(x, y)

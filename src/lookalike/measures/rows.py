@@ -1,7 +1,8 @@
-"""The measures on many pairs of rows of a collection at once: arrays in, an array out. `measures` says what they mean.
+"""Measure many pairs of rows of a collection at once: arrays in, an array out.
 
-`left` and `right` are the positions of the rows of each pair. Sets and bags come as `Sets`, vectors as a matrix with
-a vector a row, strings as a sequence. Vectors are worked on a block of pairs at a time, in double precision.
+`two` defines the measures. `left` and `right` are the positions of the rows of each pair. Sets and
+bags come as `Sets`, vectors as a matrix with one vector per row, strings as a sequence. Vectors are
+measured in blocks of pairs, in double precision.
 """
 
 import math
@@ -19,9 +20,9 @@ from lookalike.items.vectors import read_only
 from lookalike.kernels.sets import overlaps
 from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, measure_rows
 
-BLOCK = 1 << 20  # numbers that are worked on at a time
+BLOCK = 1 << 20  # numbers to work on at a time
 
-# What an edit may do, and who counts the edits.
+# The kinds of edits, and the functions that count them.
 MOVES: dict[str, Any] = {
     "indel": Indel.distance,
     "levenshtein": Levenshtein.distance,
@@ -38,11 +39,12 @@ def bag_jaccard(bags: Sets, left: np.ndarray, right: np.ndarray, union: str = "m
 def shared_and_sizes(
     sets: Sets, left: np.ndarray, right: np.ndarray, bag: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """|A & B|, |A| and |B| of each pair of rows, which the measures of sets are made of."""
+    """Return |A & B|, |A| and |B| for each pair of rows; they determine every measure of sets."""
     if not isinstance(sets, Sets):
         raise UsageError(f"items must be Sets; got {type(sets).__name__}. Make them with Sets.of.")
     if len(sets) and sets.bag != bag:
-        raise UsageError("items must be bags: Sets.of Counters." if bag else "items must be sets, not bags.")
+        rule = "items must be bags; make them with Sets.of from Counters." if bag else "items must be sets, not bags."
+        raise UsageError(rule)
     shared = np.maximum(overlaps(sets.indptr, sets.elements, left, right, 0, 1), 0)
     return shared, sets.sizes[left], sets.sizes[right]
 
@@ -54,7 +56,7 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def minkowski(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, r: float = 2) -> np.ndarray:
-    """The differences are divided by a power of two near the greatest first, so that no power overflows or vanishes."""
+    """Scale differences by a power of two near the greatest, to avoid overflow and underflow."""
     if isinstance(r, bool) or not isinstance(r, Real) or not r >= 1:
         raise UsageError(f"r must be a number of at least 1, or infinity; got {r!r}.")
     r = float(r)
@@ -72,7 +74,7 @@ def minkowski(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, r: float
         apart[infinite] = 1
         scale = np.where((most > 0) & ~infinite, most, 1)
         if r < 500:
-            scale = np.ldexp(1.0, np.frexp(scale)[1] - 1)  # a power of two, by which nothing is rounded
+            scale = np.ldexp(1.0, np.frexp(scale)[1] - 1)  # dividing by a power of two rounds nothing
         apart /= scale[:, None]
         total = apart.sum(axis=1) if r == 1 else np.power(np.power(apart, r).sum(axis=1), 1 / r)
         with np.errstate(over="ignore"):
@@ -92,7 +94,7 @@ def chebyshev(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.nd
     return minkowski(vectors, left, right, math.inf)
 
 
-def cosine(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def angle(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return measured(ANGLE, vectors, left, right)
 
 
@@ -101,7 +103,7 @@ def cosine_similarity(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) 
 
 
 def measured(kind: int, vectors: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """What `kernels.vectors.measure` says of each pair; a vector that it can say nothing of is an error."""
+    """Apply `kernels.vectors.measure` to each pair; raise an error if it cannot measure one."""
     matrix = as_matrix(vectors)
     matrix = np.require(matrix, np.float32 if matrix.dtype == np.float32 else np.float64, "C")
     left, right = np.asarray(left), np.asarray(right)
@@ -111,7 +113,7 @@ def measured(kind: int, vectors: Any, left: np.ndarray, right: np.ndarray) -> np
         rows = finite(matrix, side)
         zero = ~rows.any(axis=1)
         if kind != DISTANCE and zero.any():
-            raise DataError(f"a zero vector has no direction; row {side[np.argmax(zero)]} is one.")
+            raise DataError(f"a zero vector has no direction; row {side[np.argmax(zero)]} is zero.")
     return out
 
 
@@ -140,25 +142,25 @@ def levenshtein(strings: Sequence[str], left: np.ndarray, right: np.ndarray) -> 
 
 
 def _blocks(vectors: np.ndarray, left: np.ndarray, right: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Pairs of rows as floating-point matrices, a block at a time; every row must be of finite numbers."""
+    """Yield blocks of pairs as two matrices in double precision; all components must be finite."""
     matrix = as_matrix(vectors)
     for part in _parts(len(left), matrix.shape[1]):
         yield part, finite(matrix, left[part]), finite(matrix, right[part])
 
 
 def _parts(pairs: int, columns: int) -> Iterator[slice]:
-    """Slices of the pairs, of about BLOCK numbers each."""
+    """Return slices of the pairs, each with about BLOCK numbers."""
     step = max(1, BLOCK // max(1, columns))
     return (slice(start, start + step) for start in range(0, pairs, step))
 
 
 def as_matrix(vectors: Any) -> np.ndarray:
-    """A two-dimensional array of numbers, a vector a row."""
+    """Return a two-dimensional array of numbers, one vector per row."""
     try:
         matrix = np.asarray(vectors)
     except ValueError:
-        raise DataError("vectors must all have one length.") from None
-    if matrix.shape == (0,):  # no vectors, of whatever length
+        raise DataError("vectors must all have the same length.") from None
+    if matrix.shape == (0,):  # no vectors, so their length is unknown
         return np.empty((0, 0))
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         got = f"{matrix.ndim} dimensions of {matrix.dtype}"
@@ -167,7 +169,7 @@ def as_matrix(vectors: Any) -> np.ndarray:
 
 
 def as_symbols(items: Any) -> np.ndarray:
-    """A matrix of numbers, a vector or a string a row; a character is its code point and a truth value 0 or 1."""
+    """Return a matrix with one vector or string per row; characters become code points."""
     if isinstance(items, str):
         raise DataError("items must be vectors or strings; got one string.")
     if not isinstance(items, np.ndarray) and isinstance(items, Iterable):
@@ -181,9 +183,9 @@ def as_symbols(items: Any) -> np.ndarray:
 
 
 def finite(matrix: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """A copy of some rows in double precision, every number of which is finite."""
+    """Return a copy of some rows in double precision; all components must be finite."""
     copy: np.ndarray = matrix[rows].astype(np.float64)
     good = np.isfinite(copy).all(axis=1)
     if not good.all():
-        raise DataError(f"vectors must be of finite numbers; row {rows[np.argmin(good)]} is not.")
+        raise DataError(f"vectors must have finite components; row {rows[np.argmin(good)]} does not.")
     return copy

@@ -1,4 +1,4 @@
-"""The table of all measures: one row says everything that commands, planner, index and reports know of a measure."""
+"""The table of all measures: one row holds all that commands, planner, index and reports use."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -13,55 +13,55 @@ from lookalike.kernels.bounds import COSINE as SET_COSINE
 from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE
 from lookalike.measures import rows, two
 
-Overlaps = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of |A & B|, |A| and |B|
+Overlaps = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # a function of |A & B|, |A| and |B|
 
 
 @dataclass(frozen=True, eq=False)
 class Measure:
     """A row of the table."""
 
-    of: Callable[..., float]  # of two objects
+    of: Callable[..., float]  # the measure of two objects
     domain: str  # "sets", "bags", "vectors" or "strings"
     kind: str  # "similarity" or "distance"
     low: float = 0
     high: float = math.inf
-    metric: bool = True  # whether the distance is a metric, without options; that of a similarity s is 1 - s
-    counts: bool = False  # whether it is a whole number
-    directed: bool = False  # whether it depends on which of two items comes first
-    words: str = ""  # what reports call it
-    short: str = ""  # what users may call it where no other measure has that name
-    unit: str = ""  # of its values
-    asks: str = ""  # what a threshold is, where there is no default
-    default: float | None = None  # threshold
-    function: str = ""  # of its family, as plans call it; none if it has no family that is banded
+    metric: bool = True  # whether the distance (1 - s for a similarity s) is a metric, without options
+    counts: bool = False  # whether values are whole numbers
+    directed: bool = False  # whether the order of the two items matters
+    words: str = ""  # its name in reports
+    short: str = ""  # a short name that users can use where it is unambiguous
+    unit: str = ""  # the unit of its values
+    asks: str = ""  # what the threshold means, if there is no default
+    default: float | None = None  # the default threshold
+    function: str = ""  # the name of a function of its family in plans; empty without a banded family
     join: int | None = None  # the kind of its bounds in an exact join: see `kernels.bounds`
-    whole: Overlaps | None = None  # of sets: what the overlap is a share of
-    moves: str = ""  # of strings: what an edit may do
-    kernel: int | None = None  # of vectors: see `kernels.vectors`
+    whole: Overlaps | None = None  # for sets: what the overlap is divided by
+    moves: str = ""  # for strings: the kinds of edits
+    kernel: int | None = None  # for vectors: see `kernels.vectors`
 
     @property
     def name(self) -> str:
-        """What it is called: the name of its function."""
+        """Return the name of the measure, which is that of its function."""
         return self.of.__name__
 
     @property
     def is_similarity(self) -> bool:
-        """Whether larger means more alike."""
+        """Return whether larger values mean more similar."""
         return self.kind == "similarity"
 
     def batch(self, items: Any, left: np.ndarray, right: np.ndarray, **options: Any) -> np.ndarray:
-        """The measure of many pairs of rows; of sets it follows from how much they share."""
+        """Measure many pairs of rows without checking the positions."""
         if self.domain == "sets":
             return self.of_overlaps(*rows.shared_and_sizes(items, left, right), **options)
         values: np.ndarray = getattr(rows, self.name)(items, left, right, **options)
         return values
 
     def __call__(self, x: Any, y: Any, **options: Any) -> float:
-        """The measure of two objects."""
+        """Measure two objects."""
         return self.of(x, y, **options)
 
     def rows(self, items: Any, left: Any, right: Any, **options: Any) -> np.ndarray:
-        """The measure of each pair of rows of a collection: of items[left[i]] and items[right[i]] for each i.
+        """Measure pairs of rows of a collection: items[left[i]] and items[right[i]] for each i.
 
         Sets and bags come as `Sets`, vectors as the rows of a matrix, strings as a sequence.
 
@@ -70,7 +70,7 @@ class Measure:
         """
         one, two = _positions("left", left), _positions("right", right)
         if len(one) != len(two):
-            raise UsageError(f"left and right must have one length; got {len(one)} and {len(two)}.")
+            raise UsageError(f"left and right must have the same length; got {len(one)} and {len(two)}.")
         outside = (one < 0) | (one >= len(items)) | (two < 0) | (two >= len(items))
         if outside.any():
             at = np.argmax(outside)
@@ -78,17 +78,17 @@ class Measure:
         return self.batch(items, one, two, **options)
 
     def distance(self, x: Any, y: Any, **options: Any) -> float:
-        """How far apart two objects are: 1 - s if this is a similarity."""
+        """Return the distance of two objects: 1 - s if this is a similarity."""
         value = self.of(x, y, **options)
         return 1 - value if self.is_similarity else value
 
     def of_overlaps(self, shared: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The measure of pairs of sets of `a` and `b` elements, of which each pair shares some."""
+        """Measure pairs of sets from the number of shared elements and the sizes `a` and `b`."""
         values: np.ndarray = shared if self.whole is None else rows.ratio(shared, self.whole(shared, a, b))
         return values
 
     def within(self, values: np.ndarray, threshold: float) -> np.ndarray:
-        """Which values are at least as similar, or at most as far apart, as a threshold."""
+        """Return which values meet a threshold: at least as similar, or at most as far apart."""
         inside: np.ndarray = values >= threshold if self.is_similarity else values <= threshold
         return inside
 
@@ -136,7 +136,7 @@ MEASURES: Mapping[str, Measure] = {
         Measure(two.manhattan, "vectors", "distance"),
         Measure(two.chebyshev, "vectors", "distance"),
         Measure(
-            two.cosine, "vectors", "distance", high=180, words="angle in degrees", unit="degrees",
+            two.angle, "vectors", "distance", high=180, words="angle in degrees", unit="degrees",
             asks="the greatest angle, in degrees", function="hyperplane", kernel=ANGLE,
         ),
         Measure(
@@ -145,29 +145,38 @@ MEASURES: Mapping[str, Measure] = {
         ),
         Measure(
             two.hamming, "vectors", "distance", counts=True, words="number of bits that differ", unit="bits",
-            asks="the most bits that may differ", function="bit",
+            asks="the greatest number of differing bits", function="bit",
         ),
         Measure(
             two.edit, "strings", "distance", counts=True, words="edit distance",
-            asks="the most edits", join=GRAMS, moves="indel",
+            asks="the greatest number of edits", join=GRAMS, moves="indel",
         ),
         Measure(
             two.levenshtein, "strings", "distance", counts=True, words="Levenshtein distance",
-            asks="the most edits", join=GRAMS, moves="levenshtein",
+            asks="the greatest number of edits", join=GRAMS, moves="levenshtein",
         ),
     )
 }  # fmt: skip
 
-OF_SETS = tuple(name for name, row in MEASURES.items() if row.join is not None)  # that sets and texts are searched by
-OF_VECTORS = ("cosine", "cosine_similarity", "euclidean", "hamming")  # and vectors and bit codes
-BANDED = tuple(name for name in OF_SETS if MEASURES[name].function)  # those of sets that have a family
-SHORT = {MEASURES[name].short: name for name in OF_SETS if MEASURES[name].short}  # of sets, by what users may call them
+OF_SETS = tuple(name for name, row in MEASURES.items() if row.join is not None)  # to search sets and texts by
+OF_VECTORS = ("angle", "cosine_similarity", "euclidean", "hamming")  # to search vectors and bit codes by
+OLD_NAMES = {"cosine": "angle"}  # names of vector measures in files of earlier versions
+BANDED = tuple(name for name in OF_SETS if MEASURES[name].function)  # the measures of sets with a family
+SHORT = {MEASURES[name].short: name for name in OF_SETS if MEASURES[name].short}  # measures of sets by short name
 
 
 def usual_names(*domains: str) -> tuple[str, ...]:
-    """What users call the measures that items of some domains are searched by.
+    """Return the names that users use for the measures by which these domains are searched.
 
     >>> usual_names("sets", "bags"), usual_names("strings"), usual_names("vectors")[:2]
-    (('jaccard', 'bag', 'containment', 'cosine', 'overlap'), ('edit', 'levenshtein'), ('cosine', 'cosine_similarity'))
+    (('jaccard', 'bag', 'containment', 'cosine', 'overlap'), ('edit', 'levenshtein'), ('angle', 'cosine_similarity'))
     """
     return tuple(MEASURES[name].short or name for name in (*OF_SETS, *OF_VECTORS) if MEASURES[name].domain in domains)
+
+
+def vector_measure(name: str) -> str:
+    """Return the name of a vector measure; "cosine" gives "angle", with a warning."""
+    if name != "cosine":
+        return name
+    two.warn_of_cosine()
+    return "angle"

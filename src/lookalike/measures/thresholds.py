@@ -1,4 +1,4 @@
-"""Thresholds as the exact fractions that were typed."""
+"""Turn thresholds into exact fractions."""
 
 from fractions import Fraction
 
@@ -8,11 +8,11 @@ LARGEST = 1 << 30  # no set has more elements than this
 
 
 def exact_fraction(threshold: float | str | Fraction, name: str = "threshold") -> tuple[int, int]:
-    """(p, q) such that for all sets similarity >= threshold just when similarity >= p/q, neither over 2**30.
+    """Return (p, q) such that for all sets similarity >= threshold exactly if similarity >= p/q.
 
-    The threshold is the decimal the user typed: 0.8 is 4/5, not the binary number nearest to it. p/q is the
-    least fraction at or above it with a denominator that a similarity can have; comparing with it in
-    integers is exact, where `(1 - 0.9) * 10` in floating point is not 1.
+    The threshold is the decimal that the user typed: 0.8 is 4/5, not the nearest binary number. p/q
+    is the least fraction at or above it whose denominator, at most 2**30, a similarity can have.
+    Comparing with it in integers is exact, while `(1 - 0.9) * 10` in floating point is not 1.
 
     >>> exact_fraction(0.8), exact_fraction("2/3")
     ((4, 5), (2, 3))
@@ -20,10 +20,10 @@ def exact_fraction(threshold: float | str | Fraction, name: str = "threshold") -
     try:
         wanted = Fraction(str(threshold))
     except (ValueError, ZeroDivisionError):
-        fraction(name, threshold)  # which says what is wrong
+        fraction(name, threshold)  # raises an error that says what is wrong
         raise
     if not 0 < wanted <= 1:
-        within = min(max(wanted, Fraction(-1)), Fraction(1000))  # beyond that a float may not reach
+        within = min(max(wanted, Fraction(-1)), Fraction(1000))  # a huge fraction would overflow a float
         fraction(name, float(within), given=threshold)
     near = wanted.limit_denominator(LARGEST)
     if near < wanted:  # then the next fraction of the Farey sequence is at or above `wanted`

@@ -1,4 +1,4 @@
-"""Measures of two Python objects: sets, bags, vectors, strings."""
+"""Measure two Python objects: sets, bags, vectors or strings."""
 
 import math
 from collections import Counter
@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from lookalike.core.errors import DataError, UsageError, choice
+from lookalike.core.errors import DataError, UsageError, choice, warn
 from lookalike.measures import rows
 from lookalike.measures.rows import MOVES
 
 
 def jaccard(a: Collection[Any], b: Collection[Any]) -> float:
-    """|A & B| / |A | B|: the share of the elements of either set that both have. 0 if both are empty.
+    """Return |A & B| / |A | B|, the share of the union that both sets have; 0 if both are empty.
 
-    Over random orders of all elements it is also the probability that both sets have the same first one.
+    It is also the probability that both sets have the same first element in a random order.
 
     >>> jaccard({1, 2, 3}, {2, 3, 4})
     0.5
@@ -27,9 +27,10 @@ def jaccard(a: Collection[Any], b: Collection[Any]) -> float:
 
 
 def bag_jaccard(a: Collection[Any], b: Collection[Any], union: str = "max") -> float:
-    """Jaccard similarity of bags: the lesser counts over the greater (`union="max"`) or over both (`"sum"`).
+    """Return the Jaccard similarity of bags: the sum of the lesser counts over the union.
 
-    With "max" equal bags have similarity 1; with "sum", as in the textbook, they have 1/2.
+    The union has the greater counts (`union="max"`) or the sums (`"sum"`, as in the textbook).
+    Equal bags have similarity 1 with "max" and 1/2 with "sum".
 
     >>> bag_jaccard(Counter("aaab"), Counter("aabbc"), union="sum")
     0.3333333333333333
@@ -41,7 +42,7 @@ def bag_jaccard(a: Collection[Any], b: Collection[Any], union: str = "max") -> f
 
 
 def containment(a: Collection[Any], b: Collection[Any]) -> float:
-    """|A & B| / |A|: the share of the elements of A that B has also. 0 if A is empty.
+    """Return |A & B| / |A|, the share of the elements of A that B has too; 0 if A is empty.
 
     >>> containment({1, 2}, {2, 3, 4, 5}), containment({2, 3, 4, 5}, {1, 2})
     (0.5, 0.25)
@@ -51,7 +52,7 @@ def containment(a: Collection[Any], b: Collection[Any]) -> float:
 
 
 def set_cosine(a: Collection[Any], b: Collection[Any]) -> float:
-    """|A & B| / sqrt(|A| |B|): the cosine of the sets as vectors of 0 and 1. 0 if one is empty.
+    """Return |A & B| / sqrt(|A| |B|), the cosine of the sets as 0/1 vectors; 0 if one is empty.
 
     >>> set_cosine({1, 2}, {2, 3, 4, 5, 6, 7, 8, 9})
     0.25
@@ -61,7 +62,7 @@ def set_cosine(a: Collection[Any], b: Collection[Any]) -> float:
 
 
 def overlap(a: Collection[Any], b: Collection[Any]) -> int:
-    """|A & B|: how many elements both sets have.
+    """Return |A & B|, the number of elements that both sets have.
 
     >>> overlap({1, 2, 3}, {2, 3, 4})
     2
@@ -70,7 +71,7 @@ def overlap(a: Collection[Any], b: Collection[Any]) -> int:
 
 
 def minkowski(x: Sequence[float], y: Sequence[float], r: float = 2) -> float:
-    """The L_r norm of the difference: (sum |x_i - y_i|**r) ** (1/r), for r from 1 to infinity.
+    """Return the L_r norm of the difference, (sum |x_i - y_i|**r) ** (1/r), for r of at least 1.
 
     >>> [minkowski((2, 7), (6, 4), r) for r in (1, 2, math.inf)]
     [7.0, 5.0, 4.0]
@@ -79,34 +80,45 @@ def minkowski(x: Sequence[float], y: Sequence[float], r: float = 2) -> float:
 
 
 def euclidean(x: Sequence[float], y: Sequence[float]) -> float:
-    """The L_2 norm of the difference: the length of the straight line between two points."""
+    """Return the L_2 norm of the difference, the length of the straight line between two points."""
     return minkowski(x, y, 2)
 
 
 def manhattan(x: Sequence[float], y: Sequence[float]) -> float:
-    """The L_1 norm of the difference: the way between two points along the axes."""
+    """Return the L_1 norm of the difference, the length of the path along the axes."""
     return minkowski(x, y, 1)
 
 
 def chebyshev(x: Sequence[float], y: Sequence[float]) -> float:
-    """The L_infinity norm of the difference: the greatest difference in any one dimension."""
+    """Return the L_infinity norm of the difference, the greatest difference in any dimension."""
     return minkowski(x, y, math.inf)
 
 
-def cosine(x: Sequence[float], y: Sequence[float]) -> float:
-    """The angle between two vectors, in degrees from 0 to 180: a metric on directions, whatever the lengths.
+def angle(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the angle between two vectors in degrees, from 0 to 180: a metric on directions.
 
-    With u and v of length 1 it is 2 atan2(|u - v|, |u + v|), which keeps the digits of small angles that the
-    arc cosine loses (Kahan).
+    With u and v of length 1 it is 2 atan2(|u - v|, |u + v|), which keeps the digits of small angles
+    that the arc cosine loses (Kahan).
 
-    >>> round(cosine([1, 2, -1], [2, 1, 1]), 9)
+    >>> round(angle([1, 2, -1], [2, 1, 1]), 9)
     60.0
     """
-    return _of_two(rows.cosine, x, y)
+    return _of_two(rows.angle, x, y)
+
+
+def cosine(x: Sequence[float], y: Sequence[float]) -> float:
+    """Return the angle in degrees, like `angle`, with a warning: the name suggests a similarity."""
+    warn_of_cosine()
+    return angle(x, y)
+
+
+def warn_of_cosine() -> None:
+    """Warn that "cosine" stands for an angle in degrees when vectors are compared."""
+    warn("for vectors 'cosine' is the angle in degrees; write 'angle', or 'cosine_similarity' for the cosine.")
 
 
 def cosine_similarity(x: Sequence[float], y: Sequence[float]) -> float:
-    """The cosine of the angle between two vectors: x.y / (|x| |y|), from -1 to 1.
+    """Return the cosine of the angle between two vectors, x.y / (|x| |y|), from -1 to 1.
 
     >>> round(cosine_similarity([1, 2, -1], [2, 1, 1]), 9)
     0.5
@@ -115,23 +127,24 @@ def cosine_similarity(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def hamming(x: Sequence[Any], y: Sequence[Any]) -> int:
-    """The number of positions in which two vectors or strings of one length differ.
+    """Return the number of positions in which two vectors or strings of the same length differ.
 
     >>> hamming("10101", "11110"), hamming([1, 2, 3], [1, 0, 3])
     (3, 1)
     """
     if len(x) != len(y):
-        raise DataError(f"x and y must have one length; got {len(x)} and {len(y)}.")
+        raise DataError(f"x and y must have the same length; got {len(x)} and {len(y)}.")
     if any(a != a for a in (*x, *y)):
         raise DataError("x and y must not hold nan.")
     return sum(bool(a != b) for a, b in zip(x, y, strict=True))
 
 
 def edit(x: Sequence[Hashable], y: Sequence[Hashable], moves: str = "indel") -> int:
-    """The fewest edits that turn one string, or sequence of symbols, into another.
+    """Return the fewest edits that turn one string, or sequence of symbols, into another.
 
-    `moves` are the edits there are: insertions and deletions ("indel"); replacements too ("levenshtein"); swaps of
-    neighbours too ("transpositions", unrestricted: a swapped pair may be edited again, as a metric needs).
+    `moves` are the allowed edits: "indel" (insertions and deletions), "levenshtein" (replacements
+    too) or "transpositions" (swaps of neighbours too, unrestricted: a swapped pair can be edited
+    again, as a metric requires).
 
     >>> [edit("abcde", "acfdeg", moves=moves) for moves in MOVES]
     [3, 3, 3]
@@ -143,7 +156,7 @@ def edit(x: Sequence[Hashable], y: Sequence[Hashable], moves: str = "indel") -> 
 
 
 def levenshtein(x: Sequence[Hashable], y: Sequence[Hashable]) -> int:
-    """The fewest insertions, deletions and replacements: `edit` with these moves.
+    """Return the fewest insertions, deletions and replacements: `edit` with these moves.
 
     >>> levenshtein("kitten", "sitting")
     3
@@ -152,10 +165,10 @@ def levenshtein(x: Sequence[Hashable], y: Sequence[Hashable]) -> int:
 
 
 def lcs(x: Any, y: Any) -> Any:
-    """A longest common subsequence: what is left of both when the fewest symbols are deleted from each.
+    """Return a longest common subsequence: what is left after deleting as few symbols as possible.
 
-    Of several the same one always, as a string, or as a list if the sequences are not strings. It is
-    (len(x) + len(y) - edit(x, y)) / 2 symbols long.
+    If there are several, it is always the same one. Strings give a string, other sequences a list.
+    It has (len(x) + len(y) - edit(x, y)) / 2 symbols.
 
     >>> lcs("abcde", "acfdeg"), lcs([1, 2, 3], [3, 1, 2])
     ('acde', [1, 2])
@@ -166,10 +179,10 @@ def lcs(x: Any, y: Any) -> Any:
 
 
 def _of_two(measure: Callable[..., np.ndarray], x: Sequence[float], y: Sequence[float], **options: Any) -> float:
-    """A measure of rows on just two vectors."""
+    """Apply a measure of rows to two vectors."""
     one, two = _vector("x", x), _vector("y", y)
     if len(one) != len(two):
-        raise DataError(f"x and y must have one length; got {len(one)} and {len(two)}.")
+        raise DataError(f"x and y must have the same length; got {len(one)} and {len(two)}.")
     return float(measure(np.stack((one, two)), np.array([0]), np.array([1]), **options)[0])
 
 
@@ -202,7 +215,7 @@ def _bag(given: Any) -> "Counter[Any]":
 
 
 def _symbols(x: Sequence[Hashable], y: Sequence[Hashable]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Strings as they are; the symbols of other sequences numbered, equal ones alike."""
+    """Return strings unchanged; number the symbols of other sequences, equal ones alike."""
     if isinstance(x, str) and isinstance(y, str):
         return x, y
     if isinstance(x, str) or isinstance(y, str):

@@ -1,11 +1,12 @@
-"""Turns a result into a page: what was asked, what was found, whether to trust it, and what to try next.
+"""Turns a result into a page: what was asked and found, whether to trust it, and what to try next.
 
-The page is one file that needs nothing from elsewhere and can be read without scripts, printed and sent. A large result
-is shown by samples, and the page says so.
+The page is one file that needs nothing else; it can be printed, sent, and read without scripts. For
+a large result it shows samples, and says so.
 
-Lives here: `describe` (a result in words: a `Finding`), `load` (results from their files), `items` (items from theirs),
-`choosing` (what of a large result is shown), `beside` (two items side by side), `page` (a finding as HTML).
-May import: `search` and what is below it. To show a new kind of result, register a function with `describe.finding_of`.
+Lives here: `describe` (a result in words: a `Finding`), `load` (results from files), `items` (items
+from files), `choosing` (samples of a large result), `beside` (two items side by side), `page` (a
+finding as HTML). May import: `search` and what is below it. To show a new kind of result, register
+a function with `describe.finding_of`.
 """
 
 from lookalike.report.describe import finding_of

@@ -1,6 +1,7 @@
-"""Two items side by side: texts with what they share, sets by what is in both or one, records by field, vectors.
+"""Shows two items side by side: texts with shared passages, sets, records by field, vectors.
 
-Long texts are cut in the middle of what is the same or different throughout, so that the changes stay in sight.
+Long stretches of a text that are all shared or all different are cut in the middle, so that the
+changes stay in sight.
 """
 
 from collections import Counter
@@ -16,17 +17,17 @@ from lookalike.core.wording import counted
 from lookalike.items.passages import shared_passages
 from lookalike.items.shingles import Shingles
 
-ENDS = 240  # characters that are left at each end of a long piece
+ENDS = 240  # characters kept at each end of a long piece
 LOOKED_AT = 20_000  # characters of a text that are compared
-MOST = 3000  # of these are shown
-WITHIN = 20  # passages within another that are looked for
-LISTED = 60  # elements, or components, that are shown
-DRAWN = 256  # of a vector's line
+MOST = 3000  # characters of a text that are shown
+WITHIN = 20  # how many passages to check for lying within another
+LISTED = 60  # elements shown
+DRAWN = 256  # points on the line of a vector
 CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {127: 0x2421}
 
 
 class Piece(NamedTuple):
-    """A stretch of a text: as it stands, or a note in its place; and the numbers of the passages it belongs to."""
+    """A stretch of a text, or a note in its place, and the numbers of the passages it is in."""
 
     text: str
     passages: tuple[int, ...] = ()
@@ -35,11 +36,11 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Beside:
-    """How two items look side by side."""
+    """Two items to show side by side."""
 
     @property
     def kind(self) -> str:
-        """Which form it is."""
+        """The name of the class, by which the template chooses a layout."""
         return type(self).__name__
 
 
@@ -49,7 +50,7 @@ class Texts(Beside):
 
     left: Sequence[Piece]
     right: Sequence[Piece]
-    line: str  # what they share, in few words
+    line: str  # what they share, in a few words
 
     @property
     def shared(self) -> bool:
@@ -59,7 +60,7 @@ class Texts(Beside):
 
 @dataclass(frozen=True)
 class ElementLists(Beside):
-    """Two sets: some of what both have and what one has, and how many there are."""
+    """Two sets: some elements of both and of each alone, and how many there are."""
 
     both: Sequence[str]
     left: Sequence[str]
@@ -87,7 +88,7 @@ class Fields(Beside):
 
     @property
     def ways(self) -> bool:
-        """Whether it is told how they were compared."""
+        """Whether it is known how the fields were compared."""
         return any(row.way for row in self.rows)
 
 
@@ -97,13 +98,13 @@ class Numbers(Beside):
 
     left: str  # points of a line in a box of 100 by 40
     right: str
-    zero: float  # the height of 0 in it
+    zero: float  # the height of 0 in the box
     rows: Sequence[tuple[int, str, str]]
     line: str
 
 
 class Mark(NamedTuple):
-    """A minutia in a box of 100 by 100: where it is, and the end of a line the way that it points."""
+    """A minutia in a box of 100 by 100: its place, and the end of a line in its direction."""
 
     x: float
     y: float
@@ -121,10 +122,10 @@ class Marks(Beside):
 
 
 def beside(left: Any, right: Any, shingles: Shingles | None) -> Beside:
-    """Two items of a kind side by side."""
+    """Return two items of the same kind side by side."""
     if isinstance(left, str):
         return texts(left, right, shingles or Shingles())
-    if hasattr(left, "toarray"):  # sparse vectors, of which two at a time are made whole
+    if hasattr(left, "toarray"):  # sparse vectors; only these two become dense
         return numbers(left.toarray()[0], right.toarray()[0])
     if isinstance(left, np.ndarray) and left.ndim == 2:
         return Marks(marks(left), marks(right), f"{len(left)} and {counted(len(right), 'minutia', 'e')}")
@@ -137,7 +138,7 @@ def beside(left: Any, right: Any, shingles: Shingles | None) -> Beside:
 
 
 def texts(left: str, right: str, shingles: Shingles) -> Texts:
-    """Two texts with the passages that they share; of very long ones the first part."""
+    """Return two texts with their shared passages; very long texts are cut."""
     if left == right:
         same = list(pieces(left, [(0, len(left), 0)]))
         return Texts(same, same, "the two texts are the same")
@@ -149,14 +150,12 @@ def texts(left: str, right: str, shingles: Shingles) -> Texts:
         pieces(right, [(one.right, one.right_end, at) for at, one in enumerate(found)]),
     )
     share = sum(one.right_end - one.right for one in found) / max(1, len(right))
-    line = (
-        f"{counted(len(found), 'passage')} in both, {share:.0%} of the right text" if found else "no passage is in both"
-    )
-    return Texts(list(sides[0]), list(sides[1]), line + (f" (of the first {LOOKED_AT:,} characters)" if cut else ""))
+    line = f"{counted(len(found), 'shared passage')}, {share:.0%} of the right text" if found else "no shared passages"
+    return Texts(list(sides[0]), list(sides[1]), line + (f" (first {LOOKED_AT:,} characters only)" if cut else ""))
 
 
 def pieces(text: str, spans: Iterable[tuple[int, int, int]], most: int = MOST) -> Iterator[Piece]:
-    """A text in pieces, of which some are in numbered passages; those may overlap. No more than `most` is shown.
+    """Yield a text in pieces, with the numbers of their passages, which can overlap; cut at `most`.
 
     >>> [piece.text for piece in pieces("to be or not", [(0, 5, 0), (3, 8, 1)])]
     ['to be', ' or', ' not']
@@ -171,12 +170,12 @@ def pieces(text: str, spans: Iterable[tuple[int, int, int]], most: int = MOST) -
             most -= stop - first
             yield Piece(visible(text[first:stop]), numbers)
             if stop < len(text) and not most:
-                yield Piece(f"{len(text) - stop:,} characters more", note=True)
+                yield Piece(f"{len(text) - stop:,} more characters", note=True)
                 return
 
 
 def stretches(length: int, spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """All of a text, cut at the ends of the spans: (start, end, the numbers of the spans that are there)."""
+    """Yield a whole text cut at the ends of spans: (start, end, the numbers of its spans)."""
     done = 0
     ordered = sorted(spans)
     for at, (start, end, number) in enumerate(ordered):
@@ -192,7 +191,7 @@ def stretches(length: int, spans: Iterable[tuple[int, int, int]]) -> Iterator[tu
 
 
 def visible(text: str) -> str:
-    """The text with signs for control characters, which pages cannot hold."""
+    """Return the text with symbols for control characters, which pages cannot hold."""
     return text.translate(CONTROLS)
 
 
@@ -200,7 +199,7 @@ def visible(text: str) -> str:
 
 
 def elements(left: Iterable[Any], right: Iterable[Any]) -> ElementLists:
-    """Two sets, or bags."""
+    """Return two sets or bags side by side."""
     one, other = Counter(left), Counter(right)
     parts = (one & other, one - other, other - one)
     shown = [[written(*pair) for pair in nsmallest(LISTED, part.items())] for part in parts]
@@ -209,12 +208,12 @@ def elements(left: Iterable[Any], right: Iterable[Any]) -> ElementLists:
 
 
 def written(element: Any, copies: int) -> str:
-    """An element, and how often it is there."""
+    """Return an element as text, and how often it occurs if more than once."""
     return visible(str(element)) + (f" (\u00d7{copies:,})" if copies > 1 else "")
 
 
 def codes(left: np.ndarray, right: np.ndarray) -> Texts:
-    """Two bit codes of one length: what is the same in both is the passages."""
+    """Return two bit codes of one length, with equal stretches as passages."""
     ends = [0, *(1 + np.flatnonzero(np.diff(left == right))).tolist(), len(left)]
     spans = [(a, b, at) for at, (a, b) in enumerate(pairwise(ends)) if left[a] == right[a]] if len(left) else []
     sides = [list(pieces("".join(map(str, code.astype(int).tolist())), spans)) for code in (left, right)]
@@ -222,7 +221,7 @@ def codes(left: np.ndarray, right: np.ndarray) -> Texts:
 
 
 def numbers(left: np.ndarray, right: np.ndarray) -> Numbers:
-    """Two vectors of one length."""
+    """Return two vectors of one length as lines, with the components that differ most."""
     apart = np.abs(left - right)
     most = np.argsort(-apart, kind="stable")[:8]
     rows = [(int(at), f"{left[at]:.4g}", f"{right[at]:.4g}") for at in most if apart[at] > 0]
@@ -237,13 +236,13 @@ def numbers(left: np.ndarray, right: np.ndarray) -> Numbers:
         for side in (left, right)
     ]
     lengths = [float(np.linalg.norm(side)) for side in (left, right)]
-    dropped = f", of which one in {step} is drawn" if step > 1 else ""
+    dropped = f", one in {step} drawn" if step > 1 else ""
     line = f"{len(left):,} components{dropped}; lengths {lengths[0]:.4g} and {lengths[1]:.4g}"
     return Numbers(lines[0], lines[1], 40 * high / tall, rows, line)
 
 
 def marks(minutiae: np.ndarray) -> list[Mark]:
-    """Minutiae (x, y upwards, angle in degrees), as large as the box allows."""
+    """Return minutiae (x, y upwards, angle in degrees), scaled to fill the box."""
     if not len(minutiae):
         return []
     low, high = minutiae[:, :2].min(axis=0), minutiae[:, :2].max(axis=0)

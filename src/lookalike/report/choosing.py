@@ -1,4 +1,4 @@
-"""What of a large result is shown: bars, the largest groups, and the pairs that are looked at."""
+"""Chooses what to show of a large result: bars, the largest groups, and sample pairs."""
 
 import math
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ import numpy as np
 from lookalike.report.finding import Finding, Values
 
 BARS = 40
-NEAR, SPREAD = 120, 80  # pairs that are shown: nearest to the threshold, and of all other values
-LARGEST = 10  # groups that are shown
-MEMBERS = 10  # of each
-STEEP = 100  # how many times the middling bar the highest one may be before heights are logarithms
+NEAR, SPREAD = 120, 80  # pairs shown: nearest to the threshold, and spread over all other values
+LARGEST = 10  # groups shown
+MEMBERS = 10  # members shown of each group
+STEEP = 100  # heights are logarithms if the highest bar is more than this many times the median
 ROUND = (1.0, 2.0, 2.5, 5.0)  # steps of a scale, times a power of ten
 
 
 class Bar(NamedTuple):
-    """So many pairs from one value to another; `height` is a share of the highest."""
+    """The number of pairs between two values; `height` is relative to the highest bar."""
 
     low: float
     high: float
@@ -29,26 +29,26 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many pairs there are of each value, and how likely those are found."""
+    """The number of pairs by value, and the probability of finding them."""
 
     low: float
     high: float
     bars: Sequence[Bar]
     log: bool  # heights are logarithms
-    heights: Sequence[tuple[float, str]]  # marks of the upright scale
-    ticks: Sequence[float]  # and of the other
+    heights: Sequence[tuple[float, str]]  # marks of the vertical scale
+    ticks: Sequence[float]  # marks of the horizontal scale
     curve: Sequence[tuple[float, float]]  # (value, probability of being found)
 
     def at(self, value: float) -> float:
-        """Where a value is, from 0 to 100."""
+        """Return the horizontal position of a value, from 0 to 100."""
         return 100 * (value - self.low) / (self.high - self.low)
 
 
 def histogram(found: Values) -> Histogram:
-    """The bars of all pairs, over a scale that takes in the threshold and what lies beyond it."""
+    """Return the bars of all pairs, over a scale that includes the threshold."""
     low, high = scale_of(found)
     whole = found.values.dtype.kind in "iu" and high - low <= 2 * BARS
-    if whole:  # a bar a number
+    if whole:  # one bar per number
         low, high = math.floor(low) - 0.5, math.ceil(high) + 0.5
         edges = np.arange(low, high + 1)
     else:  # rounded, so that 0.7 is 0.7
@@ -79,7 +79,7 @@ def histogram(found: Values) -> Histogram:
 
 
 def scale_of(found: Values) -> tuple[float, float]:
-    """From where to where values are shown: similarities up to 1 from 0 on, distances somewhat past the threshold."""
+    """Return the range of values to show: 0 to 1 for similarities, else past the threshold."""
     bounds = [] if found.cut is None else [found.cut]
     every = [float(found.values.min()), float(found.values.max()), *bounds] if len(found) else bounds or [0.0]
     low, high = min(0.0, *every), max(every)
@@ -89,7 +89,7 @@ def scale_of(found: Values) -> tuple[float, float]:
 
 
 def round_steps(low: float, high: float, most: int) -> list[float]:
-    """Round numbers from low to high, at most about so many.
+    """Return round numbers from low to high, at most about `most` of them.
 
     >>> round_steps(0, 1, 6)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
@@ -104,7 +104,7 @@ def round_steps(low: float, high: float, most: int) -> list[float]:
 
 
 def whole_steps(low: int, high: int, most: int) -> list[int]:
-    """Round whole numbers from low to high, at most about so many.
+    """Return round whole numbers from low to high, at most about `most` of them.
 
     >>> whole_steps(1, 2, 4), whole_steps(0, 1873, 4)
     ([1, 2], [0, 500, 1000, 1500])
@@ -113,26 +113,26 @@ def whole_steps(low: int, high: int, most: int) -> list[int]:
 
 
 def weakest(found: Values) -> float:
-    """The value of the pair least alike."""
+    """Return the value of the least similar pair."""
     return float(found.values.min() if found.rising else found.values.max())
 
 
 class Chosen(NamedTuple):
-    """A pair that is shown, by its number, and whether it is one of those nearest to the threshold."""
+    """The number of a pair to show, and whether it is one of those nearest to the threshold."""
 
     pair: int
     near: bool
 
 
 def choose(found: Values) -> list[Chosen]:
-    """The pairs nearest to the threshold, then some of all other values, evenly; all if they are few."""
+    """Choose the pairs nearest to the threshold, then some spread evenly over all other values."""
     apart = np.abs(found.values - (weakest(found) if found.cut is None else found.cut))
-    shuffled = np.random.default_rng(0).permutation(len(found))  # of pairs as near, any
+    shuffled = np.random.default_rng(0).permutation(len(found))  # break ties at random
     order = shuffled[np.argsort(apart[shuffled], kind="stable")]
     near, others = order[:NEAR], order[NEAR:]
     low, high = scale_of(found)
     bins = np.floor((found.values[others] - low) / (high - low) * BARS)
-    turn = np.empty(len(others), np.int64)  # the how manieth of its bin each is
+    turn = np.empty(len(others), np.int64)  # the rank of each within its bin
     sizes = np.unique(bins, return_counts=True)[1]
     turn[np.argsort(bins, kind="stable")] = np.arange(len(others)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     spread = np.sort(np.argsort(turn, kind="stable")[:SPREAD])
@@ -141,7 +141,7 @@ def choose(found: Values) -> list[Chosen]:
 
 @dataclass(frozen=True)
 class Group:
-    """One group: its size, some of its members, and what share of its pairs were found if that is known."""
+    """One group: its size, some of its members, and the share of its pairs found, if known."""
 
     first: int
     size: int
@@ -150,7 +150,7 @@ class Group:
 
 
 class Size(NamedTuple):
-    """So many groups from one size to another."""
+    """The number of groups between two sizes."""
 
     low: int
     high: int
@@ -159,13 +159,13 @@ class Size(NamedTuple):
 
 
 def sizes_of(label: np.ndarray) -> np.ndarray:
-    """The sizes of groups of two or more."""
+    """Return the sizes of groups of two or more."""
     sizes = np.bincount(label, minlength=1)
     return sizes[sizes > 1]
 
 
 def size_bars(sizes: np.ndarray) -> list[Size]:
-    """How many groups there are of the sizes 2, 3, 4, 5, then in steps that widen."""
+    """Count the groups of sizes 2, 3, 4 and 5, then over ever wider ranges of sizes."""
     bounds = [2, 3, 4, 5, 6, 11, 21, 51, 101]
     while bounds[-1] <= sizes.max(initial=0):
         bounds.append((bounds[-1] - 1) * 10 + 1)
@@ -178,7 +178,7 @@ def size_bars(sizes: np.ndarray) -> list[Size]:
 
 
 def largest_groups(finding: Finding) -> list[Group]:
-    """The largest groups, the larger ones first; in each the item that leads it is the first."""
+    """Return the largest groups, larger first; the item that names a group is its first member."""
     label = finding.label
     if label is None:
         return []
@@ -199,7 +199,7 @@ def largest_groups(finding: Finding) -> list[Group]:
 
 
 def similar_inside(found: Values, label: np.ndarray) -> np.ndarray:
-    """How many pairs within the threshold there are in each group, each once whichever way round."""
+    """Count the pairs within the threshold in each group; (a, b) and (b, a) are one pair."""
     left, right = found.left[found.within], found.right[found.within]
     together = label[left] == label[right]
     left, right = left[together], right[together]

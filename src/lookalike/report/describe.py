@@ -1,4 +1,4 @@
-"""Results as reports tell them: plans in words, what was and may not have been found, and what to try next."""
+"""Describes results in words: the plan, what was found and missed, and what to try next."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from lookalike.report.beside import Beside, beside
 from lookalike.report.choosing import similar_inside
 from lookalike.report.finding import Finding, Values
 from lookalike.report.page import SNIPPET
-from lookalike.results import Clusters, Dedup, Holder, Pairs, Reportable
+from lookalike.results import Clusters, Dedup, Holder, Pairs, Result
 
 if TYPE_CHECKING:
     from lookalike.search.audit import Audit
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
 BOUNDS = {"similarity": "at least", "distance": "at most"}
 UNITS = {"char": "characters", "word": "words", "stop": "words that begin with a stop word"}
-CLOSE = 0.05  # of the scale: pairs so close to the threshold are near it
-MANY_CLOSE = 0.25
-LOOSE = 0.3  # share of its pairs under which a cluster may be a chain
+CLOSE = 0.05  # pairs within this part of the scale are near the threshold
+MANY_CLOSE = 0.25  # share of pairs near the threshold that is worth a remark
+LOOSE = 0.3  # a cluster with a smaller share of similar pairs may be a chain
 
 
 @singledispatch
-def finding_of(result: Reportable) -> Finding:
-    """Say what a page shows of a result; each kind of result registers how."""
-    raise TypeError(f"no page shows {type(result).__name__}.")
+def finding_of(result: Result) -> Finding:
+    """Return what a page shows of a result; each kind of result registers a function."""
+    raise TypeError(f"a report cannot show {type(result).__name__}.")
 
 
 @finding_of.register
 def of_pairs(found: Pairs) -> Finding:
-    """Pairs of one collection, or between two."""
+    """Describe pairs within one collection, or between two."""
     sides = [found.ids] if found.right_ids is None else [found.ids, found.right_ids]
     offset = 0 if found.right_ids is None else len(found.ids)
     pairs = values_of(found.plan, found.kind, found.left, found.right + offset, found.values, found.stats)
     label = found.clusters().label if found.right_ids is None else None
     item = item_of(found.plan, found.stats)
     among = " and ".join([*(f"{len(ids):,}" for ids in sides[:-1]), counted(len(sides[-1]), item)])
-    ours = found.plan is not None or "threshold" in found.stats  # and not a list of someone else's
+    ours = found.plan is not None or "threshold" in found.stats  # not a list from elsewhere
     return Finding(
         title=f"{counted(len(found), 'pair')} of {among}",
         ids=sides,
@@ -62,7 +62,7 @@ def of_pairs(found: Pairs) -> Finding:
 
 @finding_of.register
 def of_clusters(found: Clusters) -> Finding:
-    """Clusters, whose pairs were not listed."""
+    """Describe clusters, without their pairs."""
     item = item_of(found.plan, found.stats)
     counts = {"clusters found": len(found), f"{item}s in them": int((found.sizes > 1).sum())}
     return Finding(
@@ -82,19 +82,19 @@ def of_clusters(found: Clusters) -> Finding:
 
 @finding_of.register
 def of_dedup(found: Dedup) -> Finding:
-    """What is dropped, with what is kept for it."""
+    """Describe the removed items, with the kept ones they are similar to."""
     item = item_of(found.plan, found.stats)
     dropped = np.flatnonzero(~found.keep)
     sides = found.centre[dropped], dropped
-    if found.plan is not None and found.plan.directed:  # how much of the dropped one is in the other
+    if found.plan is not None and found.plan.directed:  # how much of the removed one is in the other
         sides = sides[::-1]
     pairs = values_of(found.plan, found.kind, *sides, found.values[dropped], found.stats)
     kept = len(found.ids) - len(dropped)
     return Finding(
-        title=f"{kept:,} of {counted(len(found.ids), item)} kept, {len(dropped):,} dropped",
+        title=f"{kept:,} of {counted(len(found.ids), item)} kept, {len(dropped):,} removed",
         ids=[found.ids],
         item=item,
-        facts=facts_of(found.stats, item, {"kept": kept, "dropped, each similar to a kept one": len(dropped)}),
+        facts=facts_of(found.stats, item, {"kept": kept, "removed, each similar to a kept one": len(dropped)}),
         recall=recall_of(found.plan, found.audit, found.stats),
         advice=advice_of(found.plan, found.audit, found.stats, pairs),
         plan=in_words(found.plan, "", found.stats),
@@ -103,7 +103,7 @@ def of_dedup(found: Dedup) -> Finding:
         beside=side_by_side(found.holder, pairs),
         label=found.centre,
         groups="groups",
-        group_line=f"A group is a kept {item} with all that are dropped for it.",
+        group_line=f"A group is a kept {item} and the {item}s removed as similar to it.",
         leads="kept:",
         look=in_brief(found.holder),
         seconds=found.stats.get("seconds", {}),
@@ -114,7 +114,7 @@ def of_dedup(found: Dedup) -> Finding:
 
 
 def item_of(plan: "Plan | None", stats: dict[str, Any]) -> str:
-    """What the items are called."""
+    """Return the word for one item."""
     if "enrolled" in stats:
         return "print"
     what = "" if plan is None else plan.what.partition(" ")[0]
@@ -122,24 +122,24 @@ def item_of(plan: "Plan | None", stats: dict[str, Any]) -> str:
 
 
 def in_words(plan: "Plan | None", kind: str, stats: dict[str, Any]) -> list[str]:
-    """What was asked for and how it was found, in sentences."""
+    """Return sentences that say what was asked for and how it was found."""
     nearest, bounded = stats.get("nearest", 0), stats.get("bounded", True)
-    what = f"the {nearest:,} most alike of each" if nearest else "pairs"
+    what = f"the {counted(nearest, 'nearest neighbour')} of each item" if nearest else "pairs"
     if "threshold" in stats:
         return [f"Asked for: {what} whose {kind} is {BOUNDS[kind]} {stats['threshold']:g}."]
     if plan is None:
         return []
     measure = MEASURES[plan.measure].words
     limit = f" whose {measure} is {BOUNDS[plan.kind]} {float(plan.threshold):g}" if bounded else f" by {measure}"
-    wanted = f", to be found with a probability of {plan.wanted:g} or more" if plan.bands and plan.wanted < 1 else ""
+    wanted = f", to be found with probability {plan.wanted:g} or more" if plan.bands and plan.wanted < 1 else ""
     first, *others = (line.strip() for line in plan.lines())
-    how = first.partition(", ")[2]  # after what is asked for
+    how = first.partition(", ")[2]  # the first part repeats the request
     done = "; ".join([how, *others])
-    return [f"Asked for: {what}{limit}, by {what_words(plan.what)}{wanted}.", f"Done: {done}."]
+    return [f"Asked for: {what}{limit}, comparing {what_words(plan.what)}{wanted}.", f"Done: {done}."]
 
 
 def what_words(what: str) -> str:
-    """What is compared.
+    """Return what is compared, in words.
 
     >>> what_words("word:5 lowercase"), what_words("vectors of 3 dimensions")
     ('shingles of 5 words (lowercase)', 'vectors of 3 dimensions')
@@ -152,24 +152,24 @@ def what_words(what: str) -> str:
 
 
 def facts_of(stats: dict[str, Any], item: str, found: dict[str, int]) -> dict[str, str]:
-    """What was read, compared and found, as far as it was counted."""
+    """Return the counts of what was read, compared and found, as far as they are known."""
     names = {
         "items": f"{item}s read",
-        "empty": "of these empty",
+        "empty": f"empty {item}s",
         "identical": "identical to an earlier one",
         "skipped": "bad rows skipped",
         "candidates": "pairs compared",
         "compared": "pairs compared",
     }
-    told = {name: stats[key] for key, name in names.items() if stats.get(key) or (key == "items" and key in stats)}
-    return {name: f"{count:,}" for name, count in (told | found).items()}
+    known = {name: stats[key] for key, name in names.items() if stats.get(key) or (key == "items" and key in stats)}
+    return {name: f"{count:,}" for name, count in (known | found).items()}
 
 
 def values_of(
     plan: "Plan | None", kind: str, left: np.ndarray, right: np.ndarray, values: np.ndarray, stats: dict[str, Any]
 ) -> Values:
-    """Pairs with the threshold and the curve of their plan, if it is what bounds them."""
-    found = Values(left, right, values, kind, rising=kind == "similarity", cut_name="least alike of them")
+    """Return pairs with the threshold and the curve of their plan, where those apply."""
+    found = Values(left, right, values, kind, rising=kind == "similarity", cut_name="least similar pair")
     if "threshold" in stats:
         return replace(found, cut=stats["threshold"], cut_name="threshold")
     if plan is None:
@@ -188,39 +188,39 @@ def recall_of(
     plan: "Plan | None",
     audit: "Audit | None",
     stats: dict[str, Any],
-    pairs: Values | None = None,  # that are listed
-    ours: bool = True,  # and were compared
+    pairs: Values | None = None,  # the listed pairs
+    ours: bool = True,  # whether we compared them
 ) -> list[str]:
-    """What is known of what was missed."""
+    """Return what is known about missed pairs."""
     lines = []
     if plan is not None and plan.bands is None:
-        found = "the most alike of each are" if stats.get("nearest") else "every pair within the threshold is"
-        lines.append(f"The method is exact: {found} found.")
+        found = "the nearest neighbours of each item" if stats.get("nearest") else "every pair within the threshold"
+        lines.append(f"The method is exact: it finds {found}.")
     elif plan is not None:
-        where = "right at the threshold" if stats.get("bounded", True) else "as far apart as was looked"
+        where = "right at the threshold" if stats.get("bounded", True) else "at the limit of the search"
         lines.append(
             f"Expected: a pair {where} is found with probability {plan.recall:.4f}, "
-            "and the more alike two are, the more surely."
+            "closer pairs with higher probability."
         )
         lines.extend(_missed(pairs))
     if audit is not None:
         lines.append(f"Measured: {audit.line().removeprefix('audit: ')}.")
     elif plan is not None and plan.bands is not None:
-        lines.append("Not measured: an audit compares a sample with everything and tells how much of it was found.")
+        lines.append("Not measured: an audit compares a sample with all items, and reports how much was found.")
     if stats.get("crowded"):
         lines.append(
-            f"{stats['crowded']:,} were among very many nearly similar ones and were compared with a part of those: "
-            "there more may be missed."
+            f"{stats['crowded']:,} had very many nearly similar neighbours and were compared with only some of them: "
+            "more pairs may be missed there."
         )
     if pairs is not None and len(pairs):
-        checked = "Every pair that is listed has been compared exactly: none is there by a hash alone."
-        unknown = "The file does not tell how it was made, so nothing is known of what it lacks."
+        checked = "Every listed pair was compared exactly: none is listed on the evidence of a hash alone."
+        unknown = "The file does not say how it was made, so nothing is known about missed pairs."
         lines.append(checked if ours else unknown)
     return lines
 
 
 def _missed(pairs: Values | None) -> list[str]:
-    """How many pairs are expected to be missed: each found one stands for one over its probability."""
+    """Estimate the missed pairs: a pair found with probability p stands for 1 / p pairs."""
     if pairs is None or pairs.probability is None or not len(pairs):
         return []
     chances = np.maximum(pairs.probability(pairs.values), 1e-9)
@@ -228,29 +228,29 @@ def _missed(pairs: Values | None) -> list[str]:
     missed = there - len(pairs)
     share = len(pairs) / there
     few = "fewer than one pair" if missed < 1 else f"about {rounded(missed)} pair{'s' * (missed >= 1.5)}"
-    return [f"Near and far together, going by the curve: {share:.2%} of all pairs are found, {few} missed."]
+    return [f"Over all values, according to the curve: {share:.2%} of all pairs are found, {few} missed."]
 
 
 def advice_of(plan: "Plan | None", audit: "Audit | None", stats: dict[str, Any], pairs: Values | None) -> list[str]:
-    """What to look at, or to try."""
+    """Return what to look at, or try next."""
     lines = []
     items = stats.get("items", 1000)
     if plan is not None and plan.bands is not None and audit is None:
         few = min(1000, items)
-        lines.append(f"To know the recall and not only expect it, run it again with --audit {few} (audit={few}).")
+        lines.append(f"To measure the recall, run it again with --audit {few} (audit={few}).")
     if pairs is not None and pairs.cut is not None and not stats.get("nearest"):
         if not len(pairs) and items > 1:
             easier = "lower" if pairs.rising else "greater"
-            short = "; of short texts so do smaller shingles" if plan is not None and ":" in plan.what else ""
+            short = "; for short texts, so do smaller shingles" if plan is not None and ":" in plan.what else ""
             lines.append(f"Nothing was found. A {easier} threshold finds more{short}.")
         lines.extend(_close(pairs))
     if 10 * stats.get("empty", 0) > items:
-        lines.append(f"There is nothing in {stats['empty']:,} of them: see whether the right column was read.")
+        lines.append(f"{stats['empty']:,} of them are empty: check that the right column was read.")
     return lines
 
 
 def _close(pairs: Values) -> list[str]:
-    """Where many pairs are next to the threshold, others are likely to be just beyond it."""
+    """Return advice if many pairs are near the threshold: more are likely just beyond it."""
     assert pairs.cut is not None
     reach = CLOSE * (1.0 if pairs.rising else pairs.cut)
     inside = np.abs(pairs.values - pairs.cut) <= reach
@@ -260,12 +260,12 @@ def _close(pairs: Values) -> list[str]:
     easier, stricter = ("lower", "higher") if pairs.rising else ("greater", "smaller")
     return [
         f"{share:.0%} of the pairs are within {reach:g} of the threshold, so more are likely just beyond it. If those "
-        f"below look right, try a {easier} threshold; if they look wrong, a {stricter} one."
+        f"shown below look right, try a {easier} threshold; if they look wrong, a {stricter} one."
     ]
 
 
 def chains(pairs: Values, label: np.ndarray | None) -> list[str]:
-    """A word on a large cluster few of whose pairs are similar."""
+    """Return a warning if few pairs of the largest cluster are similar."""
     if label is None or not len(pairs):
         return []
     sizes = np.bincount(label)
@@ -275,7 +275,7 @@ def chains(pairs: Values, label: np.ndarray | None) -> list[str]:
     if size < 10 or share >= LOOSE:
         return []
     return [
-        f"In the largest cluster, of {size:,}, only {share:.0%} of the pairs are similar: it may be a chain. "
+        f"In the largest cluster, of {size:,} items, only {share:.0%} of the pairs are similar: it may be a chain. "
         "A stricter threshold breaks chains; dedup never follows them."
     ]
 
@@ -284,7 +284,7 @@ def chains(pairs: Values, label: np.ndarray | None) -> list[str]:
 
 
 def side_by_side(holder: Holder | None, pairs: Values) -> Callable[[np.ndarray], list[Beside | None]] | None:
-    """How pairs look side by side; all their items are looked up at once."""
+    """Return a function that shows pairs side by side; it looks up all their items at once."""
     if holder is None:
         return None
 
@@ -299,17 +299,17 @@ def side_by_side(holder: Holder | None, pairs: Values) -> Callable[[np.ndarray],
 
 
 def in_brief(holder: Holder | None) -> Callable[[np.ndarray], list[str]] | None:
-    """What items are, in few words."""
+    """Return a function that describes items in a few words."""
     return None if holder is None else lambda rows: [brief(item) for item in holder.look(rows)]
 
 
 def brief(item: Any) -> str:
-    """A text's beginning, some elements, or some numbers.
+    """Return the beginning of a text, some elements, or some numbers.
 
     >>> brief("to be,\\n or not"), brief({"b", "a"}), brief(np.array([0.25, 1]))
     ('to be, or not', 'a, b', '0.25, 1')
     """
-    if item is None:  # it is not at hand
+    if item is None:  # not available
         return ""
     if isinstance(item, str):
         return " ".join(item[: 2 * SNIPPET].split())[:SNIPPET]

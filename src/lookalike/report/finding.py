@@ -1,4 +1,4 @@
-"""What a report is made of, whatever found it."""
+"""Defines what every report is made of: a finding, and its pairs with their values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,23 +13,23 @@ from lookalike.report.beside import Beside
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Pairs of positions with a value each, and what bounds them."""
+    """Pairs of positions with one value per pair, and their threshold."""
 
     left: np.ndarray
-    right: np.ndarray  # positions count on from the first of two collections through the second
+    right: np.ndarray  # the second of two collections is numbered on from the end of the first
     values: np.ndarray
     word: str  # what the values are, such as "Jaccard similarity"
-    rising: bool = True  # whether greater ones are of pairs more alike
+    rising: bool = True  # whether a greater value means more similar
     cut: float | None = None  # the threshold
     cut_name: str = "threshold"
-    probability: Callable[[np.ndarray], np.ndarray] | None = None  # of finding a pair of each value
+    probability: Callable[[np.ndarray], np.ndarray] | None = None  # of finding a pair with each value
 
     def __len__(self) -> int:
         return len(self.values)
 
     @cached_property
     def within(self) -> np.ndarray:
-        """Which pairs are within the threshold."""
+        """For each pair, whether it is within the threshold."""
         if self.cut is None:
             return np.ones(len(self), bool)
         inside: np.ndarray = self.values >= self.cut if self.rising else self.values <= self.cut
@@ -38,26 +38,26 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """What there is to tell of a result. Items go by their position; what cannot be told is left out."""
+    """The contents of a report. Items are given by position; unknown parts are empty or None."""
 
-    title: str  # what was found, in a line
+    title: str  # what was found, in one line
     ids: Sequence[pa.Array]  # of the one collection, or of each of two
-    item: str = "item"  # what one of them is called
+    item: str = "item"  # the word for one item
     made: str = ""  # the command that found it
     plan: Sequence[str] = ()  # what was asked and how it was done
     facts: Mapping[str, str] = field(default_factory=dict)  # what was read and found, by name
-    recall: Sequence[str] = ()  # how much of all there is was found, in sentences
-    advice: Sequence[str] = ()  # what to look at or to try next
+    recall: Sequence[str] = ()  # sentences on how much was found
+    advice: Sequence[str] = ()  # what to look at or try next
     values: Values | None = None
-    beside: Callable[[np.ndarray], Sequence[Beside | None]] | None = None  # pairs side by side, by their numbers
-    label: np.ndarray | None = None  # of each item: the first of its group
-    groups: str = "clusters"  # what the groups are called
-    group_line: str = ""  # and what such a one is
-    leads: str = "the first of them"  # what the item is that a group goes by
-    look: Callable[[np.ndarray], Sequence[str]] | None = None  # what items at ascending positions are, in few words
-    seconds: Mapping[str, float] = field(default_factory=dict)  # of each stage
+    beside: Callable[[np.ndarray], Sequence[Beside | None]] | None = None  # shows pairs, given by number, side by side
+    label: np.ndarray | None = None  # for each item, the first item of its group
+    groups: str = "clusters"  # the word for the groups
+    group_line: str = ""  # what a group is
+    leads: str = "first:"  # introduces the item that names a group
+    look: Callable[[np.ndarray], Sequence[str]] | None = None  # describes items at ascending positions in a few words
+    seconds: Mapping[str, float] = field(default_factory=dict)  # per stage
 
     def names(self, positions: np.ndarray) -> list[Any]:
-        """The ids of items."""
+        """Return the ids of the items at these positions."""
         split = len(self.ids[0])
         return [(self.ids[0][at] if at < split else self.ids[1][at - split]).as_py() for at in positions.tolist()]

@@ -1,4 +1,4 @@
-"""The items of a result, looked up by their ids in the files that they came from."""
+"""Looks up the items of a result by id, in the files they came from."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
 from lookalike.results import Holder
 
-ById = Callable[[list[str]], Mapping[str, Any]]  # the items with these ids, as strings, as far as they are there
+ById = Callable[[list[str]], Mapping[str, Any]]  # returns the items found for these ids, which are strings
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ItemsById:
     """Items of one collection, or of each of two, by their ids."""
 
     sides: Sequence[ById]
-    shingles: Shingles | None = None  # of texts
+    shingles: Shingles | None = None  # for texts
 
     @property
     def two(self) -> bool:
@@ -33,20 +33,20 @@ class ItemsById:
         return len(self.sides) > 1
 
     def holder(self, *ids: pa.Array) -> "HeldItems":
-        """Those with these ids, of one collection or of two, one after the other."""
+        """Return a holder of the items with these ids, of one collection or of two in turn."""
         return HeldItems([one.cast(pa.string()).to_pylist() for one in ids], self.sides, self.shingles)
 
 
 @dataclass(frozen=True)
 class HeldItems(Holder):
-    """Items at positions: those of all ids of the first collection, then those of the second."""
+    """Items by position: first all ids of the first collection, then those of the second."""
 
     ids: list[list[str]]
     sides: Sequence[ById]
     shingles: Shingles | None = None
 
     def look(self, rows: np.ndarray) -> list[Any]:
-        """The items at ascending positions; None for one that is not there."""
+        """Return the items at ascending positions, with None for those not found."""
         found: list[Any] = []
         start = 0
         for at, ids in enumerate(self.ids):
@@ -61,7 +61,7 @@ class HeldItems(Holder):
 
 
 def texts_by_id(source: Source) -> ById:
-    """Documents, which are read through for those that are wanted."""
+    """Look up documents by reading the whole source each time."""
 
     def look(names: list[str]) -> dict[str, str]:
         wanted = pa.array(names, pa.string())
@@ -76,7 +76,7 @@ def texts_by_id(source: Source) -> ById:
 
 
 def vectors_by_id(vectors: Vectors | Bits) -> ById:
-    """Vectors or codes that have been read."""
+    """Look up vectors or codes in memory."""
     ids = pa.array(np.arange(len(vectors))) if vectors.ids is None else vectors.ids
     names = ids.cast(pa.string())
 
@@ -93,7 +93,7 @@ def vectors_by_id(vectors: Vectors | Bits) -> ById:
 
 
 def sets_by_id(source: SetSource) -> ById:
-    """Sets of files, whose elements are read again."""
+    """Look up sets by reading their elements from the source again."""
 
     def look(names: list[str]) -> dict[str, Any]:
         found = zip(names, source.named(pa.array(names, pa.string())), strict=True)
@@ -103,7 +103,7 @@ def sets_by_id(source: SetSource) -> ById:
 
 
 def named_by_id(sets: Sets, ids: pa.Array) -> ById:
-    """Sets whose elements are at hand."""
+    """Look up sets whose elements are in memory."""
     places = {name: at for at, name in enumerate(ids.cast(pa.string()).to_pylist())}
 
     def look(names: list[str]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def named_by_id(sets: Sets, ids: pa.Array) -> ById:
 
 
 def records_by_id(table: pa.Table, ids: pa.Array, columns: Sequence[str]) -> ById:
-    """Records of a table: of each the values of some columns, None where there is no such column."""
+    """Look up records of a table as values of some columns, None for a column it does not have."""
     places = {name: at for at, name in enumerate(ids.cast(pa.string()).to_pylist())}
     values = [table[name] if name in table.column_names else None for name in columns]
 

@@ -1,6 +1,6 @@
-"""Results read back from the files that commands have written, so that they can be looked at later.
+"""Reads results back from files that commands have written, for a report.
 
-Parquet and Arrow files tell how they were made; of CSV and JSON lines there is just what is listed.
+Parquet and Arrow files say how they were made; CSV and JSON lines have just the rows.
 """
 
 from collections.abc import Mapping
@@ -28,14 +28,14 @@ from lookalike.search.plan import Plan
 from lookalike.search.saved import plan_of
 
 MEASURED = ("similarity", "distance")
-PREFIX = "lookalike."  # of what files tell
-ENDING = "_points"  # at the end of the column of a field
-KINDS = "pairs (left, right, similarity), clusters (cluster, id), or what was dropped (id, kept, similarity)"
+PREFIX = "lookalike."  # of our keys in the metadata of files
+ENDING = "_points"  # of the name of a field's column
+KINDS = "pairs (left, right, similarity), clusters (cluster, id), or removed items (id, kept, similarity)"
 
 
 @dataclass(frozen=True, eq=False)
 class ResultFile:
-    """The table of a result, and what the file tells of how it was made."""
+    """The table of a result, and the settings it was made with, as far as the file has them."""
 
     name: str
     table: pa.Table
@@ -43,7 +43,7 @@ class ResultFile:
 
     @classmethod
     def read(cls, path: str, run: Run) -> "ResultFile":
-        """From a file, or a folder of files, in any format that results are written in."""
+        """Read a file, or a folder of files, in any format that results are written in."""
         source = RecordSource(path)
         table = source.read(run)
         known = {
@@ -65,11 +65,11 @@ class ResultFile:
         return [name.removesuffix(ENDING) for name in self.columns if name.endswith(ENDING)]
 
     def has(self, *names: str) -> bool:
-        """Whether these are columns of it."""
+        """Return whether it has these columns."""
         return set(names) <= set(self.columns)
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column of numbers, which CSV writes as text."""
+        """Return a column of numbers, which CSV holds as text."""
         kinds = (pa.float64(),) if pa.types.is_floating(self.table[name].type) else (pa.int64(), pa.float64())
         for kind in kinds:
             try:
@@ -78,11 +78,11 @@ class ResultFile:
                 continue
             numbers: np.ndarray = column.to_numpy()
             if not column.null_count and np.isfinite(numbers).all():
-                return numbers if numbers.max(initial=0) > 1 else numbers.astype(float)  # all 1 may be shares, too
+                return numbers if numbers.max(initial=0) > 1 else numbers.astype(float)  # 0 and 1 can be shares
         raise DataError(f"{self.name}: the column {name!r} must hold a number in each row.")
 
     def positions(self, *names: str) -> tuple[pa.Array, list[np.ndarray]]:
-        """The distinct ids of some columns, and for each column their places among those."""
+        """Return the distinct ids of some columns, and each column as positions among them."""
         try:
             columns = [self.table[name].cast(pa.string()) for name in names]
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -96,7 +96,7 @@ class ResultFile:
 
     @property
     def two(self) -> bool:
-        """Whether its pairs are of two collections: the file tells, or one is a pair of itself."""
+        """Whether its pairs are between two collections, by its settings or a pair of equal ids."""
         sides = sides_of(self.settings)
         if sides:
             return len(sides) > 1
@@ -104,8 +104,8 @@ class ResultFile:
         return bool((one == other).any())
 
     def finding(self, items: ItemsById | None) -> Finding:
-        """What a report tells of it."""
-        if not self.columns:  # lines of JSON, of which there are none
+        """Return what a report shows of it."""
+        if not self.columns:  # an empty file of JSON lines
             none = pa.array([], pa.string())
             return replace(self, table=pa.table({"left": none, "right": none, "similarity": []})).finding(items)
         kind = next((kind for kind in MEASURED if self.has(kind)), None)
@@ -116,14 +116,14 @@ class ResultFile:
         if self.has("id", "kept") and kind is not None:
             found = finding_of(self._dedup(kind, items))
             facts = {name: value for name, value in found.facts.items() if name != "kept"}
-            return replace(found, facts=facts, title=f"{len(self.table):,} dropped, each similar to one that is kept")
+            return replace(found, facts=facts, title=f"{len(self.table):,} removed, each similar to one that is kept")
         if self.has("id") and (self.has("cluster") or self.has("group")):
             found = finding_of(self._clusters("cluster" if self.has("cluster") else "group", items))
             return self._titled(found, "cluster")
-        raise DataError(f"{self.name}: has the columns {', '.join(self.columns)}; a report is of {KINDS}.")
+        raise DataError(f"{self.name}: has the columns {', '.join(self.columns)}; a report needs {KINDS}.")
 
     def _titled(self, finding: Finding, what: str) -> Finding:
-        """With what was read in the title, of which the file lists a part."""
+        """Return the finding with the number of items read in its title, if the file has it."""
         found = len(self.table)
         if finding.label is not None and what == "cluster":
             found = len(sizes_of(finding.label))
@@ -133,38 +133,38 @@ class ResultFile:
         return replace(finding, title=f"{counted(found, what)}{among}")
 
     def _pairs(self, kind: str, items: ItemsById | None) -> Pairs:
-        told: Any = {"kind": kind, **self._told()}
+        made: Any = {"kind": kind, **self._made()}
         if self.two or (items is not None and items.two):
             if items is not None and not items.two:
-                raise UsageError(f"{self.name}: has pairs of two collections; name both, each with --items.")
+                raise UsageError(f"{self.name}: has pairs of two collections; give both, each with --items.")
             (ids, (one,)), (right_ids, (other,)) = self.positions("left"), self.positions("right")
             both = None if items is None else items.holder(ids, right_ids)
-            return Pairs(one, other, self.numbers(kind), ids, right_ids, holder=both, **told)
+            return Pairs(one, other, self.numbers(kind), ids, right_ids, holder=both, **made)
         ids, (one, other) = self.positions("left", "right")
-        return Pairs(one, other, self.numbers(kind), ids, holder=None if items is None else items.holder(ids), **told)
+        return Pairs(one, other, self.numbers(kind), ids, holder=None if items is None else items.holder(ids), **made)
 
     def _dedup(self, kind: str, items: ItemsById | None) -> Dedup:
         ids, (dropped, kept) = self.positions("id", "kept")
         centre, values = np.arange(len(ids)), np.zeros(len(ids))
         centre[dropped], values[dropped] = kept, self.numbers(kind)
-        told: Any = {"kind": kind, **self._told()}
-        return Dedup(centre, values, ids, holder=None if items is None else items.holder(ids), **told)
+        made: Any = {"kind": kind, **self._made()}
+        return Dedup(centre, values, ids, holder=None if items is None else items.holder(ids), **made)
 
     def _clusters(self, name: str, items: ItemsById | None) -> Clusters:
         ids, (places,) = self.positions("id")
         groups = self.positions(name)[1][0]
         first = np.full(len(groups), len(ids))
-        np.minimum.at(first, groups, places)  # a cluster goes by its first item
+        np.minimum.at(first, groups, places)  # a cluster is named by its first item
         label = np.arange(len(ids))
         label[places] = first[groups]
-        return Clusters(label, ids, holder=None if items is None else items.holder(ids), **self._told())
+        return Clusters(label, ids, holder=None if items is None else items.holder(ids), **self._made())
 
     def _matches(self, items: ItemsById | None) -> Finding:
-        """Matches of records, of which the file has the points of each field."""
+        """Describe matches of records, with the points of each field that the file has."""
         names = self.fields
         (ids, (left,)), (right_ids, (right,)) = self.positions("left"), self.positions("right")
         cut = float(self.settings["cut_off"]) if "cut_off" in self.settings else None
-        name = "least likely of them" if cut is None else "cut-off"
+        name = "least likely match" if cut is None else "cut-off"
         likely = self.numbers("probability")
         pairs = Values(left, right + len(ids), likely, "probability of a match", cut=cut, cut_name=name)
         score = self.numbers("score")
@@ -187,10 +187,10 @@ class ResultFile:
         true = f"{likely[pairs.within].sum():,.1f} of the matches are expected to be true"
         notes = [f"{self.settings['note']}."] if "note" in self.settings else []
         return Finding(
-            title=f"{counted(int(pairs.within.sum()), 'match', 'es')} of records",
+            title=f"{counted(int(pairs.within.sum()), 'match', 'es')} between records",
             ids=[ids, right_ids],
             item="record",
-            plan=[f"Asked for: records alike by {fields}."],
+            plan=[f"Asked for: records similar by {fields}."],
             facts={"pairs listed": f"{len(self.table):,}"},
             recall=[f"{true}, by {self.settings.get('basis', 'their probabilities')}.", *notes],
             values=pairs,
@@ -198,24 +198,24 @@ class ResultFile:
             look=in_brief(holder),
         )
 
-    def _told(self) -> Any:
-        """What the file tells of how the result came about."""
+    def _made(self) -> Any:
+        """Return what the file says about how the result was made."""
         audit = audit_of(self.settings)
         return {"plan": self._plan(), "audit": audit and Audit(*audit), "stats": stats_of(self.settings)}
 
     def _plan(self) -> Plan | None:
-        """The plan, if the file tells one that can be understood."""
+        """Return the plan, if the file has one that can be parsed."""
         with suppress(ValueError, ZeroDivisionError):
             return plan_of(self.settings)
         return None
 
 
 def field_rows(names: list[str], left: Any, right: Any, points: list[float | None]) -> list[FieldRow]:
-    """Two records, whose values may not be at hand, by field."""
+    """Return two records field by field; their values can be missing."""
     rows = []
     for at, (name, given) in enumerate(zip(names, points, strict=True)):
         values = (None if record is None or record[at] is None else str(record[at]) for record in (left, right))
         one, other = (None if value is None else visible(value) for value in values)
-        told = "missing" if given is None else f"{given:.0f}"
-        rows.append(FieldRow(visible(name), one, other, told, "", 0.5 if given is None else given / 100))
+        shown = "missing" if given is None else f"{given:.0f}"
+        rows.append(FieldRow(visible(name), one, other, shown, "", 0.5 if given is None else given / 100))
     return rows

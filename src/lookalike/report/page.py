@@ -1,4 +1,4 @@
-"""A finding as one page of HTML that needs nothing else."""
+"""Renders a finding as one self-contained page of HTML."""
 
 import base64
 import hashlib
@@ -31,21 +31,21 @@ from lookalike.report.choosing import (
 from lookalike.report.finding import Finding, Values
 
 SUFFIXES = (".html", ".htm")
-OPEN = 3  # pairs that are open from the start
-ROOM = 3_500_000  # bytes of pairs; a page should stay under 5 MB
-LONGEST = 300  # characters of an id that are shown
-SNIPPET = 200  # characters of a member of a group
+OPEN = 3  # pairs that are expanded at first
+ROOM = 3_500_000  # bytes for pairs; a page should stay under 5 MB
+LONGEST = 300  # characters shown of an id
+SNIPPET = 200  # characters shown of a member of a group
 
 
 def check_report(path: str | Path) -> None:
-    """Raise now for a page that could not be written in the end."""
+    """Raise an error, before any work is done, if a page cannot be written."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise UsageError(f"a report must end in {' or '.join(SUFFIXES)}; got {str(path)!r}.")
     check_place(str(path))
 
 
 def write_report(finding: Finding, path: str | Path, title: str | None = None) -> None:
-    """Write the page of a finding, whole or not at all."""
+    """Write the page of a finding, completely or not at all."""
     check_report(path)
     page = render(finding, title).encode("utf-8", "replace")
     with replacing(os.fspath(path)) as file:
@@ -53,7 +53,7 @@ def write_report(finding: Finding, path: str | Path, title: str | None = None) -
 
 
 def render(finding: Finding, title: str | None = None) -> str:
-    """The page as text."""
+    """Return the page as text."""
     templates = Environment(
         loader=PackageLoader("lookalike.report", "page"),
         autoescape=True,
@@ -98,13 +98,13 @@ def render(finding: Finding, title: str | None = None) -> str:
 
 
 def _values(finding: Finding) -> dict[str, Any]:
-    """What the picture of the values takes."""
+    """Return what the template needs to draw the values."""
     found = finding.values
     if found is None or not len(found):
         return {"histogram": None}
     drawn = histogram(found)
     cut = "" if found.cut is None else f"; the {found.cut_name} is {found.cut:.4g}"
-    label = f"how many pairs there are of each {found.word}, from {found.values.min():.4g} to {found.values.max():.4g}"
+    label = f"number of pairs by {found.word}, from {found.values.min():.4g} to {found.values.max():.4g}"
     return {
         "histogram": drawn,
         "word": found.word,
@@ -118,7 +118,7 @@ def _values(finding: Finding) -> dict[str, Any]:
 
 
 def _kind(found: Values | None) -> str:
-    """What the values are, in a word."""
+    """Return the word for the values."""
     if found is None or found.word.startswith("probability"):
         return "Probabilities"
     return "Similarities" if found.rising else "Distances"
@@ -133,13 +133,13 @@ def _range(bar: Bar, drawn: Histogram) -> str:
 def _chance(bar: Bar, found: Values) -> str:
     assert found.probability is not None
     inside = (bar.low + bar.high) / 2
-    if found.cut is not None:  # a bar that the threshold cuts has pairs on its one side only
+    if found.cut is not None:  # a bar that the threshold cuts has pairs on one side of it only
         inside = max(inside, found.cut) if found.rising else min(inside, found.cut)
     return f"{float(found.probability(np.array([inside]))[0]):.4f}"
 
 
 def _groups(finding: Finding) -> dict[str, Any]:
-    """What the groups take."""
+    """Return what the template needs to show the groups."""
     sizes = np.zeros(0, np.int64) if finding.label is None else sizes_of(finding.label)
     if not len(sizes):
         return {"sizes": []}
@@ -187,7 +187,7 @@ def _id(finding: Finding, position: int) -> str:
 
 
 def _pairs(finding: Finding, templates: Environment) -> dict[str, Any]:
-    """The pairs that are shown, each rendered, as many as there is room for side by side."""
+    """Return the chosen pairs, rendered; those that fit on the page are shown side by side."""
     found = finding.values
     if found is None or not len(found):
         return {"pairs": [], "cut_name": "threshold"}
@@ -200,7 +200,7 @@ def _pairs(finding: Finding, templates: Environment) -> dict[str, Any]:
     for at, (one, other) in enumerate(zip(chosen, beside, strict=True)):
         context = _pair(finding, found, one, open=at < OPEN)
         if finding.beside is not None:
-            context["why_not"] = "One of the two is not among the items."
+            context["why_not"] = "One of the two was not found among the items."
         page = template.render(beside=other, **context)
         if len(page.encode("utf-8", "replace")) > room and other is not None:
             page = template.render(beside=None, **{**context, "why_not": "Left out, to keep this page small."})
@@ -220,13 +220,13 @@ def _pair(finding: Finding, found: Values, one: Chosen, open: bool) -> dict[str,
         "left": _id(finding, int(found.left[one.pair])),
         "right": _id(finding, int(found.right[one.pair])),
         "tag": "" if found.within[one.pair] else f"beyond the {found.cut_name}",
-        "why_not": "The items are not at hand: lookalike report takes them with --items.",
+        "why_not": "The items are not available: pass them to lookalike report with --items.",
         "listed": LISTED,
     }
 
 
 def _written(value: float) -> str:
-    """A number with four decimals, or four digits if it is very large or small."""
+    """Format a number with four decimals, or with four digits if it is very large or small."""
     return f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
@@ -238,9 +238,9 @@ def _sample(found: Values, chosen: list[Chosen], dropped: int) -> str:
         near = sum(one.near for one in chosen)
         line = (
             f"{len(chosen):,} of {len(found):,} pairs: the {near:,} nearest to the {found.cut_name}, where errors are "
-            f"likeliest, and {len(chosen) - near:,} of all other values."
+            f"most likely, and {len(chosen) - near:,} spread over all other values."
         )
-    return f"{line} {dropped:,} of them are too long to be shown side by side here." if dropped else line
+    return f"{line} {dropped:,} of them are too long to show side by side here." if dropped else line
 
 
 def _seconds(finding: Finding) -> list[tuple[str, float, float]]:

@@ -1,6 +1,5 @@
 """Groups of similar items."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,8 @@ import pyarrow as pa
 from lookalike.core.display import table
 from lookalike.core.drawing import draw_sizes, new_axes
 from lookalike.core.wording import counted
-from lookalike.results.base import SHOWN, Holder, Reportable
+from lookalike.results.base import SHOWN, Holder, Result, explained
+from lookalike.results.explanations import Explanation
 
 if TYPE_CHECKING:
     from lookalike.search.audit import Audit
@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters(Reportable):
-    """Groups of similar items: `label` of an item is the position of its group's first item."""
+class Clusters(Result):
+    """Clusters of similar items; iteration gives the ids of each cluster of two items or more.
 
-    label: np.ndarray
+    >>> import lookalike as la
+    >>> clusters = la.find_clusters([{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {9}], threshold=0.5)
+    >>> clusters, list(clusters)
+    (<1 cluster among 3 items>, [[0, 1]])
+    """
+
+    label: np.ndarray  # of each item: the position of its cluster's first item
     ids: pa.Array
     plan: "Plan | None" = None
     audit: "Audit | None" = None
@@ -30,33 +36,47 @@ class Clusters(Reportable):
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many items each item's cluster has."""
+        """The size of each item's cluster."""
         sizes: np.ndarray = np.bincount(self.label, minlength=len(self.label))[self.label]
         return sizes
 
     def __len__(self) -> int:
-        """How many clusters have two items or more."""
-        return len(np.unique(self.label[self.sizes > 1]))
+        """Count the clusters of two items or more."""
+        return int(np.count_nonzero(np.bincount(self.label, minlength=1) > 1))
 
-    def __iter__(self) -> Iterator[list[Any]]:
-        """The ids of each cluster of two items or more."""
-        table = self.to_arrow()
-        names = table["id"].to_pylist()
-        stop = 0
-        while stop < len(names):
-            start, stop = stop, stop + table["size"][stop].as_py()
-            yield names[start:stop]
+    def _members(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the items of clusters of two or more, cluster by cluster, and where each cluster begins."""
+        items = np.flatnonzero(self.sizes > 1)
+        items = items[np.argsort(self.label[items], kind="stable")]
+        labels = self.label[items]
+        return items, np.append(np.flatnonzero(np.diff(labels, prepend=-1)), len(items))
+
+    def _listed(self, rows: np.ndarray) -> list[Any]:
+        items, starts = self._members()
+        bounds = zip(starts[rows].tolist(), starts[rows + 1].tolist(), strict=True)
+        return [self.ids.take(pa.array(items[start:stop])).to_pylist() for start, stop in bounds]
+
+    def _table(self, rows: Any) -> pa.Table:
+        items = self._members()[0][rows]
+        first = self.ids.take(pa.array(self.label[items]))
+        return pa.table({"cluster": first, "id": self.ids.take(pa.array(items)), "size": self.sizes[items]})
 
     def to_arrow(self) -> pa.Table:
-        """A row for each item of a cluster of two or more: `cluster` (the id of its first item), `id`, `size`."""
-        sizes = self.sizes
-        items = np.flatnonzero(sizes > 1)
-        items = items[np.argsort(self.label[items], kind="stable")]
-        first = self.ids.take(pa.array(self.label[items]))
-        return pa.table({"cluster": first, "id": self.ids.take(pa.array(items)), "size": sizes[items]})
+        """Return one row per item of a cluster of two or more: `cluster` (the id of its first item), `id`, `size`."""
+        return super().to_arrow()
+
+    def explain(self, row: int, one: int = 0, other: int = 1) -> Explanation:
+        """Explain what two members of a cluster share, by default its first two.
+
+        A cluster connects its members by similar pairs, so two of its members need not be similar themselves.
+        """
+        items, starts = self._members()
+        at = self._position(row)
+        inside = items[starts[at] : starts[at + 1]]
+        return explained(self.holder, int(inside[one]), int(inside[other]))
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw how many clusters there are of each size, with matplotlib, on axes of your own or on new ones."""
+        """Draw how many clusters of each size there are, with matplotlib, on the axes given or on new ones."""
         axes = new_axes(axes)
         sizes = np.bincount(self.label)
         draw_sizes(axes, sizes[sizes > 1])
@@ -74,4 +94,4 @@ class Clusters(Reportable):
             names = ", ".join(str(name) for name in self.ids.take(pa.array(inside)).to_pylist())
             rows.append([int(sizes[label]), names])
         more = f"and {len(self) - SHOWN:,} more" if len(self) > SHOWN else ""
-        return table(["items", "the first of them"], rows, str(self)[1:-1], more)
+        return table(["items", "first items"], rows, str(self)[1:-1], more)

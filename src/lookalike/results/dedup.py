@@ -1,4 +1,4 @@
-"""What to keep and what to drop."""
+"""Which items to keep and which to remove."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.wording import counted
-from lookalike.results.base import Holder, Measured
+from lookalike.results.base import Holder, Measured, explained
+from lookalike.results.explanations import Explanation
 
 if TYPE_CHECKING:
     from lookalike.search.audit import Audit
@@ -16,10 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Dedup(Measured):
-    """What to keep and what to drop: each dropped item is verified similar to one that is kept."""
+    """Which items to keep and which to remove: each removed item is verified similar to one that is kept.
+
+    Its rows are the removed items: (id, id of the item kept instead, similarity or distance).
+
+    >>> import lookalike as la
+    >>> result = la.dedup([{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {9}], threshold=0.5)
+    >>> result, result.kept.to_pylist(), list(result)
+    (<2 of 3 items kept, 1 removed>, [0, 2], [(1, 0, 0.8)])
+    """
 
     centre: np.ndarray  # of each item: itself if it is kept, else the kept item it is similar to
-    values: np.ndarray  # its similarity to that item, or its distance
+    values: np.ndarray  # its similarity or distance to that item
     ids: pa.Array
     kind: str = "similarity"  # or "distance"
     plan: "Plan | None" = None
@@ -38,12 +47,25 @@ class Dedup(Measured):
         """The ids of the kept items."""
         return self.ids.filter(pa.array(self.keep))
 
+    def __len__(self) -> int:
+        """Count the removed items."""
+        return int(np.count_nonzero(~self.keep))
+
+    def _table(self, rows: Any) -> pa.Table:
+        removed = np.flatnonzero(~self.keep)[rows]
+        kept = self.ids.take(pa.array(self.centre[removed]))
+        return pa.table({"id": self.ids.take(pa.array(removed)), "kept": kept, self.kind: self.values[removed]})
+
     def to_arrow(self) -> pa.Table:
-        """A row for each dropped item: `id`, `kept` (the id of the item kept for it), `similarity` or `distance`."""
-        dropped = np.flatnonzero(~self.keep)
-        kept = self.ids.take(pa.array(self.centre[dropped]))
-        return pa.table({"id": self.ids.take(pa.array(dropped)), "kept": kept, self.kind: self.values[dropped]})
+        """Return one row per removed item: `id`, `kept` (the id kept instead), `similarity` or `distance`."""
+        return super().to_arrow()
+
+    def explain(self, row: int) -> Explanation:
+        """Explain why an item was removed: what it shares with the item kept instead."""
+        removed = int(np.flatnonzero(~self.keep)[self._position(row)])
+        return explained(self.holder, int(self.centre[removed]), removed)
 
     def __repr__(self) -> str:
-        kept = int(self.keep.sum())
-        return f"<{kept:,} of {counted(len(self.ids), 'item')} kept, {len(self.ids) - kept:,} dropped>"
+        return (
+            f"<{len(self.kept):,} of {counted(len(self.ids), 'item')} kept, {len(self.ids) - len(self.kept):,} removed>"
+        )

@@ -1,4 +1,4 @@
-"""Measured recall: what a sample of the items should have found, and what was found."""
+"""Measure recall: compare a sample of items exactly and count which of its pairs were found."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ from lookalike.search.collection import Collection
 
 @dataclass(frozen=True)
 class Audit:
-    """Of `true` pairs with one of the `sampled` items `found` were found."""
+    """The result of an audit: of `true` pairs that involve a sampled item, `found` were found."""
 
     sampled: int
     true: int
     found: int
-    nearest: int = 0  # the pairs are those of the so many nearest of each
+    nearest: int = 0  # k, if the pairs are those of each item's k nearest
 
     @property
     def recall(self) -> float:
-        """The measured recall; 1 where there was nothing to find."""
+        """The measured recall; 1 if there was nothing to find."""
         return self.found / self.true if self.true else 1.0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95% interval of the recall, taking the sampled pairs as independent."""
+        """Wilson's 95% interval for the recall, treating the sampled pairs as independent."""
         return wilson(self.found, self.true)
 
     def line(self) -> str:
-        """The result in one line."""
+        """Return the result as one line."""
         if not self.true:
-            return f"audit: none of {self.sampled:,} sampled items has a similar one; no recall to measure"
+            return f"audit: none of {self.sampled:,} sampled items has a similar item, so there is no recall to measure"
         low, high = self.interval
         what = f"of the {self.nearest:,} nearest" if self.nearest else "true pairs"
         return (
@@ -45,10 +45,10 @@ class Audit:
 
 
 def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.ndarray], np.ndarray], run: Run) -> Audit:
-    """Compare a random sample of items with the whole collection, exactly, in one pass over it.
+    """Compare a random sample of items exactly with the whole collection, in one pass over it.
 
-    `found` tells of pairs of positions, left before right, whether the run under audit has found them. The
-    sample is held as an index from element to item, so the pass costs one look-up an element.
+    `found` returns which pairs of positions, left before right, the audited run has found. The
+    sample is an index from element to item, so the pass costs one lookup per element.
     """
     live = np.flatnonzero(collection.counts)
     rng = np.random.default_rng(collection.plan.seed)

@@ -1,4 +1,4 @@
-"""What the pipeline asks of a collection that has been read and planned for, whatever its items are."""
+"""Define the interface of a search: a collection, read and planned for, whatever its items are."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -19,31 +19,31 @@ from lookalike.search.identical import Groups, group_identical
 from lookalike.search.plan import Plan
 from lookalike.search.settings import Settings
 
-MAX_LISTED = 100_000_000  # pairs that may be listed only to group their items
+MAX_LISTED = 100_000_000  # the most pairs to list if only groups are wanted
 
-IsFound = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of pairs of positions, left before right
+IsFound = Callable[[np.ndarray, np.ndarray], np.ndarray]  # takes pairs of positions, left before right
 
 
 class Found(NamedTuple):
-    """Similar pairs of items that stand for a group of identical ones."""
+    """Similar pairs of heads, the items that stand for a group of identical ones."""
 
     left: np.ndarray
     right: np.ndarray
     values: np.ndarray
-    own: np.ndarray  # of each such item: the value of it and one identical to it
-    candidates: int  # pairs that were compared
+    own: np.ndarray  # per head: its value with an identical item
+    candidates: int  # pairs compared
 
 
 class Labels(NamedTuple):
-    """The least item that each item which stands for a group is connected with by similar pairs."""
+    """For each head, the first item that similar pairs connect it with."""
 
     label: np.ndarray
     candidates: int = 0
-    crowded: int = 0  # items that were not compared with all they could be
+    crowded: int = 0  # items compared with only some of their candidates
 
 
 class Stars(NamedTuple):
-    """The kept item that stands for each one, and its similarity or distance to that."""
+    """For each item, the kept item that stands for it, and their similarity or distance."""
 
     centre: np.ndarray
     values: np.ndarray
@@ -57,37 +57,37 @@ class Search(Holder):
     run: Run
     plan: Plan
     storage: Storage
-    ids: list[pa.Array]  # of the one collection, or of each of two
+    ids: list[pa.Array]  # one array per collection
     sides: Sides
-    live: np.ndarray  # the items that may be similar to another, if only to one identical
-    contents: np.ndarray  # items x 2: equal just for equal items
-    lengths: np.ndarray  # of each item, for the longest to be kept
+    live: np.ndarray  # the items that can be similar to another, even if only to an identical one
+    contents: np.ndarray  # items x 2 hashes, equal exactly for identical items
+    lengths: np.ndarray  # of each item, to keep the longest
 
     def __len__(self) -> int:
         return len(self.contents)
 
     @abstractmethod
     def pairs(self, groups: Groups, limit: int) -> Found:
-        """Find the similar pairs of items that stand for a group; more than `limit` are an error."""
+        """Return the similar pairs of heads; raise an error if there are more than `limit`."""
 
     @abstractmethod
     def labels(self, groups: Groups) -> Labels:
-        """Connect the items that stand for a group by their similar pairs."""
+        """Connect the heads by their similar pairs."""
 
     @abstractmethod
     def audit(self, size: int, found: IsFound) -> Audit:
-        """Compare a sample of items with all, and ask which of the similar pairs have been found."""
+        """Compare a sample of items with all items, and count which similar pairs were found."""
 
     @abstractmethod
     def counts(self) -> dict[str, int]:
-        """What was read."""
+        """Return how many items were read, and how many were empty or skipped."""
 
     def identical(self, order: np.ndarray | None = None) -> Groups:
-        """Group identical items; the first in `order`, or in the collection, stands for its group."""
+        """Group identical items; the first one in `order`, or in the collection, is the head."""
         return group_identical(self.contents, self.live if order is None else order, self.sides, self.storage.memory)
 
     def order(self, settings: Settings) -> np.ndarray:
-        """The items that may be similar to another, the ones to be kept first."""
+        """Return the items that can be similar to another, in the order in which to keep them."""
         keep = settings.keep
         if isinstance(keep, str) and keep == "first":
             return self.live
@@ -96,15 +96,15 @@ class Search(Holder):
             values = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
             places = pc.sort_indices(values, sort_keys=[("", "descending")])
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
-            raise DataError(f"keep must be values of one kind that can be ordered: {error}") from error
+            raise DataError(f"keep must be values of one type that can be sorted: {error}") from error
         if len(values) != len(self):
-            raise DataError(f"keep must have a value for each of the {len(self):,} items; it has {len(values):,}.")
+            raise DataError(f"keep must have a value for each of the {len(self):,} items; got {len(values):,}.")
         order = places.to_numpy().astype(np.int64)
         live: np.ndarray = order[np.isin(order, self.live, kind="table")]
         return live
 
     def stars(self, groups: Groups, order: np.ndarray) -> Stars:
-        """Keep items that are similar to none kept before: see `choose_apart`."""
+        """Keep the items that are not similar to one kept before: see `choose_apart`."""
         found = self.listed(groups)
         centre = np.arange(len(self))
         values = (np.ones if self.plan.row.is_similarity else np.zeros)(len(centre), found.own.dtype)
@@ -114,13 +114,13 @@ class Search(Holder):
         return Stars(centre, values, found.candidates)
 
     def listed(self, groups: Groups) -> Found:
-        """`pairs`, for groups to be made of them."""
+        """Return the similar pairs that groups are made from."""
         try:
             return self.pairs(groups, MAX_LISTED)
         except TooManyPairs:
             raise TooManyPairs(
-                f"more than {MAX_LISTED:,} similar pairs, all of which an exact method has to list; "
-                "with method 'lsh' and a recall under 1 they need not be listed."
+                f"more than {MAX_LISTED:,} similar pairs, all of which an exact method must list; "
+                "use method 'lsh' with a recall below 1, which need not list them."
             ) from None
 
     def audit_pairs(self, size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit:
@@ -130,7 +130,7 @@ class Search(Holder):
 
 
 def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Whether each value is in the ascending array."""
+    """Return which values are in the ascending array."""
     at = np.searchsorted(ordered, values)
     inside: np.ndarray = at < len(ordered)
     inside[inside] = ordered[at[inside]] == values[inside]

@@ -1,7 +1,7 @@
-"""Groups of similar items, without listing their pairs: components, and stars for deduplication.
+"""Group similar items without listing their pairs: components, and stars for deduplication.
 
-Both look into buckets and compare no more items there than they must, so a bucket of a million copies costs a
-million comparisons and not half a billion of them. Only verified similarities join items.
+Both compare no more items of a bucket than they must: a million copies cost a million comparisons,
+not half a trillion. Only verified similarities join items.
 """
 
 import numpy as np
@@ -16,17 +16,17 @@ STEP = 4096
 
 
 def patience(items: int) -> int:
-    """How many unlike items an item is compared with in all: 128, and more in a small collection."""
+    """Return how many unlike items an item is compared with: 128, more in a small collection."""
     return max(128, 20_000_000 // max(1, items))
 
 
 def reach(items: int) -> int:
-    """How many items an item is compared with in one bucket."""
+    """Return how many items an item is compared with in one bucket."""
     return patience(items) // 4
 
 
 def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: Storage) -> tuple[np.ndarray, int]:
-    """The least member of each item's component, and how many items were not compared with all they could be."""
+    """Return the first member of each item's component, and how many items were crowded."""
 
     def join() -> Arrays:
         parent = np.arange(len(sets))
@@ -47,10 +47,10 @@ def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: 
 def keep_stars(
     buckets: Buckets, sets: Sets, order: np.ndarray, p: int, q: int, run: Run, storage: Storage
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Visit items in `order` and keep those not similar to one kept before: (centre, shared, crowded).
+    """Keep items, in `order`, that are not similar to one kept before: (centre, shared, crowded).
 
-    A dropped item's centre is the kept item it was found similar to, `shared` how many elements they share;
-    a kept item is its own centre. `crowded` counts items that were not compared with all they could be.
+    A removed item's centre is the kept item it is similar to, and `shared` counts their common
+    elements; a kept item is its own centre. `crowded` counts items that were not fully compared.
     """
 
     def keep() -> Arrays:
@@ -87,9 +87,9 @@ def choose_apart(
     values: np.ndarray,
     directed: bool,
 ) -> None:
-    """The same for pairs that are listed: fill in the centre of each dropped item and its value with that one.
+    """Do the same with listed pairs: fill in each removed item's centre, and its value with it.
 
-    Of directed pairs the left item may be dropped for the right one, and not the other way.
+    In a directed pair, only the left item can be removed for the right one.
     """
     sides = [(left, right)] if directed else [(left, right), (right, left)]
     one = np.concatenate([side[0] for side in sides])

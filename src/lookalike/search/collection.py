@@ -1,9 +1,8 @@
-"""A collection taken in: ids, contents, band keys, and the sets of any of its items when they are asked for.
+"""Read a collection: ids, contents, band keys, and the sets of any of its items on request.
 
-TextRows stream through once: each batch is prepared, shingled and sketched while the next is being read. What stays
-in memory is the text, 16 bytes of content hash and eight bytes a band for each item; the shingle sets of the few
-items that become candidates are made again from the text. Beyond memory all of this is in files, and the texts of
-candidates are read again.
+Texts stream through once: each batch is prepared, shingled and sketched while the next is read. Per
+item, memory holds the text, a content hash of 16 bytes and 8 bytes per band; the shingle sets of
+candidates are made again. With limited memory all of this is in files, and texts are read again.
 """
 
 from abc import ABC, abstractmethod
@@ -31,40 +30,40 @@ from lookalike.kernels.text import hash_contents
 from lookalike.search.joins import element_ranks
 from lookalike.search.plan import SAMPLE, Plan
 
-Fit = Callable[..., Plan]  # of a sample, the number of items, and the ranks of elements if known
+Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # counts, lengths, contents, keys of a Collection
 SAMPLE_BYTES = 8 << 20
 SAMPLE_SETS = 4000
-PIECE = 1 << 20  # bytes of text that are shingled and sketched at a time
-HEAD = 1000  # documents that the plan's sample is drawn from: a number, since results may not depend on batches
-SLICE = 1 << 14  # items of a collection of sets handled by one task
-PER_ITEM = 130  # bytes of memory, where the arrays are in files
-AGAIN = 1 << 12  # texts that are read again handled by one task
+PIECE = 1 << 20  # bytes of text shingled and sketched at a time
+HEAD = 1000  # documents the plan's sample is drawn from; fixed, so that results do not depend on batches
+SLICE = 1 << 14  # sets per task
+PER_ITEM = 130  # bytes of memory per item if the arrays are in files
+AGAIN = 1 << 12  # texts per task when they are read again
 
 
 @dataclass
 class Collection:
-    """Items with what the later stages ask of them. An item without elements is similar to nothing."""
+    """Items with the data for later stages. An item without elements is similar to nothing."""
 
-    ids: list[pa.Array]  # of the one collection, or of each of two that are matched
+    ids: list[pa.Array]  # one array per collection
     plan: Plan
     counts: np.ndarray  # elements of each item, repeats included
     lengths: np.ndarray  # bytes of each text, or elements of each set
-    contents: np.ndarray  # items x 2: equal just for equal items
-    keys: list[np.ndarray]  # of each band those of all items
+    contents: np.ndarray  # items x 2 hashes, equal exactly for identical items
+    keys: list[np.ndarray]  # per band, the keys of all items
     maker: "Maker"
     storage: Storage
 
     @property
     def sides(self) -> Sides:
-        """Whether it is one collection, or two."""
+        """Which items belong to which collection, if there are two."""
         return Sides.of([len(ids) for ids in self.ids])
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def sets(self, rows: np.ndarray, run: Run, name: str | None = None) -> Sets:
-        """The sets of items at ascending positions; those that have a name are kept in the storage."""
+        """Return the sets at ascending positions; named ones are kept in the storage."""
         storage = self.storage if name is not None else Storage()
         kinds: Kinds = {"elements": np.dtype(np.uint64), "sizes": np.dtype(np.int64)}
         grown = storage.growing(name or "", kinds, {"elements": int(self.counts[rows].sum())})
@@ -80,7 +79,7 @@ class Collection:
 
 
 def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, storage: Storage) -> Collection:
-    """Read, prepare, shingle and sketch the texts of one source or two; `fit` plans from a sample of the start."""
+    """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample."""
     stream = ((side, table) for side, source in enumerate(sources) for table in source.batches())
     head: list[tuple[int, pa.Table]] = []
     while sum(len(table) for _, table in head) < HEAD and (batch := next(stream, None)) is not None:
@@ -102,10 +101,10 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
     done = grown.done
     if done:
-        run.say(f"goes on: {counted(done, 'document')} had been read before")
+        run.say(f"resuming: {counted(done, 'document')} already read")
     if storage.memory is not None and PER_ITEM * items > storage.memory:
         needed = f"{PER_ITEM * items / 1e9:,.1f} GB"
-        run.say(f"note: about {items:,} documents take {needed} of memory, which is more than was allowed")
+        run.say(f"note: about {items:,} documents need {needed} of memory, which is more than the limit")
     with run.stage("read and sketch", items) as tick:
         tick(done)
         batches = iter(()) if grown.complete else _without(chain(head, stream), done)
@@ -124,7 +123,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
 
 
 def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tuple[int, pa.Table]]:
-    """The batches without the first so many documents."""
+    """Yield the batches without the first `done` documents."""
     for side, table in batches:
         if done < len(table):
             yield side, table.slice(done)
@@ -132,21 +131,21 @@ def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tup
 
 
 def sample_rows(texts: pa.LargeStringArray) -> np.ndarray:
-    """Some of the texts, at random but always the same: at most SAMPLE, and of about SAMPLE_BYTES bytes."""
+    """Choose at most SAMPLE texts of about SAMPLE_BYTES bytes, at random but always the same."""
     rows = np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
     _, starts, stops = text_bounds(texts, rows)
     return np.sort(rows[: 2 + np.searchsorted(np.cumsum(stops - starts), SAMPLE_BYTES)])
 
 
 def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
-    """Slices of about PIECE bytes: what is made of one stays in the processor's cache."""
+    """Cut texts into slices of about PIECE bytes, so that work stays in the processor's cache."""
     _, starts, _ = text_bounds(texts)
     first = np.flatnonzero(np.diff((starts - starts[:1]) // PIECE, prepend=-1))
     return [texts.slice(start, stop - start) for start, stop in pairwise([*first.tolist(), len(texts)])]
 
 
 def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan) -> Columns:
-    """The columns of prepared texts. Repeats do not matter to minhashes of a set; a bag's copies are made distinct."""
+    """Return the columns of prepared texts; only simhash and bags need to sort out repeats."""
     indptr, elements = shingles.hashes(texts)
     if shingles.bag or plan.sketch == "simhash":
         indptr, elements = sort_rows(indptr, elements, shingles.bag)
@@ -155,7 +154,7 @@ def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan) -> 
 
 
 def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
-    """Sketch one collection or two of sets that are there already."""
+    """Sketch one collection or two of given sets."""
     sets = Sets.concatenate(collections)
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
@@ -181,9 +180,9 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
 
 
 def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """One key a band for each row, which items have in common that `plan.bands.curve` makes candidates.
+    """Return one key per band for each row; no columns if the plan has no bands.
 
-    No columns if the plan has no bands.
+    Items that share a key are candidates; `plan.bands.curve` gives the probability of that.
     """
     if plan.bands is None:
         return np.empty((len(indptr) - 1, 0), np.uint64)
@@ -193,26 +192,26 @@ def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarra
 
 
 class Maker(ABC):
-    """Makes the sets of any items, a task at a time."""
+    """A maker of the sets of any items, one task at a time."""
 
     @abstractmethod
     def tasks(self, rows: np.ndarray) -> Iterator[Any]:
-        """Tasks that make the sets of ascending rows, in their order."""
+        """Yield tasks that make the sets of ascending rows, in order."""
 
     @abstractmethod
     def make(self, task: Any) -> Sets:
-        """The sets of one task's rows."""
+        """Make the sets of one task's rows."""
 
     @abstractmethod
     def look(self, rows: np.ndarray) -> list[Any]:
-        """What the items at ascending positions are: texts, or collections of elements."""
+        """Return the items at ascending positions: texts, or collections of elements."""
 
     @abstractmethod
     def elements(self, item: Any) -> Iterable[Any]:
-        """The elements of an item, as `look` gives it."""
+        """Return the elements of an item that `look` returned."""
 
     def rows(self, task: Any) -> np.ndarray:
-        """The rows of a task."""
+        """Return the rows of a task."""
         rows: np.ndarray = task
         return rows
 
@@ -225,7 +224,7 @@ class TextRows(NamedTuple):
 
 
 class TextSets(Maker):
-    """Makes the shingle sets of any of the texts it holds, a chunk of texts to a task."""
+    """A maker of the shingle sets of texts in memory, one chunk of texts per task."""
 
     def __init__(self, chunks: list[pa.LargeStringArray], shingles: Shingles):
         self.chunks = chunks
@@ -233,30 +232,30 @@ class TextSets(Maker):
         self.starts = np.concatenate(([0], np.cumsum([len(chunk) for chunk in chunks], dtype=np.int64)))
 
     def tasks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Ascending rows, cut where chunks end."""
+        """Yield ascending rows, split where chunks end."""
         return (part for part in np.split(rows, np.searchsorted(rows, self.starts[1:])) if len(part))
 
     def make(self, rows: np.ndarray) -> Sets:
-        """The sets of one task's rows."""
+        """Make the sets of one task's rows."""
         return Sets.sorted(*self.shingles.hashes(*self._place(rows)), self.shingles.bag)
 
     def _place(self, rows: np.ndarray) -> tuple[pa.LargeStringArray, np.ndarray]:
-        """The chunk that has one task's rows, and their places in it."""
+        """Return the chunk that holds one task's rows, and their positions in it."""
         chunk = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
         return self.chunks[chunk], rows - self.starts[chunk]
 
     def look(self, rows: np.ndarray) -> list[str]:
-        """The texts at ascending positions, as strings."""
+        """Return the texts at ascending positions, as strings."""
         parts = (self._place(part) for part in self.tasks(rows))
         return [text for chunk, inside in parts for text in chunk.take(pa.array(inside)).to_pylist()]
 
     def elements(self, item: str) -> "set[str] | Counter[str]":
-        """The shingles of a text that has been prepared."""
+        """Return the shingles of a prepared text."""
         return self.shingles.of_prepared(item)
 
 
 class SourceSets(Maker):
-    """The same for texts that are not held: they are read again, in their order."""
+    """A maker of the shingle sets of texts that are not in memory but read again, in order."""
 
     def __init__(self, source: Source, shingles: Shingles):
         self.source, self.shingles = source, shingles
@@ -285,23 +284,23 @@ class SourceSets(Maker):
 
 
 class ReadySets(Maker):
-    """The same for sets that are there already."""
+    """A maker for items that were given as sets."""
 
     def __init__(self, sets: Sets, parts: list[Sets]):
-        self.sets = sets  # all of them
-        self.parts = parts  # the one or two collections that they are of
+        self.sets = sets  # of all collections
+        self.parts = parts  # the one or two collections
         self.starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
 
     def tasks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Slices of the rows."""
+        """Yield slices of the rows."""
         return (rows[part] for part in slices(len(rows), SLICE))
 
     def make(self, rows: np.ndarray) -> Sets:
-        """The sets of one task's rows."""
+        """Return the sets of one task's rows."""
         return self.sets.take(rows)
 
     def look(self, rows: np.ndarray) -> list[Any]:
-        """The elements as they were given, or as hashes where those are no longer at hand."""
+        """Return the elements as they were given, or their hashes if only those are known."""
         cuts = np.searchsorted(rows, self.starts)
         return [
             item
@@ -314,7 +313,7 @@ class ReadySets(Maker):
 
 
 def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
-    """All ids in one array; a repeated id is an error, since results name items by it."""
+    """Return all ids in one array; a repeated id is an error, since results name items by id."""
     kinds = {array.type for array in ids}
     if len(kinds) > 1:  # one file numbers its rows or has integers, another has strings
         ids = [array.cast(pa.string()) for array in ids]
@@ -330,7 +329,7 @@ def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
 
 
 def repeated(ids: pa.Array) -> int | None:
-    """The place of an id that is there before, if any is: by numbers or hashes in order, which take little room."""
+    """Return the position of a repeated id, if any; sorted numbers or hashes take little memory."""
     if pa.types.is_integer(ids.type):
         keys = ids.to_numpy(zero_copy_only=False).astype(np.uint64)
         order = np.sort(keys)
@@ -340,7 +339,7 @@ def repeated(ids: pa.Array) -> int | None:
     content, starts, stops = text_bounds(texts)
     keys = hash_contents(content, starts, stops)[:, 0]
     order = np.sort(keys)
-    for key in np.unique(order[1:][order[1:] == order[:-1]]):  # few, if any, as other ids rarely have one hash
+    for key in np.unique(order[1:][order[1:] == order[:-1]]):  # few, since different ids rarely share a hash
         seen: set[str] = set()
         for place in np.flatnonzero(keys == key).tolist():
             text = texts[place].as_py()
@@ -351,13 +350,13 @@ def repeated(ids: pa.Array) -> int | None:
 
 
 def _kinds(plan: Plan) -> Kinds:
-    """The columns of a collection, and the types of their numbers."""
+    """Return the columns of a collection, and the types of their numbers."""
     bands = plan.bands.bands if plan.bands else 0
     whole, hashes = np.dtype(np.int64), np.dtype(np.uint64)
     return {"counts": whole, "lengths": whole, "contents": hashes, **{f"keys{band}": hashes for band in range(bands)}}
 
 
 def _joined(made: list[Columns], plan: Plan) -> list[np.ndarray]:
-    """The columns of some pieces, one after another: the contents in one row, the keys band by band."""
+    """Concatenate the columns of some pieces: the contents in one row, the keys band by band."""
     counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
     return [counts, lengths, contents.ravel(), *np.ascontiguousarray(keys.T)]

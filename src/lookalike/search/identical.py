@@ -1,4 +1,4 @@
-"""Identical items: each group of them is handled as its first item until the end."""
+"""Group identical items, so that each group is handled as its first item until the end."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,7 +15,7 @@ from lookalike.theory.banding import all_pairs, in_buckets, sort_keys, too_many
 
 @dataclass(frozen=True)
 class Groups:
-    """Items by content: `first` of an item (by position) is the item that stands for its group, -1 for none.
+    """Items grouped by content: `first` maps each item to the head of its group, or to -1.
 
     `heads` are the items that stand for a group, in ascending order.
     """
@@ -25,7 +25,7 @@ class Groups:
 
     @property
     def identical(self) -> int:
-        """How many items are the same as an earlier one."""
+        """The number of items that are identical to an earlier one."""
         return int(np.count_nonzero(self.first >= 0)) - len(self.heads)
 
     def spread(
@@ -38,17 +38,17 @@ class Groups:
         limit: int,
         directed: bool = False,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Pairs of heads to pairs of all items: (left, right, values), in order of position.
+        """Expand pairs of heads to pairs of all items: (left, right, values), in order of position.
 
-        `own` is the value of each head and an item identical to it. Pairs that are directed keep their direction, and
-        identical items make a pair in both.
+        `own` is the value of each head with an item identical to it. Directed pairs keep their
+        direction, and identical items form a pair in both directions.
         """
         if not self.identical and not directed and len(left) <= limit:
             before = (left[:-1] < left[1:]) | ((left[:-1] == left[1:]) & (right[:-1] < right[1:]))
-            if before.all() and (left < right).all():  # they are in order already
+            if before.all() and (left < right).all():  # already in order
                 return left, right, values
         items = np.argsort(self.first, kind="stable")
-        items = items[np.searchsorted(self.first[items], 0) :]  # by group; those of no group come first
+        items = items[np.searchsorted(self.first[items], 0) :]  # by group; items without a group come first
         starts = np.searchsorted(self.first[items], np.append(self.heads, len(self.first)))
         sizes = np.diff(starts)
         a, b = np.searchsorted(self.heads, left), np.searchsorted(self.heads, right)
@@ -75,7 +75,7 @@ class Groups:
 
 
 def ascending(keys: np.ndarray, end: int) -> np.ndarray:
-    """The order that sorts different keys of range(end): where there is room for both, key and place in one number."""
+    """Return the order of distinct keys of range(end), sorted with their positions if both fit."""
     bits = max(1, len(keys).bit_length())
     if end << bits > 1 << 63:
         return np.argsort(keys)
@@ -87,7 +87,7 @@ def ascending(keys: np.ndarray, end: int) -> np.ndarray:
 def group_identical(contents: np.ndarray, order: np.ndarray, sides: Sides = ALONE, memory: int | None = None) -> Groups:
     """Group the items in `order` by content; the first of a group in that order stands for it.
 
-    `contents` holds two 64-bit hashes an item. Items of two collections are never in one group.
+    `contents` holds two 64-bit hashes per item. Two collections have no groups in common.
     """
     first = np.full(len(contents), -1)
     for side in sides.apart(order) if sides.two else [order]:
@@ -101,11 +101,11 @@ def group_identical(contents: np.ndarray, order: np.ndarray, sides: Sides = ALON
 
 
 def group_by_positions(texts: pa.LargeStringArray, positions: int = 16, seed: int = 1) -> Groups:
-    """The same for texts, without reading them all: by their length and their bytes at a few random positions.
+    """Group identical texts by their length and their bytes at a few random positions.
 
-    The positions are the same for all texts, early ones more often than late ones, since those beyond a text's end say
-    nothing. Only texts that agree in all of this are looked at as a whole. This is the textbook's way to find
-    identical pages: it reads a few bytes of each, and the rest of those alone that may be identical.
+    The positions are the same for all texts; most are early, as those beyond a text's end say
+    nothing. Only texts that agree in all of this are compared as a whole. This is the textbook's
+    way to find identical pages: it reads a few bytes of each page, and whole pages only if needed.
     """
     content, starts, stops = text_bounds(texts)
     lengths = stops - starts

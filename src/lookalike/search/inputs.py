@@ -1,9 +1,9 @@
-"""What the user gave: texts, sets, vectors or bits, one collection or two, and whether a measure compares such."""
+"""Convert what the user gave to texts, sets, vectors or bits, and check that the measure suits."""
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,19 @@ from lookalike.core.errors import UsageError
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.formats import VECTOR_SUFFIXES
-from lookalike.io.tables import is_text
+from lookalike.io.objects import unwrapped
+from lookalike.io.tables import is_list, is_text
 from lookalike.io.vectors import VectorSource
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets, hash_values
 from lookalike.items.shingles import as_array
-from lookalike.items.vectors import Vectors
+from lookalike.items.vectors import Vectors, as_ids
 from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, OF_VECTORS
 
-ONLY_OF_VECTORS = [measure for measure in OF_VECTORS if measure != "cosine"]
-
 
 def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
-    """Whether the items can be compared by it."""
+    """Raise an error if the measure cannot compare the items."""
     if measure in MEASURES and MEASURES[measure].moves and sets:
         raise UsageError(f"measure {measure!r} compares texts; got sets.")
     if measure == "bag_jaccard" and not all(one.bag for one in sets if len(one)):
@@ -37,7 +36,7 @@ def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
 
 
 def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:
-    """The hashes of elements in a given order."""
+    """Return the hashes of elements in a given order."""
     if not sets or any(one.bag for one in sets):
         raise UsageError("order is for sets of elements, not for texts or bags.")
     order = hash_values(list(given))
@@ -47,7 +46,7 @@ def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:
 
 
 def take_sides(sides: list[Any], measure: str, run: Run) -> list[Any]:
-    """One collection or two, all `Sets`, all `Source`s of texts, all `Vectors` or all `Bits`."""
+    """Return one collection or two, all of one type: `Sets`, `Source`, `Vectors` or `Bits`."""
     taken = [as_items(side, measure, run) for side in sides]
     kinds = {type(side) for side in taken if side is not None}
     if len(kinds) > 1:
@@ -55,14 +54,14 @@ def take_sides(sides: list[Any], measure: str, run: Run) -> list[Any]:
     kind: type = Source
     if kinds:
         kind = kinds.pop()
-    elif measure in ONLY_OF_VECTORS:
+    elif measure in OF_VECTORS:
         kind = Bits if measure == "hamming" else Vectors
     like = next((side for side in taken if side is not None), None)
-    return [_none(kind, like) if side is None else side for side in taken]
+    return [_empty(kind, like) if side is None else side for side in taken]
 
 
-def _none(kind: type, like: Any) -> Any:
-    """An empty collection of a kind."""
+def _empty(kind: type, like: Any) -> Any:
+    """Return an empty collection of a kind."""
     if kind is Vectors:
         return Vectors(np.empty((0, like.dimensions if like else 0)))
     if kind is Bits:
@@ -71,75 +70,77 @@ def _none(kind: type, like: Any) -> Any:
 
 
 def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bits | None:
-    """What the user gave: texts as a source, sets as `Sets`; None for an empty collection, which may be any.
+    """Return what the user gave as one kind of items, or None for an empty collection.
 
-    A matrix is vectors, or for Hamming distance bits, as is whatever is measured by what only vectors have; "cosine"
-    is also a measure of sets, so there a path or table must look like one of vectors.
+    A matrix holds vectors, or bits for Hamming distance, as does anything under a measure that only
+    vectors have. Sets have a "cosine" too, so for that a path or table must look like vectors.
     """
     if isinstance(given, Source | Sets | Vectors | Bits):
         return given
-    if measure == "cosine" and hasattr(given, "__arrow_c_stream__") and not isinstance(given, pa.ChunkedArray):
-        with suppress(TypeError, ValueError):  # a column, not a frame
-            given = pa.table(given)
-    if measure in ONLY_OF_VECTORS or (measure == "cosine" and _looks_like_vectors(given)):
-        return as_vectors(given, measure, run)
-    if _is_matrix(given) and given.dtype.kind == "f":
-        raise UsageError(f"measure must be one of {', '.join(OF_VECTORS)} for a matrix; got {measure!r}.")
+    given, ids = unwrapped(given)
+    if measure in OF_VECTORS or (measure == "cosine" and _looks_like_vectors(given)):
+        return as_vectors(given, ids, measure, run)
     if isinstance(given, str | Path | pa.Table):
         return Source(given)
-    if isinstance(given, pa.Array | pa.ChunkedArray):
-        return Source(pa.table({"text": as_array(given)}))
-    if hasattr(given, "__arrow_c_stream__"):
-        try:
-            return Source(pa.table(given))
-        except (TypeError, ValueError):  # a column, not a frame
-            return Source(pa.table({"text": as_array(pa.chunked_array(given))}))
-    if isinstance(given, dict | bytes | set | frozenset) or not hasattr(given, "__iter__"):
+    if isinstance(given, pa.Array | pa.ChunkedArray) and not is_list(given.type):
+        return _texts(given, None)
+    if isinstance(given, bytes | set | frozenset) or not hasattr(given, "__iter__"):
         raise UsageError(f"items must be texts, sets, vectors, a table or a path; got {type(given).__name__}.")
-    items = list(given)
+    if _looks_like_vectors(given):
+        raise UsageError(f"measure must be one of {', '.join(OF_VECTORS)} for rows of floats; got {measure!r}.")
+    items = given.to_pylist() if isinstance(given, pa.Array | pa.ChunkedArray) else list(given)
     if not items:
         return None
     if all(isinstance(item, Path) for item in items):
         return Source(items)
     if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
         sets = Sets.of(items)
-        return replace(sets, named=lambda rows: [as_elements(items[row], sets.bag) for row in rows.tolist()])
-    return Source(pa.table({"text": as_array(items)}))
+        named = partial(_elements, items, sets.bag)
+        return replace(sets, named=named, ids=None if ids is None else as_ids(ids, len(items)))
+    return _texts(items, ids)
+
+
+def _texts(texts: Any, ids: list[Any] | None) -> Source:
+    array = as_array(texts)
+    named = {} if ids is None else {"id": as_ids(ids, len(array))}
+    return Source(pa.table(named | {"text": array}))
+
+
+def _elements(items: list[Any], bag: bool, rows: np.ndarray) -> list[Any]:
+    return [as_elements(items[row], bag) for row in rows.tolist()]
 
 
 def as_elements(given: Any, bag: bool) -> set[Any] | Counter[Any]:
-    """A set that was given, as what it counts for."""
+    """Return a given set as a set, or as a Counter if it is a bag."""
     elements = given.tolist() if isinstance(given, np.ndarray) else given
     return Counter(elements) if bag else set(elements)
 
 
-def as_vectors(given: Any, measure: str, run: Run) -> Vectors | Bits | None:
-    """A matrix, rows of numbers, a table or a path as vectors, or for Hamming distance as bits."""
+def as_vectors(given: Any, ids: list[Any] | None, measure: str, run: Run) -> Vectors | Bits | None:
+    """Return a matrix, rows of numbers, a table or a path as vectors, or as bits for `hamming`."""
     bits = measure == "hamming"
-    if hasattr(given, "__arrow_c_stream__") and not isinstance(given, pa.Table):
-        given = pa.table(given)
+    if isinstance(given, pa.Array | pa.ChunkedArray):
+        given = pa.table({"vector": given})
     paths = isinstance(given, list | tuple) and given and all(isinstance(one, Path) for one in given)
     if isinstance(given, str | Path | pa.Table) or paths:
         return VectorSource(given, bits=bits).read(run)
-    if not hasattr(given, "__iter__") or isinstance(given, dict | bytes | set | frozenset):
+    if not hasattr(given, "__iter__") or isinstance(given, bytes | set | frozenset):
         raise UsageError(f"items must be a matrix, rows of numbers, a table or a path; got {type(given).__name__}.")
     if not hasattr(given, "shape"):
         given = list(given)
         if not given:
             return None
-    return Bits.of(given) if bits else Vectors.of(given)
-
-
-def _is_matrix(given: Any) -> bool:
-    return (isinstance(given, np.ndarray) and given.ndim == 2) or hasattr(given, "tocsr")
+        if isinstance(given[0], str) and not bits:
+            raise UsageError(f"measure {measure!r} compares vectors; got texts.")
+    return Bits.of(given, ids) if bits else Vectors.of(given, ids)
 
 
 def _looks_like_vectors(given: Any) -> bool:
-    """Whether it is a matrix, a file of vectors, a table without texts, or a list of rows of floats."""
+    """Return whether it is a matrix, file or table of vectors, or a list of rows of floats."""
     if isinstance(given, str | Path):
         return Path(given).suffix.lower() in VECTOR_SUFFIXES
     if isinstance(given, pa.Table):
         return not any(is_text(field.type) and field.name != "id" for field in given.schema)
     if isinstance(given, list | tuple) and given and isinstance(given[0], list | tuple | np.ndarray):
         return any(isinstance(x, float | np.floating) for x in given[0])
-    return _is_matrix(given)
+    return hasattr(given, "tocsr") or (isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype.kind == "f")

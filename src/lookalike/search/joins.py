@@ -1,4 +1,4 @@
-"""Exact join: every pair at or above the threshold, by an index of prefixes under a rarest-first order."""
+"""Join exactly: find every pair at or above the threshold with an index of rare-first prefixes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,12 +14,12 @@ from lookalike.theory.banding import sort_keys, too_many
 
 STAGES = ("length", "prefix", "position", "suffix")
 Ranks = tuple[np.ndarray, np.uint64]
-ALIKE: Ranks = (np.ones(2, np.uint8), np.uint64(63))  # all elements have one rank, and come in their own order
+ALIKE: Ranks = (np.ones(2, np.uint8), np.uint64(63))  # all elements have one rank, and keep their own order
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int]  # left, right, elements shared, pairs compared
 
 
 class Work(NamedTuple):
-    """What a join takes: elements to look up, postings to walk over, and pairs to compare."""
+    """The cost of a join: elements to look up, postings to scan, and pairs to compare."""
 
     tokens: float
     walks: float
@@ -29,11 +29,12 @@ class Work(NamedTuple):
 def exact_pairs(
     sets: Sets, kind: int, p: int, q: int, sides: Sides, limit: int, run: Run, stage: int = SUFFIX, ranked: bool = False
 ) -> Found:
-    """All similar pairs of rows, of a kind of similarity and its p and q (see `kernels.bounds`).
+    """Return all similar pairs of rows; `kernels.bounds` has the kinds of similarity, and p and q.
 
-    Two similar sets share an element of their prefixes, however the elements are ordered; with rare elements first few
-    sets share one by chance. `ranked` elements, made by `in_order`, are in their order already. `stage` is the last
-    filter to be used. Of two collections only pairs across. More than `limit` pairs are an error.
+    Two similar sets share an element of their prefixes, however the elements are ordered; with rare
+    elements first, few share one by chance. `ranked` elements, made by `in_order`, are in order.
+    `stage` is the last filter to use. With two collections, only pairs across them count. More than
+    `limit` pairs are an error.
     """
     found, total = [], 0
     for part in exact_parts(sets, kind, p, q, sides, run, stage, ranked):
@@ -49,7 +50,7 @@ def exact_pairs(
 def exact_parts(
     sets: Sets, kind: int, p: int, q: int, sides: Sides, run: Run, stage: int = SUFFIX, ranked: bool = False
 ) -> Iterator[Found]:
-    """The same, some rows at a time."""
+    """Yield the same pairs, some rows at a time."""
     rows = by_size(sets)
     measure, split = (kind, p, q), sides.split
     index: tuple[np.ndarray, ...] = ()
@@ -65,7 +66,7 @@ def exact_parts(
             found = length_join(part.start, part.stop, rows, sets.indptr, sets.elements, *measure, split)
         return found
 
-    step = max(256, len(rows) // 256)  # rows a task; each task looks at all rows once
+    step = max(256, len(rows) // 256)  # rows per task; each task scans all rows once
     with run.stage("compare", len(rows)) as tick:
         for part in run.map(work, slices(len(rows), step)):
             yield part
@@ -73,35 +74,35 @@ def exact_parts(
 
 
 def in_order(sets: Sets, order: np.ndarray) -> Sets:
-    """The sets with each element replaced by a number, the higher the later it stands in `order`.
+    """Replace each element by a number: the later the element stands in `order`, the higher.
 
     The numbers are spread over 64 bits, as hashes are.
     """
     places = np.argsort(order)
     at = np.minimum(np.searchsorted(order[places], sets.elements), len(order) - 1)
     if len(sets.elements) and not (len(order) and (order[places[at]] == sets.elements).all()):
-        raise DataError("the order must hold all elements of the sets.")
+        raise DataError("order must hold all elements of the sets.")
     numbers = (places[at].astype(np.uint64) + np.uint64(1)) * np.uint64(2**64 // (len(order) + 2))
     return Sets.sorted(sets.indptr, numbers)
 
 
 def by_size(sets: Sets) -> np.ndarray:
-    """The rows that are not empty, small ones first."""
+    """Return the rows that are not empty, small ones first."""
     rows = np.argsort(sets.sizes, kind="stable")
     return rows[np.searchsorted(sets.sizes[rows], 1) :]
 
 
 def index_prefixes(sets: Sets, rows: np.ndarray, ranks: Ranks, measure: tuple[int, int, int]) -> tuple[np.ndarray, ...]:
-    """What `prefix_join` looks up and looks in."""
+    """Return the prefixes that `prefix_join` looks up, and the postings that it finds."""
     starts, tokens, places, kept = prefixes(sets.indptr, sets.elements, rows, *ranks, *measure)
     owners = np.repeat(np.arange(len(rows)), np.diff(starts))
     return starts, tokens, places, *post(*sort_keys(tokens), tokens, owners, places, kept)
 
 
 def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, int, int]) -> Work:
-    """What a join of so many items will take, of which the sample is a part, with ranks by all of them if known.
+    """Estimate the work of joining `items` items from a sample, with the ranks of all if known.
 
-    The join of the sample, with its pairs as many times over as the collection has more of them.
+    The sample is joined, and its counts are scaled up to the whole collection.
     """
     rows = by_size(sample)
     starts, *index = index_prefixes(sample, rows, ranks, measure)
@@ -114,9 +115,9 @@ def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, in
 
 
 def element_ranks(sets: Sets) -> Ranks:
-    """(ranks, shift): the rank of element x is ranks[x >> shift], 0 for one in a single set, up to 255.
+    """Return (ranks, shift): element x has rank ranks[x >> shift], from 0 (in a single set) to 255.
 
-    Elements that share their high bits share a rank, which costs a little selectivity and nothing else.
+    Elements that share their high bits share a rank, which costs only a little selectivity.
     """
     counts, shift = element_counts(sets)
     ranks = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))), 255).astype(np.uint8)
@@ -124,7 +125,7 @@ def element_ranks(sets: Sets) -> Ranks:
 
 
 def element_counts(sets: Sets) -> tuple[np.ndarray, np.uint64]:
-    """(counts, shift): how many elements there are with the high bits x >> shift, repeats in several sets included."""
+    """Return (counts, shift): how many elements, in all sets, have the high bits x >> shift."""
     bits = min(27, max(10, len(sets.elements).bit_length() + 1))
     shift = np.uint64(64 - bits)
     counts = np.zeros(1 << bits, np.int32)

@@ -1,9 +1,9 @@
-"""Multi-probing (Lv and others 2007): an item also looks into the buckets of a table that it only just missed.
+"""Multi-probing (Lv et al. 2007): an item also looks into the buckets that it only just missed.
 
-Of a band's functions some are in doubt about an item: it lies close to a hyperplane, or to the end of a segment. Those
-are where a near item is likely to differ. So a probe replaces the values of a few functions most in doubt by their
-second thoughts, and a pair is found if that is the other's bucket. Fewer tables then reach the same recall, at the
-price of more look-ups in each.
+Some of a band's functions are uncertain about an item: it lies close to a hyperplane, or to the end
+of a segment. A near item is most likely to differ there. So a probe replaces the values of a few of
+the least certain functions by their second choices; a pair is found if this gives the other item's
+bucket. Fewer tables then reach the same recall, with more lookups in each.
 """
 
 import math
@@ -17,27 +17,27 @@ from lookalike.families.base import as_keys
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import fold_bands
 
-DRAWN = 20_000  # pairs of items that the probability of being found is estimated from
-RANKS, FLIPS = 10, 3  # the most doubtful functions that are replaced, and how many of them at once
+DRAWN = 20_000  # pairs of items used to estimate the probability of being found
+RANKS, FLIPS = 10, 3  # how many of the least certain functions can be replaced, and how many at once
 
-Thoughts = tuple[np.ndarray, np.ndarray, np.ndarray]  # the values of functions, their second thoughts, their certainty
+Choices = tuple[np.ndarray, np.ndarray, np.ndarray]  # the functions' values, their second choices, their certainty
 
 
 @lru_cache(maxsize=128)
 def probes_of(rows: int, count: int) -> tuple[tuple[int, ...], ...]:
-    """The first `count` probes of a band: which functions to replace, by rank from the most doubtful on.
+    """Return the first `count` probes of a band: the functions to replace, as ranks by certainty.
 
-    Sets of ranks in order of what is expected of the sum of squares of their distances from the border. Of `rows`
-    distances drawn evenly the square of the j-th least is about j (j + 1) / (rows + 1) (rows + 2), counted from 1.
+    Probes are ordered by the expected sum of squared distances from the border. Of `rows` uniform
+    distances, the square of the j-th smallest is about j (j + 1) / (rows + 1) (rows + 2), j from 1.
     """
     ranks = range(min(rows, RANKS))
     sets = [some for size in range(1, FLIPS + 1) for some in combinations(ranks, size)]
     return tuple(sorted(sets, key=lambda some: (sum((j + 1) * (j + 2) for j in some), some))[:count])
 
 
-def probe_keys(thoughts: Thoughts, bands: int, rows: int, count: int) -> np.ndarray:
-    """The keys of the probes of each item in each band: an array items x bands x count, EMPTY if there are fewer."""
-    values, seconds, certainty = thoughts
+def probe_keys(choices: Choices, bands: int, rows: int, count: int) -> np.ndarray:
+    """Return each item's probe keys: an array items x bands x count, EMPTY if there are fewer."""
+    values, seconds, certainty = choices
     out = np.full((len(values), bands, count), EMPTY)
     for band in range(bands):
         part = slice(band * rows, (band + 1) * rows)
@@ -52,20 +52,20 @@ def probe_keys(thoughts: Thoughts, bands: int, rows: int, count: int) -> np.ndar
 
 @lru_cache(maxsize=1024)
 def found(family: str, distance: float, rows: int, count: int, both: bool) -> float:
-    """At least how likely a table of so many rows finds a pair at this distance, if one item, or both, probe.
+    """Return a lower bound on the probability that a table finds a pair at this distance.
 
-    The distance is in degrees, or for lines in widths. What lies along a random direction is normal, whatever the
-    vectors, so the probability is a function of the distance alone; here it is estimated from seeded draws, less two
-    standard errors.
+    One item probes, or `both` do. The distance is in degrees, or in widths for lines. Projections
+    on random directions are normally distributed whatever the vectors, so the probability depends
+    on the distance alone. It is estimated from seeded draws, less two standard errors.
     """
     rng = np.random.default_rng(rows)
     place, step = rng.standard_normal((DRAWN, rows)), rng.standard_normal((DRAWN, rows))
     if family == "euclidean":
         place = rng.random((DRAWN, rows))
-        sides = [RandomLines.thoughts_of(place), RandomLines.thoughts_of(place + distance * step)]
+        sides = [RandomLines.alternatives_of(place), RandomLines.alternatives_of(place + distance * step)]
     else:
         other = math.cos(math.radians(distance)) * place + math.sin(math.radians(distance)) * step
-        sides = [Hyperplanes.thoughts_of(place), Hyperplanes.thoughts_of(other)]
+        sides = [Hyperplanes.alternatives_of(place), Hyperplanes.alternatives_of(other)]
     met = _meet(sides[0], sides[1][0], count)
     if both:
         met |= _meet(sides[1], sides[0][0], count)
@@ -73,9 +73,9 @@ def found(family: str, distance: float, rows: int, count: int, both: bool) -> fl
     return max(0.0, share - 2 * math.sqrt(share * (1 - share) / DRAWN))
 
 
-def _meet(thoughts: Thoughts, others: np.ndarray, count: int) -> np.ndarray:
-    """Whether an item's own bucket or one of its probes is the other's, for each row of the arrays."""
-    values, seconds, certainty = thoughts
+def _meet(choices: Choices, others: np.ndarray, count: int) -> np.ndarray:
+    """Return, per row, whether an item's own bucket or one of its probes is the other's bucket."""
+    values, seconds, certainty = choices
     apart = values != others
     order = np.argsort(certainty, axis=1, kind="stable")
     met: np.ndarray = ~apart.any(axis=1)

@@ -1,4 +1,4 @@
-"""The k nearest: exactly, block by block, and which of the pairs found are of an item's first k."""
+"""Find the k nearest items exactly, block by block, and choose the k best pairs of each item."""
 
 import numpy as np
 
@@ -6,15 +6,15 @@ from lookalike.core.run import Run, Tick, slices
 from lookalike.search.spaces import Space
 from lookalike.search.tables import near_some
 
-ROWS = 4096  # items whose neighbours are looked for at a time
-FEW, LOOK = 512, 1024  # items of which all distances are looked at, and from how many at a time
-SHARE = 16  # of more, one in so many tells how far to look
+ROWS = 4096  # items whose neighbours are searched at a time
+FEW, LOOK = 512, 1024  # up to FEW items, all distances are computed, from LOOK items at a time
+SHARE = 16  # of more items, one in SHARE shows how far to look
 
 
 def nearest(
     space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run, tick: Tick = lambda amount: None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The k of `right` nearest to each of `left`, or all if there are fewer: (left, right, values), best first."""
+    """Return the k of `right` nearest to each of `left`, best first: (left, right, values)."""
     found = [(left[:0], right[:0], space.measured(left[:0], right[:0]))]
     for part in slices(len(left) if len(right) else 0, ROWS):
         one, other, values = near_some(space, left[part], right, run, reach(space, left[part], right, k, run))
@@ -26,10 +26,10 @@ def nearest(
 
 
 def reach(space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run) -> np.ndarray:
-    """How far each of `left` has to look, at most, to see k of `right`, or all if there are fewer.
+    """Return how far each of `left` must look, at most, to see k of `right`, or all of fewer.
 
-    The k-th nearest of a part is no nearer than that of the whole, so of many a random part tells. Of few all distances
-    are looked at: which are least is told from about right ones, how far those k are exactly.
+    A part's k-th nearest is no nearer than that of the whole, so of many items a random part is
+    used. Of few, approximate distances select the k nearest, which are then measured exactly.
     """
     k = min(k, len(right))
     if len(right) > max(FEW, 2 * k):
@@ -46,12 +46,19 @@ def reach(space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run) -
 
 
 def last_of(values: np.ndarray, items: int) -> np.ndarray:
-    """The last value of each item's equally many."""
+    """Return the last value of each item; all items have equally many."""
     return values.reshape(items, -1)[:, -1]
 
 
+def both_directions(
+    left: np.ndarray, right: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """List each pair of one collection twice: as (left, right) and as (right, left)."""
+    return np.concatenate((left, right)), np.concatenate((right, left)), np.concatenate((values, values))
+
+
 def first_k(left: np.ndarray, right: np.ndarray, values: np.ndarray, k: int, alike: bool) -> np.ndarray:
-    """The places of the k best pairs of each left item, best first; of equally good ones those that come first."""
+    """Return the positions of each left item's k best pairs, best first; the first wins a tie."""
     order = np.lexsort((right, -values if alike else values, left))
     ordered = left[order]
     rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)

@@ -1,4 +1,4 @@
-"""From a threshold, a recall and a sample of the data to a method and its parameters, with reasons."""
+"""Choose a method and its parameters from a threshold, a recall and a sample of the data."""
 
 import math
 from collections.abc import Callable
@@ -23,44 +23,44 @@ from lookalike.search.joins import STAGES, Ranks, element_ranks, estimate_work
 from lookalike.theory.amplify import And, Bands, Or, bands_for, fitting_bands
 
 METHODS = ("auto", "lsh", "exact")
-SKETCHES = {"minhash": MinHash, "simhash": SimHash}  # the families that are banded
+SKETCHES = {"minhash": MinHash, "simhash": SimHash}  # families that can be banded
 MOST_HASHES = 512
-SAMPLE = 400  # items whose pairs show how similar the collection is to itself
+SAMPLE = 400  # items whose pairs show how similar the collection's items are
 SAMPLE_HASHES = 256
-SAMPLE_ELEMENTS = 200_000  # of sets that are joined to see what a join would take
+SAMPLE_ELEMENTS = 200_000  # of the sets that are joined to estimate the cost of a join
 
-# What a step costs, in nanoseconds on one core; only their ratios matter, and those are much the same anywhere.
-DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # of bands
-SIGN = 0.45  # of an element and a function of simhash
-MAKE, INDEX, TOKEN, WALK, COMPARE = 60.0, 80.0, 50.0, 15.0, 100.0  # of an exact join, single-threaded steps twice
-MOST_LISTED = 5_000_000  # pairs that are listed only to make clusters of them
+# The cost of each step, in nanoseconds on one core; only the ratios matter, and they vary little.
+DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # for bands
+SIGN = 0.45  # per element and function of simhash
+MAKE, INDEX, TOKEN, WALK, COMPARE = 60.0, 80.0, 50.0, 15.0, 100.0  # for an exact join; serial steps count twice
+MOST_LISTED = 5_000_000  # the most pairs to list if only clusters are wanted
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How pairs will be found, and what that is expected to find and cost."""
+    """A plan: how pairs will be found, and what that is expected to find and cost."""
 
     method: str  # "lsh" or "exact"; "auto" before a sample has been seen
     measure: str
     threshold: Fraction
     seed: int
     what: str  # the shingles, or "sets"
-    wanted: float = 1.0  # the recall that was asked for
+    wanted: float = 1.0  # the requested recall
     filter: str = "suffix"  # the last filter of an exact join
     bands: Bands | None = None  # And(rows) >> Or(bands) of the measure's family
-    items: int = 0  # about how many there are
-    candidates: float = 0.0  # about how many pairs will be compared
+    items: int = 0  # approximate number
+    candidates: float = 0.0  # approximate number of pairs to compare
     reason: str = ""  # why this method was chosen, if there was a choice
-    sketch: str = "minhash"  # what is banded, or "simhash"
+    sketch: str = "minhash"  # or "simhash": what is banded
 
     @property
     def recall(self) -> float:
-        """The probability of finding a pair right at the threshold; pairs above it are found more surely."""
+        """The probability of finding a pair right at the threshold; higher for closer pairs."""
         return self.bands.recall if self.bands else 1.0
 
     @property
     def row(self) -> Measure:
-        """What the table says of the measure."""
+        """The measure's row in the table of measures."""
         return MEASURES[self.measure]
 
     @property
@@ -70,29 +70,29 @@ class Plan:
 
     @property
     def directed(self) -> bool:
-        """Whether the measure of two items depends on which comes first."""
+        """Whether the measure of two items depends on their order."""
         return self.row.directed
 
     @property
     def join(self) -> tuple[int, int, int]:
-        """The kind of similarity of sets, and its p and q: see `kernels.bounds`."""
+        """The kind of set similarity, and its p and q: see `kernels.bounds`."""
         assert self.row.join is not None
         return self.row.join, *self.threshold.as_integer_ratio()
 
     def functions(self, hashes: int) -> MinHash | SimHash:
-        """So many functions of the sketch's family."""
+        """Return `hashes` functions of the sketch's family."""
         return MinHash(hashes, self.seed) if self.sketch == "minhash" else SimHash(hashes, self.seed)
 
     @property
     def chance(self) -> float:
-        """The probability that one function agrees on a pair right at the threshold; of simhash it may be more."""
+        """The least probability that one function agrees on a pair right at the threshold."""
         functions = self.functions(1)
         if isinstance(functions, SimHash):
             return functions.chance_of_jaccard(float(self.threshold))
         return functions.chance(float(self.threshold))
 
     def lines(self) -> list[str]:
-        """The plan in two or three lines for people to read."""
+        """Return the plan as two or three lines of text."""
         sign = ">=" if self.row.is_similarity else "<="
         short = f"{float(self.threshold):g}"
         threshold = short if Fraction(short) == self.threshold else str(self.threshold)
@@ -105,18 +105,18 @@ class Plan:
         width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, self.sketch, 'es')})"
         return [
             f"plan: {aim}, by {width}",
-            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely"
+            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more often"
             + (f"; about {rounded(self.candidates)} candidates expected" if self.items else ""),
             *self._reasons(),
         ]
 
     @property
     def has_curve(self) -> bool:
-        """Whether it is known how likely a pair of each value is found."""
+        """Whether the probability of finding a pair is known for each value."""
         return self.measure in BANDED
 
     def probability(self, similarity: np.ndarray) -> np.ndarray:
-        """How likely pairs of these similarities are found, if the measure is Jaccard's; exact joins find them all."""
+        """Return the probability of finding pairs of these Jaccard similarities."""
         if self.bands is None:
             return (similarity >= float(self.threshold)).astype(float)
         functions = self.functions(1)
@@ -128,7 +128,7 @@ class Plan:
         return found
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw how likely pairs are found, with matplotlib, on axes of your own or on new ones, which are returned."""
+        """Draw the probability of finding a pair with matplotlib; return the axes, given or new."""
         if not self.has_curve:
             raise UsageError(f"a plan for {self.measure!r} has no curve over similarities.")
         axes = new_axes(axes)
@@ -147,7 +147,7 @@ class Plan:
         return [f"      {self.reason}"] if self.reason else []
 
     def saved(self) -> dict[str, Any]:
-        """What an index keeps of the plan, to make it again: see `saved.plan_of`."""
+        """Return the settings that an index keeps to restore the plan: see `saved.plan_of`."""
         return {
             "measure": self.measure,
             "threshold": str(self.threshold),
@@ -158,7 +158,7 @@ class Plan:
         }
 
     def settings(self) -> dict[str, str]:
-        """What the file of a result keeps of the plan it was made by."""
+        """Return the settings of the plan that a result file keeps."""
         return {
             "format": "1",
             "measure": self.measure,
@@ -181,7 +181,7 @@ def make_plan(
     filter: str | None = None,
     sketch: str = "minhash",
 ) -> Plan:
-    """Check the parameters; the bands are chosen once a sample of the data has been seen, by `fit`."""
+    """Check the parameters; `fit` chooses the bands once it has seen a sample of the data."""
     measure = SHORT.get(measure, measure)
     if measure not in OF_SETS:
         choice("measure", measure, usual_names("sets", "bags", "strings"))
@@ -199,24 +199,24 @@ def make_plan(
             raise UsageError(f"sketch {sketch!r} is for Jaccard similarity; {measure!r} is joined exactly.")
         if method == "lsh":
             raise UsageError(
-                f"method must be 'exact' or 'auto' for measure {measure!r}, which has no family; got 'lsh'."
+                f"method must be 'exact' or 'auto' for measure {measure!r}, which has no hash family; got 'lsh'."
             )
         return plan
     single = bands_for(plan.chance, 1, min(recall, 1 - 1e-15))
     if method == "exact" or (method == "auto" and (recall == 1 or single.hashes > MOST_HASHES)):
         return plan
     if recall == 1:
-        raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
+        raise UsageError("recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.")
     if single.hashes > MOST_HASHES:
         raise UsageError(
-            f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(plan.threshold):g} takes "
+            f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(plan.threshold):g} needs "
             f"{single.hashes:,} {sketch}es, more than {MOST_HASHES}. Use method 'exact'."
         )
     return replace(plan, method=method, bands=single)
 
 
 def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction:
-    """The threshold as it was typed: a similarity in (0, 1], or a number of shared elements or of edits."""
+    """Return the threshold as typed: a similarity in (0, 1], or a number of elements or edits."""
     row = MEASURES[measure]
     if not row.counts:
         ratio = Fraction(*exact_fraction(threshold))
@@ -231,11 +231,11 @@ def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction
 
 
 def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None = None, listing: bool = True) -> Plan:
-    """Choose method, bands and rows for a collection of about `items` items, of which `sample` is a part.
+    """Choose method, bands and rows for a collection of about `items` items, given a sample.
 
-    `ranks` makes those of all elements, where the sets are at hand; texts have to be made sets of first, which an exact
-    join does with all of them and bands with few. Unless pairs are to be listed, as for clusters, a join that would
-    list many is not chosen.
+    `ranks` computes those of all elements if the sets are at hand; texts must be shingled first,
+    all of them for an exact join, few for bands. If pairs need not be listed, as for clusters, a
+    join that would list many is not chosen.
     """
     if plan.method == "exact":
         return replace(plan, items=items)
@@ -245,10 +245,10 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None 
     few = live.take(np.arange(min(len(live), SAMPLE)))
     found = cheapest_bands(family, plan.chance, plan.wanted, few, items, size)
     banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
-    if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little of all its pairs
+    if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little about all its pairs
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
-    costs = f"core-seconds are estimated for an exact join, {found.cost / 1e9:.2g} for {width}"
+    costs = f"core-seconds estimated for an exact join, {found.cost / 1e9:.2g} for {width}"
     cost = items * size * (INDEX + (MAKE if ranks is None else 0))
     if cost > found.cost:
         return replace(banded, reason=f"over {cost / 1e9:.2g} {costs}")
@@ -262,12 +262,12 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None 
 
 
 def filling(bins: int) -> float:
-    """How many draws fill so many bins, about."""
+    """Estimate how many draws fill this many bins."""
     return bins * (1 + math.log(bins))
 
 
 class Choice(NamedTuple):
-    """Bands, what they are expected to cost, in nanoseconds of one core, and how many pairs they make candidates."""
+    """Bands, their expected cost in nanoseconds on one core, and their expected candidates."""
 
     bands: Bands
     cost: float
@@ -275,12 +275,12 @@ class Choice(NamedTuple):
 
 
 def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, items: int, size: float) -> Choice:
-    """The bands that cost least, for any family.
+    """Return the cheapest bands, for any family.
 
-    `chance` is that of one function to agree on a pair right at the threshold, and `size` what it takes to hash or
-    compare an item. Any number of rows reaches the recall, given bands enough. More rows cost more functions and
-    bands, fewer cost more false candidates: how many, the curve says of the sample's pairs, once it is known on what
-    share of the family's functions each pair agrees. The cheapest wins.
+    `chance` is the probability that one function agrees on a pair right at the threshold, and
+    `size` the cost of hashing or comparing an item. Any number of rows reaches the recall, given
+    enough bands. More rows cost more functions and bands; fewer rows cost more false positives,
+    which the curve predicts from the share of functions on which each pair of the sample agrees.
     """
     agreements = count_agreements(as_keys(family.signatures(sample)))
     shares = np.arange(family.hashes + 1) / family.hashes
@@ -288,7 +288,7 @@ def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, it
     most = int(min(MOST_HASHES, family.most))
     best: Choice | None = None
     for bands in fitting_bands(chance, recall, most):
-        if bands.bands == 1 and chance < 1 and 2 * bands.rows <= most:  # a lone band of a sketch finds a little less
+        if bands.bands == 1 and chance < 1 and 2 * bands.rows <= most:  # a single band of a sketch finds slightly less
             bands = Bands(2, bands.rows, (And(bands.rows) >> Or(2))(chance))
         rate = float(agreements @ bands.curve(shares)) / max(1, agreements.sum())
         draws = size * bands.hashes * SIGN if isinstance(family, SimHash) else DRAW * (size + filling(bands.hashes))
@@ -297,6 +297,7 @@ def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, it
             best = Choice(bands, cost, pairs * rate)
     if best is None:
         raise UsageError(
-            f"recall {recall:g} takes more than {most} functions that agree with probability {chance:.3g}."
+            f"recall {recall:g} needs more than {most} functions that agree with probability {chance:.3g}; "
+            "use a lower recall."
         )
     return best

@@ -1,4 +1,4 @@
-"""Many-one: every set of a collection that is similar to a new one, by an index of prefixes made once."""
+"""Find every set of a collection that is similar to a new one, with an index of prefixes."""
 
 from fractions import Fraction
 
@@ -14,22 +14,23 @@ from lookalike.measures.table import OF_SETS, SHORT, usual_names
 from lookalike.search.joins import Found, element_counts
 from lookalike.search.plan import parse_threshold
 
-STEP = 64  # queries a task
+STEP = 64  # queries per task
 
 
 class PrefixIndex:
-    """The sets of a collection that are similar to a new one: an index of prefixes, made once, asked many times.
+    """An index of prefixes, made once, that finds the sets similar to any new set.
 
-    Two similar sets share an element of their prefixes, however the elements are ordered, if all sets are ordered alike
-    (see `kernels.bounds.prefix_lengths`). A set has two: the shorter is enough when the other set is as large or
-    larger, the longer when it is smaller. A new set may be either, so each indexed set is posted under its longer
-    prefix, and each query looks up its longer one. No similar pair is missed: where the query is the larger, the first
-    element that both share lies in the query's longer prefix and in the row's shorter one, which is a part of its
-    longer one; where the row is the larger, the other way round. An element beyond the shorter prefix of both can be
-    passed over: what such an element looks up is the postings of shorter prefixes alone, which come first.
+    Two similar sets share an element of their prefixes if all sets order their elements alike (see
+    `kernels.bounds.prefix_lengths`). A set has two prefixes: the shorter is enough if the other set
+    is at least as large, the longer if it is smaller. A new set can be either, so each indexed set
+    is posted under its longer prefix, and each query looks up its longer one. This misses no
+    similar pair: if the query is larger, the first element that both share lies in the query's
+    longer prefix and in the row's shorter one, which is part of its longer one; if the row is
+    larger, the other way round. Elements beyond the shorter prefixes of both can be skipped: those
+    of a query look up only the postings of shorter prefixes, which come first.
 
-    By containment, similar are two sets of which the smaller is contained in the other, whichever was asked for. Empty
-    sets are similar to nothing.
+    By containment, two sets are similar if the smaller is contained in the other, whichever is the
+    query. Empty sets are similar to nothing.
 
     >>> index = PrefixIndex(Sets.of([{1, 2, 3, 4}, {7, 8}, {1, 2, 3, 4, 5}]), threshold=0.75)
     >>> query, row, shared, compared = index.probe(Sets.of([{8, 9}, {1, 2, 3, 4}]))
@@ -50,7 +51,7 @@ class PrefixIndex:
         order = np.lexsort((~short, tokens))  # by element, those of shorter prefixes first, then by row
         owners = np.repeat(np.arange(len(sets), dtype=np.int32), np.diff(starts))
         self._tokens, self._rows, self._spots = tokens[order], owners[order], places[order]
-        self._short = np.concatenate(([0], np.cumsum(short[order])))  # how many postings before each are of those
+        self._short = np.concatenate(([0], np.cumsum(short[order])))  # such postings before each
 
     def __len__(self) -> int:
         return len(self.sets)
@@ -59,13 +60,14 @@ class PrefixIndex:
         return f"<index of {len(self):,} sets: {self.measure} at {self.threshold}>"
 
     def probe(self, queries: Sets, run: Run | None = None) -> Found:
-        """(query, row, shared, compared): every similar pair, ordered by query, then row; and how many were compared.
+        """Return (query, row, shared, compared): all similar pairs, and how many were compared.
 
-        Threads do not pay for a few queries, which take but one unless a run is given.
+        Pairs are in order of query and row. A few queries use only one thread, unless a run is
+        given.
         """
         _checked("queries", queries)
         if len(queries) and len(self) and queries.bag != self.sets.bag:
-            wanted = "bags, as those of the index are" if self.sets.bag else "sets, not bags, as those of the index are"
+            wanted = "bags, like those of the index" if self.sets.bag else "sets, not bags, like those of the index"
             raise UsageError(f"queries must be {wanted}.")
         run = run or Run(None if len(queries) > STEP else 1)
 
@@ -82,7 +84,7 @@ class PrefixIndex:
         return query, row, shared, sum(part[3] for part in found)
 
     def _probe(self, queries: Sets, part: slice) -> Found:
-        """`probe` for a slice of the queries."""
+        """Probe with a slice of the queries."""
         starts, tokens, places, short = self._prefixes(queries, np.arange(part.start, part.stop))
         begins, ends = np.searchsorted(self._tokens, tokens, "left"), np.searchsorted(self._tokens, tokens, "right")
         ends = np.where(short, ends, begins + self._short[ends] - self._short[begins])
@@ -93,18 +95,18 @@ class PrefixIndex:
         return query[order], row[order], shared[order], compared
 
     def _prefixes(self, sets: Sets, rows: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The longer prefixes of some rows, in the order that all sets share, and what is in the shorter ones."""
+        """Return the longer prefixes of rows, in the common order, and mark the shorter ones."""
         found: tuple[np.ndarray, ...]
         found = prefixes(sets.indptr, sets.elements, rows, self._ranks, self._shift, *self._join)
         return found
 
 
 def query_ranks(sets: Sets) -> tuple[np.ndarray, np.uint64]:
-    """(ranks, shift): the rank of element x is ranks[x >> shift], 1 for one in a single set, up to 255.
+    """Return (ranks, shift): element x has rank ranks[x >> shift], from 1 (in a single set) to 255.
 
-    Rank 0 is left for elements that no set has, which only queries can have. They match nothing but take places in the
-    order, as all elements do. Elements that share their high bits share a rank, which costs a little selectivity and
-    nothing else.
+    Rank 0 is for elements that no indexed set has. They match nothing, but take places in the order
+    as all elements do. Elements that share their high bits share a rank, which costs only a little
+    selectivity.
     """
     counts, shift = element_counts(sets)
     ranks = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))) + 1, 255) * (counts > 0)
@@ -112,7 +114,7 @@ def query_ranks(sets: Sets) -> tuple[np.ndarray, np.uint64]:
 
 
 def _checked(name: str, sets: Sets) -> Sets:
-    """`sets` if they are Sets."""
+    """Return `sets`, or raise an error if they are not Sets."""
     if not isinstance(sets, Sets):
         raise UsageError(f"{name} must be Sets; got {type(sets).__name__}. Make them with Sets.of.")
     return sets

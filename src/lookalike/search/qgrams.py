@@ -1,26 +1,28 @@
-"""All pairs of strings within some edits of each other: grams tell which may be, the edit distance which are.
+"""Find all pairs of strings within some edits: q-grams select candidates, edit distances decide.
 
-The q-grams of a string are the bag of its substrings of q characters: length - q + 1 of them, or none if it is shorter.
-An insertion, a deletion or a replacement takes away at most q of them, a swap of neighbours q + 1 (but none if q = 1:
-the bag of characters stays the same). So if k edits make y of x, at most p = k q grams of x are not in y, or k (q + 1)
-with swaps, and as many of y not in x. If x and y have a and b grams they share max(a, b) - p of them or more, and a and
-b differ by at most k (Gravano et al., "Approximate string joins in a database (almost) for free", 2001). An index of
-prefixes finds the pairs that share so many, as long as that is one at least.
+The q-grams of a string are the bag of its substrings of q characters: length - q + 1 of them, or
+none if it is shorter. An insertion, deletion or replacement removes at most q of them, a swap of
+neighbours q + 1 (but none if q = 1: the bag of characters stays the same). So if k edits turn x
+into y, at most p = k q grams of x are not in y, or k (q + 1) with swaps, and as many of y are not
+in x. If x and y have a and b grams, they share at least max(a, b) - p, and a and b differ by at
+most k (Gravano et al., "Approximate string joins in a database (almost) for free", 2001). An index
+of prefixes finds the pairs that share this many, if that is at least one.
 
-Which way finds a pair within k edits depends on m, the length of the longer string. The other has m - k characters or
-more. Each pair is found by one way alone:
+How a pair within k edits is found depends on m, the length of the longer string. The other has at
+least m - k characters. Each pair is found in one way only:
 
-    m >= p + Q + SHARED - 1   by Q-grams. The longer string has p + SHARED or more, so the two share SHARED.
-    m > k, but shorter        by 1-grams. Now p = k, so the two share m - k characters, in whatever order.
-    m <= k                    all strings of at most k characters are compared with each other.
+    m >= p + Q + SHARED - 1  by Q-grams: the longer string has p + SHARED, so the two share SHARED.
+    m > k, but shorter       by 1-grams: now p = k, so the two share m - k characters in any order.
+    m <= k                   all strings of at most k characters are compared with each other.
 
-The empty string has no grams; but if it is one of the two then m is their distance, so that m <= k. The last way is no
-waste: m replacements and deletions make one of two such strings of the other, so that all pairs are answers, and many
-of them even where a replacement counts as two edits.
+The empty string has no grams; but if it is one of the two, then m is their distance, so m <= k. The
+last way wastes nothing: m replacements and deletions turn one such string into the other, so all
+pairs match, and many do even if a replacement counts as two edits.
 
-Candidates are verified, so that those that share enough grams by chance, or by a collision of hashes, do no harm. The
-cost is that of a join (see `exact`) with p + 1 lookups a string, and m**2 / 64 steps a candidate, or m**2 with swaps.
-If k is small beside the lengths then candidates are few; if it is not then nearly all pairs of about equal length are.
+Candidates are verified, so sharing enough grams by chance, or by a hash collision, does no harm.
+The cost is that of a join (see `joins`) with p + 1 lookups per string, and m**2 / 64 steps per
+candidate, or m**2 with swaps. If k is small beside the lengths, candidates are few; if not, they
+are nearly all pairs of similar length.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,20 +38,21 @@ from lookalike.measures.rows import MOVES
 from lookalike.search.joins import Found, exact_pairs
 from lookalike.theory.banding import CHUNK, too_many
 
-# Among 30,000 names or words, with one to three edits, 3-grams let fewer pairs pass than 2-grams. But where two strings
-# need share only one or two, their characters tell more. So it takes a quarter to nine tenths of the time of 2-grams.
+# Among 30,000 names or words, with one to three edits, 3-grams leave fewer candidates than 2-grams,
+# but where one or two shared ones suffice, single characters leave fewer still. Using both takes
+# 25% to 90% of the time of 2-grams.
 Q = 3
 SHARED = 3
-NO_LIMIT = 1 << 62  # of candidates
+NO_LIMIT = 1 << 62  # on candidates
 Chunks = Iterator[tuple[np.ndarray, np.ndarray]]  # left, right
 
 
 def edit_pairs(texts: Sequence[str], edits: int, moves: str, sides: Sides, limit: int, run: Run) -> Found:
-    """All pairs of strings at most so many edits apart: (left, right, distance, pairs compared).
+    """Return all pairs of strings at most `edits` apart: (left, right, distance, pairs compared).
 
-    Positions left < right; of two collections only pairs across. `moves` says what an edit may do. Pairs are
-    compared by their grams, and those that share enough of them, or are very short, by their edit distance. More than
-    `limit` pairs are an error.
+    Positions are left < right; with two collections, only pairs across them count. `moves` says
+    which edits are allowed. Pairs are compared by their grams; those that share enough of them, or
+    are very short, by their edit distance. More than `limit` pairs are an error.
     """
     found = [(np.zeros(0, np.int64),) * 3]
     total, compared = 0, 0
@@ -74,9 +77,9 @@ def edit_pairs(texts: Sequence[str], edits: int, moves: str, sides: Sides, limit
 def candidates(
     texts: Sequence[str], edits: int, moves: str, sides: Sides, run: Run
 ) -> Iterator[tuple[Chunks, int, int]]:
-    """Pairs that may be near, way by way and none twice: (chunks, how many they are, how many pairs were compared)."""
+    """Yield candidate pairs, way by way, none twice: (chunks, number of pairs, pairs compared)."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    done = int(lengths.max(initial=0)) + 1  # all pairs with a string of so many characters have been found
+    done = int(lengths.max(initial=0)) + 1  # all pairs with a string at least this long have been found
     for q, lost, shared in ((Q, edits * (Q + 1 if moves == "transpositions" else Q), SHARED), (1, edits, 1)):
         least = lost + q + shared - 1  # characters of the longer string
         if least < done:
@@ -89,14 +92,14 @@ def candidates(
 
 
 def listed(left: np.ndarray, right: np.ndarray) -> Chunks:
-    """Some pairs in chunks."""
+    """Yield pairs in chunks."""
     return ((left[part], right[part]) for part in slices(len(left), CHUNK))
 
 
 def share_grams(
     texts: Sequence[str], rows: np.ndarray, q: int, lost: int, edits: int, sides: Sides, run: Run
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """The pairs of some of the texts that share all but `lost` q-grams of the longer one, and one at least."""
+    """Return the pairs that share at least one q-gram, and all but `lost` of the longer one's."""
     shingles = Shingles(k=q, unit="char", bag=True, space="keep", form="none")
     sets = shingles.sets(texts[i] for i in rows.tolist())
     left, right, _, compared = exact_pairs(sets, GRAMS, lost, edits, sides.among(rows), NO_LIMIT, run)
@@ -104,7 +107,7 @@ def share_grams(
 
 
 def all_pairs(rows: np.ndarray, sides: Sides) -> tuple[Chunks, int, int]:
-    """All pairs of the rows, or those across two collections: (chunks, pairs, pairs)."""
+    """Return all pairs of the rows, or those across two collections: (chunks, pairs, pairs)."""
     one, two = sides.apart(rows)
     pairs = len(one) * len(two) if sides.two else len(rows) * (len(rows) - 1) // 2
 

@@ -1,4 +1,4 @@
-"""Plans in files: what results and indexes keep of a plan (`Plan.settings`, `Plan.saved`), and the plan made again."""
+"""Restore plans from files: results keep `Plan.settings`, and indexes keep `Plan.saved`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,24 +8,27 @@ from typing import Any
 import numpy as np
 
 from lookalike.measures import MEASURES
-from lookalike.measures.table import OF_VECTORS
+from lookalike.measures.table import OF_VECTORS, OLD_NAMES
 from lookalike.search.plan import Plan
 from lookalike.search.vector_plan import VectorPlan
 from lookalike.theory.amplify import Bands
 
 
 def plan_of(kept: Mapping[str, Any]) -> Plan | None:
-    """The plan that a file keeps, if it keeps one of a measure that is known.
+    """Return the plan that a file keeps, or None without one or if its measure is unknown.
 
-    Files of results keep strings, and the bands in the method ("lsh 20x5"); an index keeps what JSON can hold.
+    Result files keep strings, with the bands in the method ("lsh 20x5"); indexes keep JSON values.
     """
-    if not {"measure", "threshold", "seed"} <= set(kept) or kept["measure"] not in MEASURES:
+    if not {"measure", "threshold", "seed"} <= set(kept):
+        return None
+    measure = OLD_NAMES.get(kept["measure"], kept["measure"])
+    if measure not in MEASURES:
         return None
     method, _, size = kept.get("method", "lsh").partition(" ")
     what = kept.get("items") or kept.get("kind", "")
     plan = Plan(
         method,
-        kept["measure"],
+        measure,
         Fraction(kept["threshold"]),
         int(kept["seed"]),
         what,

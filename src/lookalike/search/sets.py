@@ -1,4 +1,4 @@
-"""Similar sets and texts, by bands, exact joins or grams."""
+"""Search for similar sets and texts with bands, exact joins or grams."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,6 +18,7 @@ from lookalike.kernels.hashing import EMPTY
 from lookalike.measures import MEASURES
 from lookalike.measures.table import SHORT
 from lookalike.results import Explanation
+from lookalike.results.explanations import SharedElements
 from lookalike.search.audit import Audit, audit
 from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
@@ -31,18 +32,18 @@ from lookalike.search.settings import Settings
 from lookalike.search.verify import both_ways, verify_bands
 from lookalike.theory.banding import Buckets, find_buckets
 
-GRAMS = Shingles(k=2, bag=True, space="keep", form="none")  # of texts that are compared by edit distance
+GRAMS = Shingles(k=2, bag=True, space="keep", form="none")  # of texts compared by edit distance
 
 
 def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage) -> "SetSearch":
-    """Read texts or take sets, plan for them and sketch them, in one pass."""
+    """Read texts or sets, plan for them and sketch them in one pass."""
     if settings.probes is not None:
         raise UsageError("probes are for vectors, not for sets or texts.")
     sets = [side for side in items if isinstance(side, Sets)]
     sources = [side for side in items if isinstance(side, Source)]
     measure = SHORT.get(settings.measure, settings.measure)
     row = MEASURES.get(measure)
-    shingles = settings.shingles or Shingles()
+    shingles = settings.shingles
     if row is not None and row.moves:
         shingles = replace(GRAMS, lowercase=shingles.lowercase, form=shingles.form)
     elif measure == "bag_jaccard" and not sets:
@@ -63,7 +64,7 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
         method=settings.method if storage.held else "lsh",
         seed=settings.seed,
         what="sets" if sets else "texts" if row is not None and row.moves else str(shingles),
-        sketch=settings.sketch or "minhash",
+        sketch=settings.sketch,
         filter=settings.filter or (None if order is None else "suffix"),
     )
     planner = partial(fit, plan, listing=settings.listing)
@@ -74,7 +75,7 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
 
 
 class SetSearch(Search):
-    """Sets, or texts that are made sets of."""
+    """A search among sets, or among texts that become sets."""
 
     def __init__(
         self,
@@ -96,7 +97,7 @@ class SetSearch(Search):
         if self.plan.row.moves:  # an empty text is a few edits away from a short one
             return np.arange(len(self))
         some = np.flatnonzero(self.collection.counts)
-        if self.plan.measure == "overlap":  # a set of too few elements does not even share them with its like
+        if self.plan.measure == "overlap":  # a set that is too small shares too little even with an identical one
             return some[self.collection.sets(some, self.run).sizes >= self.plan.threshold]
         return some
 
@@ -106,7 +107,7 @@ class SetSearch(Search):
         return self._joined(groups.heads, limit) if self.plan.bands is None else self._banded(groups, limit)
 
     def _edits(self, rows: np.ndarray, limit: int) -> Found:
-        """The pairs of texts that are a few edits apart."""
+        """Find the pairs of texts that are a few edits apart."""
         maker = self.collection.maker
         assert isinstance(maker, TextSets)
         plan, sides = self.plan, self.sides.among(rows)
@@ -115,7 +116,7 @@ class SetSearch(Search):
         return Found(rows[left], rows[right], values, np.zeros(len(rows), np.int64), compared)
 
     def _joined(self, rows: np.ndarray, limit: int) -> Found:
-        """The pairs of an exact join."""
+        """Find pairs by an exact join."""
         sets, kind, p, q, sides = self._exact(rows)
         left, right, shared, compared = exact_pairs(sets, kind, p, q, sides, limit, self.run, *self._ways())
         sizes, row = sets.sizes, self.plan.row
@@ -126,7 +127,7 @@ class SetSearch(Search):
         return Found(rows[left], rows[right], values, own, compared)
 
     def _banded(self, groups: Groups, limit: int) -> Found:
-        """The pairs that share a bucket, verified."""
+        """Find pairs that share a bucket, and verify them."""
         buckets, rows, sets = self._buckets(groups)
         sides = self.sides.among(rows)
         found = verify_bands(buckets, sets, *self.ratio, sides, limit, self.run, self.storage)
@@ -169,7 +170,7 @@ class SetSearch(Search):
 
     def explain(self, left: int, right: int) -> Explanation:
         found = super().explain(left, right)
-        if self.plan.bands is None:
+        if self.plan.bands is None or not isinstance(found, SharedElements):
             return found
         keys = enumerate(self.collection.keys)
         return replace(found, bands=[band for band, key in keys if key[left] == key[right] != EMPTY])
@@ -189,18 +190,18 @@ class SetSearch(Search):
         }
 
     def _exact(self, rows: np.ndarray) -> tuple[Sets, int, int, int, Sides]:
-        """What an exact join takes: the sets of some rows, the measure, and whether they are of two collections."""
+        """Return the input of an exact join: the sets of some rows, the measure, and the sides."""
         sets = self.collection.sets(rows, self.run)
         if self.element_order is not None:
             sets = in_order(sets, self.element_order)
         return sets, *self.plan.join, self.sides.among(rows)
 
     def _ways(self) -> tuple[int, bool]:
-        """How it is to be done: the last filter, and whether the elements are in order."""
+        """Return how to join: the last filter, and whether the elements are in order."""
         return STAGES.index(self.plan.filter), self.element_order is not None
 
     def _buckets(self, groups: Groups) -> tuple[Buckets, np.ndarray, Sets]:
-        """Buckets of items that may be similar, those items, and their sets."""
+        """Return the buckets of items that may be similar, those items, and their sets."""
         buckets = find_buckets(self.collection.keys, groups.heads, self.run, self.storage)
         members = groups.heads[buckets.items]
         return buckets, members, self.collection.sets(members, self.run, "candidates")

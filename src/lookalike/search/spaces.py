@@ -1,7 +1,7 @@
-"""Vectors and codes under a measure: which pairs may be near, how far apart they are, and what their family is.
+"""Compare vectors or codes under a measure: which may be near, how far apart, and their family.
 
-A `Space` is what the stages for vectors ask of a collection, dense, sparse or of bits. `near` may let through pairs a
-little beyond the bound, never fewer than there are; `measured` then tells exactly.
+A `Space` is the interface of a collection of vectors or bits for the stages. `near` can let through
+pairs slightly beyond the bound, but loses none within it; `measured` then decides exactly.
 """
 
 import math
@@ -22,10 +22,10 @@ from lookalike.kernels.vectors import measure_rows, measure_sparse
 from lookalike.measures import MEASURES
 
 Functions = Hyperplanes | RandomLines | BitSampling
-SMALLEST = 1e-307  # below it one over a number may not be finite
-FAR_OUT = 1e15  # in units of a middling row: beyond it squares no longer fit in single precision
-MIDDLING = 255  # rows that the centre is taken from
-ALWAYS = 4.0  # more than any dot product of unit vectors is from any other: no bound leaves such a row out
+SMALLEST = 1e-307  # the reciprocal of a smaller number may not be finite
+FAR_OUT = 1e15  # in units of a typical row: beyond it, squares overflow single precision
+MIDDLING = 255  # rows whose median is the centre
+ALWAYS = 4.0  # dot products of unit vectors differ by less, so no bound excludes such a row
 
 
 class Space(ABC):
@@ -34,38 +34,38 @@ class Space(ABC):
     measure: str
     threshold: float
     dimensions: int
-    bounds: np.ndarray  # of each item, in terms of what `near` compares
+    bounds: np.ndarray  # per item, in the units that `near` compares
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
     def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
-        """Pairs within the rectangles that may be near, or within other bounds: numbers as in `kernels.near`."""
+        """Return pairs in the rectangles that may be within the bounds: see `kernels.near`."""
 
     @abstractmethod
     def measured(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The measure of each pair."""
+        """Return the measure of each pair."""
 
     @abstractmethod
     def bound(self, threshold: Any) -> np.ndarray:
-        """What `near` takes for a threshold of the measure, or for one an item."""
+        """Convert a threshold, or one per item, to the bounds that `near` uses."""
 
     @abstractmethod
     def contents(self) -> np.ndarray:
-        """Two hashes an item, the same just for items that are the same."""
+        """Return two hashes per item, equal exactly for identical items."""
 
     @abstractmethod
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """About how far apart all items of one list are from all of another, as the family's measure has it."""
+        """Return about how far apart all left and right items are, in the family's measure."""
 
     @abstractmethod
     def family(self, hashes: int, seed: int, width: float) -> Functions:
-        """So many functions of the measure's family."""
+        """Return `hashes` functions of the measure's family."""
 
     @abstractmethod
     def take(self, rows: Any) -> Any:
-        """Some items as the family takes them."""
+        """Return some items in the form that the family takes."""
 
     @property
     def alike(self) -> bool:
@@ -73,28 +73,28 @@ class Space(ABC):
         return MEASURES[self.measure].is_similarity
 
     def within(self, values: np.ndarray) -> np.ndarray:
-        """Which values are within the threshold."""
+        """Return which values are within the threshold."""
         return MEASURES[self.measure].within(values, self.threshold)
 
     def look(self, far: float) -> None:
-        """Look so far from now on."""
+        """Set the threshold to search within."""
         self.threshold = far
         self.bounds = self.bound(far)
 
     @property
     def distance(self) -> float:
-        """The threshold as the family's measure has it: degrees in place of a cosine."""
+        """The threshold in the family's measure: degrees instead of a cosine."""
         if self.alike:
             return math.degrees(math.acos(max(-1.0, min(1.0, self.threshold))))
         return self.threshold
 
 
 class VectorSpace(Space):
-    """Vectors by angle, cosine or Euclidean distance.
+    """Vectors compared by angle, cosine or Euclidean distance.
 
-    Rows are compared by the dot products of multiples of them: of length 1, or for distances from a common centre with
-    half their squared lengths subtracted, since |x - y|**2 / 2 = |x|**2 / 2 + |y|**2 / 2 - x.y. With n dimensions a dot
-    product is off by no more than n roundings of |x||y|; a bound allows for more than that.
+    Rows are compared by dot products: for angles, of rows scaled to length 1; for distances, of
+    rows relative to a centre, less half their squares: (x - y)**2 / 2 = x**2 / 2 + y**2 / 2 - x.y.
+    With n dimensions, a dot product is off by at most n roundings of |x||y|; bounds allow for more.
     """
 
     def __init__(self, vectors: Vectors, measure: str, threshold: float):
@@ -118,7 +118,7 @@ class VectorSpace(Space):
         return len(self.vectors)
 
     def _rows(self, part: slice) -> np.ndarray:
-        """Some rows, dense, in double precision and moved to the centre; of sparse ones the components they hold."""
+        """Return rows relative to the centre, dense and in double precision; pack sparse ones."""
         if not self.vectors.sparse:
             rows: np.ndarray = np.asarray(self.vectors.values[part], dtype=np.float64) - self.centre
             return rows
@@ -134,7 +134,7 @@ class VectorSpace(Space):
         return [slice(start, min(start + step, len(self))) for start in range(0, len(self), step)]
 
     def _scale_to_one(self) -> None:
-        """By the lengths; a row too short for that is always let through."""
+        """Scale rows to length 1; a row too short for that always passes."""
         scales, halves = np.zeros(len(self)), np.zeros(len(self))
         for part in self._parts():
             rows = self._rows(part)
@@ -147,7 +147,7 @@ class VectorSpace(Space):
         self.scales, self.halves = scales, halves.astype(np.float64 if self.vectors.sparse else np.float32)
 
     def _measure_from_centre(self) -> None:
-        """In units of a middling row, after a middling one was taken off; a row very far out is always let through."""
+        """Choose a centre, and a typical row as the unit; a row very far out always passes."""
         if not self.vectors.sparse and len(self):
             some = np.random.default_rng(0).integers(0, len(self), MIDDLING)
             self.centre = np.clip(np.median(self.vectors.values[some].astype(np.float64), axis=0), -1e300, 1e300)
@@ -172,9 +172,9 @@ class VectorSpace(Space):
             with np.errstate(over="ignore"):
                 reach = given * self.scale
                 bounds = -(reach**2) / 2 * (1 + self.slack) - 1e-37
-            bounds[reach > FAR_OUT] = -np.inf  # as far as rows that are always let through, so let all
+            bounds[reach > FAR_OUT] = -np.inf  # reaches the rows that always pass, so everything passes
         else:
-            bounds = (np.cos(np.radians(given)) if self.measure == "cosine" else given) - self.slack
+            bounds = (np.cos(np.radians(given)) if self.measure == "angle" else given) - self.slack
         return bounds.astype(self.halves.dtype)
 
     def near(self, order: np.ndarray, rectangles: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
@@ -233,7 +233,7 @@ class VectorSpace(Space):
         return RandomLines(width, hashes, seed) if self.measure == "euclidean" else Hyperplanes(hashes, seed)
 
     def take(self, rows: Any) -> Any:
-        """Vectors, or their differences from the centre; one so far out that no line can tell where is put there."""
+        """Return vectors, for distances relative to the centre; rows too far out lie on it."""
         if self.measure != "euclidean":
             return Vectors(self.vectors.values[rows])
         near = self.scales[rows] > 0
@@ -246,7 +246,7 @@ class VectorSpace(Space):
         return Vectors(moved)
 
     def _scaled(self, rows: np.ndarray) -> Any:
-        """Rows as `near` compares them, in double precision."""
+        """Return rows as `near` compares them, in double precision."""
         if self.vectors.sparse:
             from scipy.sparse import diags_array  # slow to import
 
@@ -255,7 +255,7 @@ class VectorSpace(Space):
 
 
 class BitSpace(Space):
-    """Codes by the number of bits they differ in."""
+    """Codes compared by the number of bits in which they differ."""
 
     measure = "hamming"
 
@@ -300,11 +300,11 @@ class BitSpace(Space):
 
 
 def space_of(sides: list[Any], measure: str, threshold: float) -> Space:
-    """One space of all sides, which must be of one kind and have as many dimensions."""
+    """Return one space for all sides, which must be of one kind and size."""
     if isinstance(sides[0], Bits):
         lengths = {side.length for side in sides}
         if len(lengths) > 1:
-            raise DataError(f"codes must have as many bits on both sides; got {sides[0].length} and {sides[1].length}.")
+            raise DataError(f"codes must have the same number of bits; got {sides[0].length} and {sides[1].length}.")
         words = sides[0].words if len(sides) == 1 else np.concatenate([side.words for side in sides])
         return BitSpace(Bits(words, sides[0].length), threshold)
     one = sides[0]
@@ -316,7 +316,7 @@ def space_of(sides: list[Any], measure: str, threshold: float) -> Space:
 def _joined(left: Vectors, right: Vectors) -> Vectors:
     if left.dimensions != right.dimensions:
         raise DataError(
-            f"vectors must have as many dimensions on both sides; got {left.dimensions} and {right.dimensions}."
+            f"vectors must have the same number of dimensions; got {left.dimensions} and {right.dimensions}."
         )
     if left.sparse or right.sparse:
         from scipy.sparse import csr_array, vstack  # slow to import

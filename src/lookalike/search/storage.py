@@ -1,4 +1,4 @@
-"""Where a search keeps its large arrays: in memory, or in the files of a run that can be resumed."""
+"""Choose where a search keeps large arrays: in memory, or in files from which a run can resume."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,7 +14,6 @@ from lookalike.core.errors import LookalikeError, StoreError, UsageError
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory, stamps
 from lookalike.io.documents import Source
-from lookalike.items.shingles import Shingles
 from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, SHORT
 from lookalike.search.plan import parse_threshold
@@ -38,7 +37,7 @@ def storage_for(items: list[Any], settings: Settings) -> Iterator[Storage]:
 
 @contextmanager
 def starting(storage: Storage) -> Iterator[None]:
-    """Leave nothing behind if a search cannot even be started, which no second run would mend."""
+    """Remove the storage if a search cannot even start, since running it again would not help."""
     try:
         yield
     except StoreError:
@@ -49,14 +48,14 @@ def starting(storage: Storage) -> Iterator[None]:
 
 
 def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
-    """What a run in files depends on; an error for one that cannot be made in files."""
+    """Return what a run in files depends on; raise an error if it cannot use files."""
     source = items[0]
     files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
     if len(items) > 1 or not files:
-        raise UsageError("memory and workdir are for texts of one collection in files, which can be read again.")
+        raise UsageError("memory and workdir support only one collection of texts, in files that can be read again.")
     measure = SHORT.get(settings.measure, settings.measure)
     if measure not in BANDED or settings.method == "exact" or settings.recall == 1:
-        raise UsageError("memory and workdir are for Jaccard similarity by method 'lsh', with a recall under 1.")
+        raise UsageError("memory and workdir support only Jaccard similarity by method 'lsh', with a recall below 1.")
     threshold: Any = MEASURES[measure].default if settings.threshold is None else settings.threshold
     return {
         "version": __version__,
@@ -66,15 +65,15 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
         "measure": measure,
         "recall": str(settings.recall),
         "seed": str(settings.seed),
-        "shingles": str(settings.shingles or Shingles()),
-        "sketch": settings.sketch or "minhash",
+        "shingles": str(settings.shingles),
+        "sketch": settings.sketch,
         "result": settings.result,
         "keep": settings.keep if isinstance(settings.keep, str) else digest(settings.keep),
     }
 
 
 def digest(values: Any) -> str:
-    """A hash of the values of a column."""
+    """Return a hash of the values of a column."""
     column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
     found = sha256()
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:

@@ -1,7 +1,7 @@
-"""Candidates among vectors and codes: tables of buckets, and all pairs of a bucket compared block by block.
+"""Find candidates among vectors and codes: tables of buckets, compared block by block.
 
-A table sorts items into buckets by a key: of a band of functions, of some parts of a code, or one for all, which is
-brute force. One table is made at a time, so there is never more in memory than its keys; a pair that several tables
+A table sorts items into buckets by a key: of a band of functions, of some parts of a code, or one
+key for all, which is brute force. Only one table at a time is in memory; a pair that several tables
 find is kept once.
 """
 
@@ -25,12 +25,12 @@ from lookalike.search.multiprobe import probe_keys
 from lookalike.search.spaces import Functions, Space
 from lookalike.theory.banding import sort_keys, too_many
 
-SLICE = 1 << 12  # items hashed by one task
-FUNCTIONS = 32  # made at a time: enough for a processor, few enough for memory
-SIDE = 2048  # items of a block
-REACH = 8192  # and the most that it is compared with by one task
-AREA = 1 << 24  # pairs of a task
-FRESH = 1 << 18  # pairs found that wait to be merged with those known, at least
+SLICE = 1 << 12  # items hashed per task
+FUNCTIONS = 32  # computed at a time: enough to keep a core busy, few enough for memory
+SIDE = 2048  # items per block
+REACH = 8192  # the most items that a block is compared with in one task
+AREA = 1 << 24  # pairs per task
+FRESH = 1 << 18  # at least this many new pairs are merged into the known ones at a time
 
 
 class Blocks(NamedTuple):
@@ -41,31 +41,34 @@ class Blocks(NamedTuple):
 
     @property
     def pairs(self) -> int:
-        """How many pairs the blocks hold."""
+        """The number of pairs in the blocks."""
         a, b = (self.rectangles[:, at + 1] - self.rectangles[:, at] for at in (0, 2))
         same = self.rectangles[:, 0] == self.rectangles[:, 2]
         return int(np.where(same, a * (b - 1) // 2, a * b).sum())
 
     def tasks(self) -> list[np.ndarray]:
-        """The blocks in groups of about AREA pairs."""
+        """Group the blocks into tasks of about AREA pairs."""
         a, b = (self.rectangles[:, at + 1] - self.rectangles[:, at] for at in (0, 2))
         return np.split(self.rectangles, 1 + np.flatnonzero(np.diff(np.cumsum(a * b) // AREA)))
 
 
 def make_blocks(indptr: np.ndarray, items: np.ndarray, sides: Sides) -> Blocks:
-    """Blocks of the buckets items[indptr[b]:indptr[b + 1]], whose items ascend; of two collections pairs across."""
+    """Return blocks of the buckets items[indptr[b]:indptr[b + 1]], in which items ascend.
+
+    With two collections, only pairs across them are in the blocks.
+    """
     starts, stops = indptr[:-1], indptr[1:]
     if not sides.two:
         blocks = np.stack((starts, stops, starts, stops), axis=1)
     else:
-        firsts = np.cumsum(np.concatenate(([0], items < sides.split)))  # of the first collection before each place
+        firsts = np.cumsum(np.concatenate(([0], items < sides.split)))  # of the first collection before each position
         middles = starts + firsts[stops] - firsts[starts]
         blocks = np.stack((starts, middles, middles, stops), axis=1)
     return Blocks(items, cut(blocks))
 
 
 def cut(blocks: np.ndarray) -> np.ndarray:
-    """Blocks with those that are too large in parts, and without empty ones."""
+    """Split blocks that are too large, and remove empty ones."""
     blocks = blocks[(blocks[:, 1] > blocks[:, 0]) & (blocks[:, 3] > blocks[:, 2])]
     small = (blocks[:, 1] - blocks[:, 0] <= SIDE) & (blocks[:, 3] - blocks[:, 2] <= REACH)
     large = [block for one in blocks[~small].tolist() for block in _cut(*one)]
@@ -73,7 +76,7 @@ def cut(blocks: np.ndarray) -> np.ndarray:
 
 
 def _cut(a0: int, a1: int, b0: int, b1: int) -> Iterator[tuple[int, int, int, int]]:
-    """A large block in smaller ones."""
+    """Split a large block into smaller ones."""
     for start in range(a0, a1, SIDE):
         stop = min(start + SIDE, a1)
         first = b0
@@ -85,9 +88,9 @@ def _cut(a0: int, a1: int, b0: int, b1: int) -> Iterator[tuple[int, int, int, in
 
 
 class Tables(NamedTuple):
-    """How many tables there are, and for each in turn the keys of all items that are looked at.
+    """The number of tables and, for each in turn, the keys of all items compared.
 
-    With probes they are followed by so many more keys of each of the first `probers` items.
+    With probes, `probes` more keys follow for each of the first `probers` items.
     """
 
     number: int
@@ -99,7 +102,7 @@ class Tables(NamedTuple):
 def band_tables(
     space: Space, family: Functions, rows: int, chosen: np.ndarray, run: Run, probes: int = 0, probers: int = 0
 ) -> Tables:
-    """A table a band of `rows` functions, of the chosen items; a few bands are hashed at a time."""
+    """Return one table per band of `rows` functions; a few bands are hashed at a time."""
     bands = family.hashes // rows
 
     def keys() -> Iterator[np.ndarray]:
@@ -112,10 +115,10 @@ def band_tables(
                 if not probes or items.start >= probers:
                     return fold_bands(as_keys(part.signatures(some)), count, rows), np.empty((0, count, 0), np.uint64)
                 assert not isinstance(part, BitSampling)
-                thoughts = part.thoughts(some)
-                values, seconds, certainty = (one[: probers - items.start] for one in thoughts)
+                alternatives = part.with_alternatives(some)
+                values, seconds, certainty = (one[: probers - items.start] for one in alternatives)
                 more = probe_keys((values, seconds, certainty), count, rows, probes)
-                return fold_bands(as_keys(thoughts[0]), count, rows), more
+                return fold_bands(as_keys(alternatives[0]), count, rows), more
 
             every = np.empty((count, len(chosen) + probers * probes), np.uint64)
             tasks = slices(len(chosen), SLICE)
@@ -129,11 +132,11 @@ def band_tables(
 
 
 def part_tables(words: np.ndarray, length: int, parts: int, distance: int, seed: int) -> Tables:
-    """Tables of codes in which all pairs collide somewhere that differ in no more than `distance` bits.
+    """Return tables of codes in which any codes at most `distance` bits apart share a bucket.
 
-    The bits are dealt out to `parts` parts. Codes that differ in d bits agree in all but d parts, so for some choice
-    of parts - d of them they agree in all of those: the pigeonhole principle. Which bits go together is random, for
-    those side by side are often alike.
+    The bits are dealt out to `parts` parts. Codes that differ in d bits agree in all but at most d
+    parts, so in one table, of parts - d of them, they agree completely: the pigeonhole principle.
+    Bits are dealt at random, because neighbouring bits are often alike.
     """
     dealt = np.array_split(samples(seed, 1, length, length)[0], parts)
     masks = np.zeros((parts, words.shape[1]), np.uint64)
@@ -153,7 +156,7 @@ def part_tables(words: np.ndarray, length: int, parts: int, distance: int, seed:
 
 
 def table_blocks(keys: np.ndarray, rows: np.ndarray, sides: Sides, tables: Tables) -> Blocks:
-    """The buckets of a table of the given rows, and of those that probe it."""
+    """Return the blocks of a table's buckets, for the given rows and for those that probe it."""
     indptr, places = members(*sort_keys(keys))
     if not tables.probes:
         return make_blocks(indptr, rows[places], sides)
@@ -162,8 +165,8 @@ def table_blocks(keys: np.ndarray, rows: np.ndarray, sides: Sides, tables: Table
     owners = np.cumsum(np.concatenate(([0], own)))
     firsts = np.cumsum(np.concatenate(([0], own & (items < sides.split))))  # of the first collection, if there are two
     starts, stops = indptr[:-1], indptr[1:]
-    ends = starts + owners[stops] - owners[starts]  # of those whose own bucket it is, and after them come the probers
-    middles = starts + firsts[stops] - firsts[starts]  # of those of the first collection
+    ends = starts + owners[stops] - owners[starts]  # of the items in their own bucket; probing items follow
+    middles = starts + firsts[stops] - firsts[starts]  # ends of the first collection's items
     return Blocks(items, cut(np.concatenate((
         np.stack((starts, middles, middles, ends) if sides.two else (starts, ends, starts, ends), axis=1),
         np.stack((ends, stops, middles, ends), axis=1),
@@ -173,10 +176,10 @@ def table_blocks(keys: np.ndarray, rows: np.ndarray, sides: Sides, tables: Table
 def near_numbers(
     space: Space, rows: np.ndarray, tables: Tables | None, sides: Sides, run: Run, seen: Callable[[int], None]
 ) -> Iterator[np.ndarray]:
-    """Pairs that share a bucket and may be near, as numbers, in parts; some of them more than once.
+    """Yield pairs that share a bucket and may be near, as numbers, in parts; some more than once.
 
-    `rows` are the items to look at, ascending; without tables all are in one bucket, which is brute force. `seen` is
-    told how many pairs are compared.
+    `rows` are the items to compare, ascending; without tables, all are in one bucket, which is
+    brute force. `seen` is called with the number of pairs compared.
     """
     with run.stage("compare", tables.number if tables else 1) as tick:
         every: Iterator[Blocks] = iter([make_blocks(np.array([0, len(rows)]), rows, sides)])
@@ -199,7 +202,7 @@ def near_pairs(
     run: Run,
     seen: Callable[[int], None],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pairs that share a bucket and are near: (left, right, values), in order. More than `limit` are an error."""
+    """Return near pairs of common buckets: (left, right, values). Over `limit` is an error."""
     known = np.empty(0, np.int64)
     fresh: list[np.ndarray] = []
     waiting = 0
@@ -220,7 +223,7 @@ def near_pairs(
 
 
 def merge(known: np.ndarray, fresh: list[np.ndarray]) -> np.ndarray:
-    """All different numbers, ascending; those known are so already."""
+    """Merge new numbers into the known ones, which are distinct and ascending."""
     some = distinct(fresh)
     places = np.searchsorted(known, some)
     new = np.ones(len(some), np.bool_)
@@ -230,7 +233,7 @@ def merge(known: np.ndarray, fresh: list[np.ndarray]) -> np.ndarray:
 
 
 def distinct(parts: list[np.ndarray]) -> np.ndarray:
-    """The different numbers of all parts, ascending."""
+    """Return the distinct numbers of all parts, ascending."""
     every = np.concatenate([np.empty(0, np.int64), *parts])
     every.sort()
     new = np.ones(len(every), np.bool_)
@@ -239,7 +242,7 @@ def distinct(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def check(space: Space, numbers: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Those of the pairs that are really within the threshold, and their measure."""
+    """Return the pairs that are really within the threshold, and their measure."""
 
     def work(part: slice) -> tuple[np.ndarray, np.ndarray]:
         some = numbers[part]
@@ -255,9 +258,9 @@ def check(space: Space, numbers: np.ndarray, run: Run) -> tuple[np.ndarray, np.n
 def near_some(
     space: Space, some: np.ndarray, rows: np.ndarray, run: Run, far: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The near pairs of one of `some` items and one of `rows`, each once: (left, right, values), left before right.
+    """Return near pairs of one of `some` items and one of `rows`, each once: (left, right, values).
 
-    Within the threshold, or if given within how `far` each of `some` looks.
+    Pairs are within the threshold or, if given, within the `far` of each of `some`; left < right.
     """
     order = np.concatenate((some, rows))
     bounds = None

@@ -1,7 +1,7 @@
-"""From a threshold, a recall and a sample of vectors or codes to tables of buckets, or to brute force, with reasons.
+"""Choose tables of buckets or brute force from a threshold, a recall and a sample of vectors.
 
-The law of a family says how often one function agrees on two items at each distance, so the distances of a sample tell
-how many pairs any number of rows would put into one bucket: no functions need be tried out.
+A family's law gives the probability that one function agrees on two items at each distance, so the
+distances of a sample show how many pairs any number of rows would put into one bucket.
 """
 
 import math
@@ -24,37 +24,37 @@ from lookalike.search.spaces import BitSpace, Functions, Space, VectorSpace
 from lookalike.theory.amplify import And, Bands, Or, bands_for
 
 METHODS = ("auto", "lsh", "exact", "brute")
-SAMPLE = 400  # items of each side whose distances are looked at
+SAMPLE = 400  # items of each side whose distances are measured
 MOST_ROWS = 40
 MOST_FUNCTIONS = 4096
 LEAST_BANDS = 4
 MOST_TABLES = 512  # of a pigeonhole split
-PROBES = (2, 8, 24)  # that are tried
-WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)  # of segments of a line, in thresholds
+PROBES = (2, 8, 24)  # numbers that are tried
+WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)  # of a line's segments, in multiples of the threshold
 
-# What a step costs, in nanoseconds on one core.
-PAIR, DIMENSION = 0.3, 0.022  # to compare two dense vectors, and for each of their dimensions
-HELD = 1.5  # for each component that a sparse vector holds
-WORD = 0.1  # for each 64 bits of a code
-SORT, GATHER, DRAW = 200.0, 1.5, 0.28  # an item: its key in a table, a dimension moved there, one times a function
+# The cost of each step, in nanoseconds on one core.
+PAIR, DIMENSION = 0.3, 0.022  # to compare two dense vectors, and per dimension
+HELD = 1.5  # per component that a sparse vector holds
+WORD = 0.1  # per 64 bits of a code
+SORT, GATHER, DRAW = 200.0, 1.5, 0.28  # per item: sort its key, move a dimension, multiply one by a function
 PROBE = 300.0  # to make the key of a probe
-FOUND = 500.0  # a pair that is found, to measure and to sort
-IN_BUCKETS = 2.0  # times as much as in one large block
+FOUND = 500.0  # to measure and sort a pair that is found
+IN_BUCKETS = 2.0  # times the cost in one large block
 
 
 @dataclass(frozen=True)
 class VectorPlan(Plan):
-    """How near vectors or codes will be found: by bands, by parts of codes, or by brute force."""
+    """A plan for near vectors or codes: by bands, by parts of codes, or by brute force."""
 
-    width: float = 0.0  # of the segments of lines
+    width: float = 0.0  # of a line's segments
     parts: int = 0  # of codes
-    probes: int = 0  # further buckets of a table that an item looks into
-    nearest: int = 0  # of each item of the first collection, how many are wanted; 0 for all
-    bounded: bool = True  # whether the threshold bounds what is found
+    probes: int = 0  # further buckets per table that an item looks into
+    nearest: int = 0  # how many neighbours of each item are wanted; 0 for all
+    bounded: bool = True  # whether the threshold limits what is found
     size: int = 0  # dimensions, or bits
 
     def lines(self) -> list[str]:
-        """The plan in two or three lines for people to read."""
+        """Return the plan as two or three lines of text."""
         sign = ">=" if self.row.is_similarity else "<="
         unit = f" {self.row.unit}" if self.row.unit else ""
         aim = f"{self.measure} {sign} {float(self.threshold):g}{unit} of {self.what}"
@@ -64,7 +64,7 @@ class VectorPlan(Plan):
             aim = f"the {self.nearest:,} nearest with {aim}"
         if self.method == "brute":
             return [f"plan: {aim}, exact: all pairs are compared", *self._reasons()]
-        expected = f"; about {rounded(self.candidates)} pairs to be compared" if self.items else ""
+        expected = f"; about {rounded(self.candidates)} pairs to compare" if self.items else ""
         if self.bands is None:
             agree = self.parts - int(self.threshold)
             how = f"{counted(self.parts, 'part')}, of which {agree} must agree ({counted(self.tables, 'table')})"
@@ -75,24 +75,24 @@ class VectorPlan(Plan):
         cut += f"; {counted(self.probes, 'probe')} in each band" if self.probes else ""
         return [
             f"plan: {aim}, by {counted(bands, 'band')} of {counted(rows, 'row')} ({functions}{cut})",
-            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more surely{expected}",
+            f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more often{expected}",
             *self._reasons(),
         ]
 
     @property
     def tables(self) -> int:
-        """How many tables there will be."""
+        """The number of tables."""
         if self.bands is not None:
             return self.bands.bands
         return math.comb(self.parts, int(self.threshold)) if self.parts else 1
 
     @property
     def has_curve(self) -> bool:
-        """Whether it is known how likely a pair at each distance is found."""
+        """Whether the probability of finding a pair is known for each distance."""
         return self.bands is not None and not self.probes
 
     def probability(self, values: np.ndarray) -> np.ndarray:
-        """How likely pairs at these distances, or of these cosines, are found by bands without probes."""
+        """Return the probability that bands without probes find pairs of these values."""
         assert self.bands is not None
         distances = np.asarray(values, float)
         if self.measure == "cosine_similarity":
@@ -125,24 +125,24 @@ def make_vector_plan(
     nearest: int = 0,
     probes: int | None = None,
 ) -> VectorPlan:
-    """Check the parameters; the rest is chosen once the items have been seen, by `fit_vectors`."""
+    """Check the parameters; `fit_vectors` chooses the rest once it has seen the items."""
     choice("measure", measure, OF_VECTORS)
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
     if method == "lsh" and recall == 1:
-        raise UsageError("recall must be under 1 for method 'lsh'; recall 1 takes method 'exact'.")
+        raise UsageError("recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.")
     exact = parse_distance(measure, threshold, length)
     wanted = recall if method in ("auto", "lsh") else 1.0
     if probes:
         if measure == "hamming":
-            raise UsageError("probes are for vectors: of a bit code no bit is more in doubt than another.")
+            raise UsageError("probes are for vectors: in a bit code, no bit is less certain than another.")
         if wanted == 1:
-            raise UsageError("probes are for method 'lsh' and a recall under 1.")
+            raise UsageError("probes are for method 'lsh' and a recall below 1.")
     return VectorPlan(method, measure, exact, seed, what, wanted=wanted, nearest=nearest, size=length)
 
 
 def parse_distance(measure: str, threshold: object, length: int) -> Fraction:
-    """The threshold as it was typed: degrees, a cosine, a distance, or a number of bits."""
+    """Return the threshold as typed: degrees, a cosine, a distance, or a number of bits."""
     try:
         if isinstance(threshold, bool | bytes):
             raise TypeError
@@ -161,36 +161,36 @@ def parse_distance(measure: str, threshold: object, length: int) -> Fraction:
 
 
 def farthest(measure: str) -> float:
-    """A threshold that bounds nothing, or that any code has."""
+    """Return a threshold that bounds nothing, or one that is valid for codes of any length."""
     row = MEASURES[measure]
     return row.low if row.is_similarity or row.counts else min(row.high, 1e300)
 
 
 @dataclass(frozen=True)
 class VectorWork:
-    """What there is to do: how many items and pairs, at which distances a sample of the pairs lies, and its costs."""
+    """The work to do: items, pairs, the distances of a sample of the pairs, and the unit costs."""
 
     items: int
     pairs: float
     distances: np.ndarray
-    probers: int  # items that may probe: all, or those of the first of two collections
-    pair: float  # cost of comparing two
-    move: float  # of an item to its bucket
-    draw: float  # of an item and a function
+    probers: int  # items that can probe: all, or those of the first of two collections
+    pair: float  # cost of comparing a pair
+    move: float  # cost of moving an item to its bucket
+    draw: float  # cost of a function of an item
 
     def mean(self, values: np.ndarray) -> float:
-        """Over the sample's pairs; 0 if there are none."""
+        """Return the mean over the sample's pairs; 0 if there are none."""
         return float(np.mean(values)) if len(values) else 0.0
 
     def cost(self, tables: int, functions: int, rate: float, probes: int = 0) -> float:
-        """Of so many tables, with so many functions in all, a share `rate` of all pairs in a bucket of each."""
+        """Return the cost of tables in each of which a share `rate` of all pairs meet."""
         each = tables * (SORT + self.move) + functions * self.draw
         probing = self.probers * tables * probes * (SORT + PROBE + self.move)
         return self.items * each + probing + tables * rate * self.pairs * self.pair * IN_BUCKETS
 
 
 def look_at(space: Space, rows: np.ndarray, sides: Sides) -> VectorWork:
-    """The work among the given items, from the distances within a sample of them."""
+    """Return the work among the given items, from the distances within a sample of them."""
     rng = np.random.default_rng(0)
     if not sides.two:
         some = rows[np.sort(rng.permutation(len(rows))[:SAMPLE])]
@@ -215,9 +215,9 @@ def look_at(space: Space, rows: np.ndarray, sides: Sides) -> VectorWork:
 def fit_vectors(
     plan: VectorPlan, space: Space, rows: np.ndarray, sides: Sides, probes: int | None = None
 ) -> VectorPlan:
-    """The cheapest of brute force and, as far as method and recall allow, of bands and of parts of codes.
+    """Return the cheapest plan: brute force or, as method and recall allow, bands or parts.
 
-    With `probes` bands have so many; if it is None they have as many as pays.
+    Bands use this number of `probes`; if None, as many as pay off.
     """
     work = look_at(space, rows, sides)
     plan = replace(plan, items=len(rows))
@@ -227,49 +227,49 @@ def fit_vectors(
     if not tables:
         if plan.method == "lsh":
             raise UsageError(
-                f"threshold {float(plan.threshold):g} is too far for method 'lsh': at recall {plan.wanted:g} it takes "
+                f"threshold {float(plan.threshold):g} is too far for method 'lsh': recall {plan.wanted:g} needs "
                 f"more than {MOST_FUNCTIONS} functions. Use method 'brute'."
             )
-        best, reason = brute, f"{all_pairs / 1e9:.2g} core-seconds are estimated"
+        best, reason = brute, f"{all_pairs / 1e9:.2g} core-seconds estimated"
     else:
         cost, best = min(tables, key=cheap)
         worth = 1.0
-        if plan.nearest:  # tables list all within the threshold and miss some of the nearest, so they must be cheaper
+        if plan.nearest:  # tables list all pairs within the threshold and miss some of the nearest: they must pay
             cost += FOUND * work.pairs * work.mean(work.distances <= space.distance)
             worth = 2.0
-        reason = f"{cost / 1e9:.2g} core-seconds are estimated, {all_pairs / 1e9:.2g} for brute force"
+        reason = f"{cost / 1e9:.2g} core-seconds estimated, {all_pairs / 1e9:.2g} for brute force"
         if plan.method != "lsh" and all_pairs <= worth * cost:
             best, reason = (
                 brute,
-                f"{all_pairs / 1e9:.2g} core-seconds are estimated, {cost / 1e9:.2g} for the best tables",
+                f"{all_pairs / 1e9:.2g} core-seconds estimated, {cost / 1e9:.2g} for the best tables",
             )
     if plan.method == "auto":
         best = replace(best, reason=reason)
-    if plan.measure == "cosine" and 0 < plan.threshold <= 1:
-        note = "the threshold is an angle in degrees; a cosine takes measure 'cosine_similarity'"
+    if plan.measure == "angle" and 0 < plan.threshold <= 1:
+        note = "the threshold is an angle in degrees; for a cosine use measure 'cosine_similarity'"
         best = replace(best, reason=f"{best.reason}; {note}" if best.reason else note)
     return best
 
 
 def fit_tables(plan: VectorPlan, space: Space, items: int) -> VectorPlan:
-    """The cheapest tables for about so many items, of which those of the space are some."""
+    """Return the cheapest tables for about `items` items, of which the space holds some."""
     some = look_at(space, np.arange(len(space)), ALONE)
     tables = _tables(plan, space, replace(some, items=items, pairs=items * (items - 1) / 2, probers=items), 0)
     if not tables:
         raise UsageError(
-            f"threshold {float(plan.threshold):g} is too far for tables: at recall {plan.wanted:g} it takes more than "
-            f"{MOST_FUNCTIONS} functions."
+            f"threshold {float(plan.threshold):g} is too far for tables: recall {plan.wanted:g} needs more than "
+            f"{MOST_FUNCTIONS} functions. Use a lower recall or a nearer threshold."
         )
     return replace(min(tables, key=cheap)[1], items=items)
 
 
 def cheap(choice: tuple[float, VectorPlan]) -> float:
-    """What one of several ways costs."""
+    """Return the cost of a choice."""
     return choice[0]
 
 
 def _tables(plan: VectorPlan, space: Space, work: VectorWork, probes: int | None) -> list[tuple[float, VectorPlan]]:
-    """All tables that method and recall allow, and what they cost."""
+    """Return all tables that method and recall allow, with their costs."""
     found: list[tuple[float, VectorPlan]] = []
     if isinstance(space, BitSpace) and plan.method != "lsh":
         found.extend(_splits(plan, space, work))
@@ -282,7 +282,7 @@ def _tables(plan: VectorPlan, space: Space, work: VectorWork, probes: int | None
 
 
 def _banded(plan: VectorPlan, space: Space, work: VectorWork) -> Iterator[tuple[float, VectorPlan]]:
-    """What each number of rows costs, and for lines each width."""
+    """Yield the cost and plan of each number of rows and, for lines, of each width."""
     unit = max(space.distance, 1e-6 * float(np.median(work.distances)) if len(work.distances) else 0.0, 1e-300)
     for width in [unit * times for times in WIDTHS] if plan.measure == "euclidean" else [0.0]:
         family = space.family(1, plan.seed, width)
@@ -301,7 +301,7 @@ def _banded(plan: VectorPlan, space: Space, work: VectorWork) -> Iterator[tuple[
 
 
 def enough_bands(chance: float, rows: int, recall: float) -> Bands:
-    """The fewest bands that reach the recall, but LEAST_BANDS: fewer would hit or miss very many pairs together."""
+    """Return enough bands for the recall, at least LEAST_BANDS: few bands miss pairs together."""
     bands = bands_for(chance, rows, recall)
     if bands.bands >= LEAST_BANDS or chance == 1:
         return bands
@@ -311,9 +311,9 @@ def enough_bands(chance: float, rows: int, recall: float) -> Bands:
 def _probed(
     plan: VectorPlan, space: Space, work: VectorWork, banded: tuple[float, VectorPlan], probes: int | None
 ) -> Iterator[tuple[float, VectorPlan]]:
-    """What probing costs, near the best plan without it.
+    """Yield the cost and plan of probing, near the best plan without it.
 
-    Unasked it is not tried where all would probe, or where tables are not most of that plan's cost.
+    If not asked for, it is tried only if not all items would probe and tables cost the most.
     """
     cost, best = banded
     assert best.bands is not None
@@ -327,7 +327,7 @@ def _probed(
     both = work.probers == work.items
     for count in PROBES if probes is None else [probes]:
         for rows in range(best.bands.rows, best.bands.rows + 7, 2):
-            chance = found("euclidean" if best.width else "cosine", distance, rows, count, both)
+            chance = found("euclidean" if best.width else "angle", distance, rows, count, both)
             if chance <= 0:
                 continue
             bands = enough_bands(chance, 1, plan.wanted)
@@ -340,7 +340,7 @@ def _probed(
 
 
 def all_agree(length: int, distance: np.ndarray, bits: int) -> np.ndarray:
-    """The probability that codes of some length which differ in so many places agree in `bits` random ones of them."""
+    """Return the probability that codes `distance` bits apart agree in `bits` random bits."""
     agree = np.ones(len(distance))
     for drawn in range(bits):
         agree *= np.maximum(length - distance - drawn, 0) / (length - drawn)
@@ -348,7 +348,7 @@ def all_agree(length: int, distance: np.ndarray, bits: int) -> np.ndarray:
 
 
 def _splits(plan: VectorPlan, space: BitSpace, work: VectorWork) -> Iterator[tuple[float, VectorPlan]]:
-    """What each number of parts costs, of which all but as many as the threshold must agree."""
+    """Yield the cost and plan of each number of parts, of which `threshold` can differ."""
     distance = int(plan.threshold)
     counts = np.bincount(work.distances.astype(np.int64), minlength=1)
     for parts in range(distance + 1, space.dimensions + 1):

@@ -1,4 +1,4 @@
-"""Near vectors and codes, by tables of buckets or brute force."""
+"""Search for near vectors and codes with tables of buckets or brute force."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -15,8 +15,9 @@ from lookalike.items.sides import Sides
 from lookalike.items.vectors import NO_DIRECTION, Vectors, zero_rows
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.measures import MEASURES
-from lookalike.measures.table import OF_VECTORS
+from lookalike.measures.table import OF_VECTORS, vector_measure
 from lookalike.results import Explanation
+from lookalike.results.explanations import ComparedComponents, SharedElements
 from lookalike.search.audit import Audit
 from lookalike.search.base import Found, IsFound, Labels, Search
 from lookalike.search.collection import unique_ids
@@ -27,20 +28,21 @@ from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
 from lookalike.search.tables import Tables, band_tables, check, near_numbers, near_pairs, near_some, part_tables
 from lookalike.search.vector_plan import VectorPlan, farthest, fit_vectors, make_vector_plan
 
-SAMPLE = 200  # items whose neighbours are looked for to tell how far those are
+SAMPLE = 200  # items whose neighbours are found to see how far away they are
 
 
 def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearch":
-    """Measure vectors or codes for comparison, and plan for them; with `k` the nearest of the second to each first."""
+    """Prepare vectors or codes and plan for them; with `k`, for each item's nearest."""
     for name in ("filter", "order", "shingles", "sketch", "memory", "workdir"):
-        if getattr(settings, name) is not None:
+        if settings.given(name):
             raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
     if isinstance(settings.keep, str) and settings.keep == "longest":
-        raise UsageError("keep must be 'first', or a value for each item: vectors and bits are all as long.")
-    measure, run = choice("measure", settings.measure, OF_VECTORS), settings.run
+        raise UsageError("keep must be 'first' or one value per item: vectors and bits all have the same length.")
+    measure, run = choice("measure", vector_measure(settings.measure), OF_VECTORS), settings.run
     if settings.threshold is None and settings.k is None:
         raise UsageError(f"measure {measure!r} needs a threshold: {MEASURES[measure].asks}.")
-    sides = [fit_for(side, measure) for side in items]
+    same = settings.nearest and len(items) == 1
+    sides = [fit_for(side, measure) for side in items] * (1 + same)
     size = sides[0].length if isinstance(sides[0], Bits) else sides[0].dimensions
     plan = make_vector_plan(
         threshold=farthest(measure) if settings.threshold is None else settings.threshold,
@@ -57,9 +59,10 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
         pa.array(np.arange(len(side))) if side.ids is None else unique_ids([pa.chunked_array([side.ids])])
         for side in sides
     ]
+    skipped = sum(side.skipped for side in sides[: len(items)])
     with run.stage("take in"):
         space = space_of(sides, measure, float(plan.threshold))
-        search = VectorSearch(plan, space, space.contents(), ids, settings, sum(side.skipped for side in sides))
+        search = VectorSearch(plan, space, space.contents(), ids, settings, skipped, same)
     with run.stage("plan"):
         search.plan = search.plan_nearest() if settings.threshold is None else search.fit(plan)
     for line in search.plan.lines():
@@ -68,7 +71,7 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
 
 
 class VectorSearch(Search):
-    """Vectors or codes under a measure."""
+    """A search among vectors or codes."""
 
     plan: VectorPlan
 
@@ -80,10 +83,11 @@ class VectorSearch(Search):
         ids: list[pa.Array],
         settings: Settings,
         skipped: int,
+        same: bool,
     ):
         self.plan, self.space, self.contents, self.ids = plan, space, contents, ids
         self.run, self.probes, self.skipped, self.storage = settings.run, settings.probes, skipped, Storage()
-        self.sides = Sides.of([len(side) for side in ids])
+        self.sides = replace(Sides.of([len(side) for side in ids]), same=same)
         self.unbounded = settings.nearest  # no threshold was given
         self.live = np.arange(len(space))
         self.lengths = np.zeros(len(space), np.int64)
@@ -93,19 +97,24 @@ class VectorSearch(Search):
         return fit_vectors(plan, self.space, self.live, self.sides, self.probes)
 
     def plan_nearest(self) -> VectorPlan:
-        """Look as far as nine of ten items of a sample must; brute force needs no bound."""
+        """Plan to look as far as nine of ten sampled items must; brute force needs no bound."""
         plan = self.plan
         left, right = self.sides.apart(self.live)
         if not len(left) or not len(right) or plan.wanted == 1:
             return replace(plan, method="brute", bounded=False)
         few = np.sort(np.random.default_rng(0).permutation(left)[:SAMPLE])
-        far = np.sort(last_of(nearest(self.space, few, right, plan.nearest, self.run)[2], len(few)))
+        far = np.sort(last_of(nearest(self.space, few, right, self._looked_for, self.run)[2], len(few)))
         self.space.look(float(far[len(far) // 10] if self.space.alike else far[-1 - len(far) // 10]))
         plan = self.fit(replace(plan, threshold=Fraction(str(self.space.threshold))))
         return replace(plan, bounded=plan.method != "brute")
 
+    @property
+    def _looked_for(self) -> int:
+        """How many neighbours are looked for: within one collection, an item finds itself first."""
+        return self.plan.nearest + self.sides.same
+
     def _tables(self, rows: np.ndarray) -> Tables | None:
-        """The plan's tables; None for brute force."""
+        """Return the plan's tables, or None for brute force."""
         plan, space = self.plan, self.space
         if plan.bands is not None:
             family = space.family(plan.bands.hashes, plan.seed, plan.width)
@@ -127,10 +136,10 @@ class VectorSearch(Search):
         return Found(*found, self.space.measured(rows, rows), sum(compared))
 
     def _nearest(self, rows: np.ndarray) -> Found:
-        """The k nearest by brute force."""
+        """Find the k nearest by brute force."""
         left, right = self.sides.apart(rows)
         with self.run.stage("compare", len(left)) as tick:
-            found = nearest(self.space, left, right, self.plan.nearest, self.run, tick)
+            found = nearest(self.space, left, right, self._looked_for, self.run, tick)
         return Found(*found, self.space.measured(rows, rows), len(left) * len(right))
 
     def labels(self, groups: Groups) -> Labels:
@@ -155,10 +164,10 @@ class VectorSearch(Search):
         return Audit(len(sample), len(left), int(np.count_nonzero(found(left, right))))
 
     def audit_pairs(self, size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit:
-        """Of the nearest: count how many of those of a sample of left items are among the pairs found."""
+        """Audit listed pairs; for k nearest, count which of a sample's were found."""
         if not self.unbounded:
             return super().audit_pairs(size, left, right, values)
-        k = self.plan.nearest
+        k, same = self._looked_for, self.sides.same
         ours, others = self.sides.apart(self.live)
         sample = self._sample(ours, size)
         true = min(k, len(others))
@@ -167,19 +176,21 @@ class VectorSearch(Search):
             far[sample] = last_of(nearest(self.space, sample, others, k, self.run)[2], len(sample)) if true else 0
         with np.errstate(invalid="ignore"):
             near = values >= far[left] if self.space.alike else values <= far[left]
-        counts = np.bincount(left[near], minlength=len(self))[sample]
-        return Audit(len(sample), len(sample) * true, int(np.minimum(counts, true).sum()), nearest=k)
+        counts = np.minimum(np.bincount(left[near], minlength=len(self))[sample], true) - same
+        return Audit(len(sample), len(sample) * (true - same), int(counts.sum()), nearest=self.plan.nearest)
 
     def _sample(self, rows: np.ndarray, size: int) -> np.ndarray:
         rng = np.random.default_rng(self.plan.seed)
         return np.sort(rng.choice(rows, min(size, len(rows)), replace=False))
 
     def explain(self, left: int, right: int) -> Explanation:
-        """Of codes: which bits are set."""
-        if not isinstance(self.space, BitSpace):
-            raise UsageError("vectors have no elements that could be shown; look at the rows themselves.")
-        bits = self.space.bits.take(np.array([left, right])).matrix()
-        return Explanation.of(*(np.flatnonzero(row).tolist() for row in bits))
+        """Compare two vectors component by component, or the bits that are set in two codes."""
+        if isinstance(self.space, BitSpace):
+            bits = self.space.bits.take(np.array([left, right])).matrix()
+            return SharedElements.of(*(np.flatnonzero(row).tolist() for row in bits))
+        rows = np.array([left, right])
+        one, other = (row.toarray()[0] if hasattr(row, "toarray") else row for row in self.look(rows))
+        return ComparedComponents(one, other)
 
     def look(self, rows: np.ndarray) -> list[Any]:
         if isinstance(self.space, BitSpace):
@@ -189,14 +200,14 @@ class VectorSearch(Search):
         return [values[[row]] for row in rows] if self.space.vectors.sparse else list(np.asarray(values[rows]))
 
     def counts(self) -> dict[str, int]:
-        return {"items": len(self), "empty": 0, "skipped": self.skipped}
+        return {"items": len(self) // (1 + self.sides.same), "empty": 0, "skipped": self.skipped}
 
 
 def fit_for(side: Vectors | Bits, measure: str) -> Vectors | Bits:
-    """The side, if the measure can be taken of it; rows that have no angle are an error or left out."""
+    """Return the side if it suits the measure; rows without an angle are an error or left out."""
     if isinstance(side, Bits) != (measure == "hamming"):
         got = "bits" if isinstance(side, Bits) else "vectors"
-        of = "hamming" if got == "bits" else "cosine, cosine_similarity or euclidean"
+        of = "hamming" if got == "bits" else "angle, cosine_similarity or euclidean"
         raise UsageError(f"measure must be {of} for {got}; got {measure!r}.")
     if isinstance(side, Bits) or measure == "euclidean":
         return side

@@ -1,4 +1,4 @@
-"""Candidates to pairs: the real measure on the real sets, in exact arithmetic."""
+"""Verify candidates: compute the true measure of the actual sets, in exact arithmetic."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from lookalike.items.sides import Sides
 from lookalike.kernels.sets import overlaps
 from lookalike.theory.banding import Buckets, too_many
 
-SAMPLE = 2000  # candidates looked at to tell whether there will be too many pairs
+SAMPLE = 2000  # candidates that show whether there will be too many pairs
 
 
 def verify_bands(
     buckets: Buckets, sets: Sets, p: int, q: int, sides: Sides, limit: int, run: Run, storage: Storage
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """The pairs that share a bucket and have Jaccard similarity p/q or more: (left, right, shared, candidates).
+    """Return pairs in common buckets with Jaccard similarity of at least p/q, and what they share.
 
-    More than `limit` pairs are an error, and one found early: where a band alone has more candidates than
-    that, a sample of them tells how many of them are similar.
+    The result is (left, right, shared, candidates). More than `limit` pairs are an error, found
+    early: if a band has more candidates than that, a sample of them shows how many are similar.
     """
     bands = range(len(buckets.bands))
     keys = buckets.make_keys()
@@ -66,9 +66,9 @@ def _join(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarr
 def both_ways(
     left: np.ndarray, right: np.ndarray, shared: np.ndarray, sizes: np.ndarray, p: int, q: int, sides: Sides
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs as (contained, containing), each way for which the share of the first is p/q or more.
+    """Return pairs as (contained, containing), in each direction with a share of at least p/q.
 
-    Of two collections just the way from the first to the second.
+    With two collections, only the direction from the first to the second counts.
     """
     there, back = (q * shared >= p * sizes[side] for side in (left, right))
     if sides.two:

@@ -1,10 +1,10 @@
-"""An index over HTTP: an interface for programs, and a page for people.
+"""Serve an index over HTTP: an interface for programs, and a page for people.
 
 Needs the extra `serve`: pip install 'lookalike[serve]'.
 
-Lives here: `app` (the operations), `guard` (who may ask and how much), `messages` (what goes in and out), `metrics`,
-and `page` (the web page, without a build step). May import: `index` and what is below it. To add an operation, give it
-a function in `app` and its messages in `messages`.
+Lives here: `app` (the operations), `guard` (access and limits), `messages` (requests and answers),
+`describing` (OpenAPI), `metrics`, and `page` (the web page, without a build step).
+May import: `index` and the rooms below. A new operation is a function in `app`, with messages.
 """
 
 import os
@@ -30,8 +30,8 @@ except ImportError as error:
 __all__ = ["Limits", "make_app", "serve"]
 
 LEAST_TOKEN = 16  # characters
-PATIENCE = 5  # seconds to wait for another process to have written
-GRACE = 10  # seconds that requests have to be done when the server is stopped
+PATIENCE = 5  # seconds to wait for another writer
+GRACE = 10  # seconds for requests to finish when the server is stopped
 
 
 def serve(
@@ -44,11 +44,11 @@ def serve(
     limits: Limits | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve an index until SIGINT or SIGTERM, and finish what is under way then."""
+    """Serve an index until SIGINT or SIGTERM, then finish the requests in progress."""
     token = None if token_file is None else read_token(Path(token_file), say)
     if token is None and not is_local(host):
         raise UsageError(
-            f"--host {host} can be reached from elsewhere: name a --token-file; `openssl rand -hex 32` makes a token."
+            f"--host {host} is open to other machines: name a --token-file; `openssl rand -hex 32` makes a token."
         )
     with Index.open(path, read_only=read_only) as index:
         if index.settings["notes"].get("html"):
@@ -58,7 +58,7 @@ def serve(
         app = make_app(index, limits=limits, token=token, read_only=read_only)
         with listening(host, whole("port", port, least=0, most=65535)) as listener:
             name = f"[{host}]" if ":" in host else host
-            say(f"serving {len(index):,} items at http://{name}:{listener.getsockname()[1]}/; Ctrl-C stops")
+            say(f"serving {len(index):,} items at http://{name}:{listener.getsockname()[1]}/; press Ctrl-C to stop")
             server = uvicorn.Server(
                 uvicorn.Config(
                     app,
@@ -70,33 +70,33 @@ def serve(
                     timeout_graceful_shutdown=GRACE,
                 )
             )
-            with suppress(KeyboardInterrupt):  # which is raised again when all is done
+            with suppress(KeyboardInterrupt):  # uvicorn raises it again at the end
                 server.run(sockets=[listener])
             wait_for_workers()
     say("stopped")
 
 
 def wait_for_workers() -> None:
-    """Let threads finish that were still at work when the time to stop was over: they use the index."""
+    """Wait for threads that outlast the grace period: they use the index."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
             thread.join()
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens there."""
+    """Return a socket that listens on this host and port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
-        raise DataError(f"{host}, port {port}: cannot be listened at: {why}.") from error
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or small answers wait for the one before
+        raise DataError(f"cannot listen on {host}, port {port}: {why}.") from error
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # otherwise small answers wait for the one before
     return listener
 
 
 def read_token(path: Path, say: Callable[[str], None]) -> str:
-    """The token in a file."""
+    """Return the token in a file."""
     try:
         token = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -104,5 +104,5 @@ def read_token(path: Path, say: Callable[[str], None]) -> str:
     if len(token) < LEAST_TOKEN or not token.isascii() or len(token.split()) != 1:
         raise DataError(f"{path}: a token must be one word of at least {LEAST_TOKEN} ASCII characters.")
     if path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
-        say(f"note: {path} can be read by other users of this machine; chmod 600 keeps it to yourself")
+        say(f"note: {path} can be read by other users of this machine; chmod 600 makes it private")
     return token

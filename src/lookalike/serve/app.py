@@ -1,4 +1,4 @@
-"""The HTTP interface of an index: ask, add, remove, look after; and the page that does so in a browser."""
+"""The HTTP interface of an index: query, add, remove and monitor; and its page for browsers."""
 
 import re
 from collections.abc import Callable
@@ -29,28 +29,28 @@ from lookalike.serve.messages import (
     Compared,
     Health,
     Info,
+    ItemResult,
     Items,
     Kept,
     Match,
     Query,
-    Result,
     ToCompare,
     reason,
 )
 from lookalike.serve.metrics import Metrics
 
-ABOUT = "Look items up among those of an index, add items and remove them. Every match is verified."
+ABOUT = "Look up similar items in an index, add items and remove them. Every match is verified."
 TAG = re.compile(r"<[a-zA-Z!/?]")
 ASKING = 2  # threads
-LONGEST = 200_000  # characters of a text that are compared with another, passage by passage
+LONGEST = 200_000  # characters of each text that are compared for shared passages
 POINTS = 101  # of the curve
-DEEPEST = 20_000  # elements of a page within each other; to parse more takes seconds
+DEEPEST = 20_000  # nested elements of a page; parsing more takes seconds
 TYPES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 STATUSES: dict[type[LookalikeError], int] = {NotThere: 404, AlreadyThere: 409, StoreError: 503, LookalikeError: 400}
 
 
 def make_app(index: Index, *, limits: Limits | None = None, token: str | None = None, read_only: bool = False) -> Guard:
-    """The server of an index, as an ASGI application. The index stays the caller's to close."""
+    """Return the server of an index as an ASGI application. The caller closes the index."""
     limits, metrics = limits or Limits(), Metrics()
     app = FastAPI(
         title="lookalike",
@@ -68,25 +68,25 @@ def make_app(index: Index, *, limits: Limits | None = None, token: str | None = 
 
 
 class Handlers:
-    """What is done for each request."""
+    """The handlers of all requests."""
 
     def __init__(self, index: Index, metrics: Metrics, limits: Limits, read_only: bool) -> None:
         self.index, self.metrics, self.limits, self.read_only = index, metrics, limits, read_only
-        # Few threads: more would only wait for each other to let go of the interpreter. One of them writes.
+        # Few threads: more would only wait for the interpreter lock. Only one writes.
         self.asking, self.writing = CapacityLimiter(ASKING), CapacityLimiter(1)
-        self.curve = lru_cache(maxsize=1)(lambda kind: index.curve(POINTS))  # made anew when there is a first item
+        self.curve = lru_cache(maxsize=1)(lambda kind: index.curve(POINTS))  # computed again once there is an item
 
     async def query(self, asked: Query) -> Answer:
-        """Find the items most similar to each of those given."""
+        """Find the items most similar to each of the given items."""
         self._check_count(len(asked.items))
         return await run_sync(self._query, asked, limiter=self.asking)
 
     def _query(self, asked: Query) -> Answer:
         results = []
         for item in asked.items:
-            looked = self.index.look(self._as_read(item), threshold=asked.threshold, top=asked.top)
+            looked = self.index.look(self._as_read(item), threshold=asked.threshold, k=asked.k)
             found = [Match.model_validate({"id": name, self.index.measured: value}) for name, value in looked.found]
-            results.append(Result(found=found, candidates=looked.candidates, crowded=looked.crowded))
+            results.append(ItemResult(found=found, candidates=looked.candidates, crowded=looked.crowded))
         self.metrics.add(
             queries=len(results),
             candidates=sum(result.candidates for result in results),
@@ -95,7 +95,7 @@ class Handlers:
         return Answer(results=results)
 
     async def add(self, given: Items) -> Added:
-        """Add items, all of them or none; they are on disk when the answer comes."""
+        """Add items, all of them or none; they are on disk when the answer arrives."""
         self._check_writable()
         self._check_count(len(given.items))
         if len(given.ids) != len(given.items):
@@ -109,13 +109,13 @@ class Handlers:
         return Added(added=added, items=len(self.index))
 
     async def remove(self, id: str, number: bool | None = None) -> None:
-        """Remove an item. `number` tells whether the id is a number or a string, where both are there."""
+        """Remove an item. `number` says which is meant if a number and a string have this id."""
         self._check_writable()
         await run_sync(lambda: self.index.remove([self.index.spelled(id, number)]), limiter=self.writing)
         self.metrics.add(removed=1)
 
     def item(self, id: str, number: bool | None = None) -> Kept:
-        """Show an item; its text is there if the index keeps texts."""
+        """Show an item, with its text if the index keeps texts."""
         name = self.index.spelled(id, number)
         return Kept(id=name, item=self.index.item(name))
 
@@ -126,14 +126,14 @@ class Handlers:
     def _compare(self, asked: ToCompare) -> Compared:
         other = self.index.item(asked.id)
         if not isinstance(other, str) or not self.index.settings["store_text"]:
-            raise Refused(409, "the index keeps no texts; one built with --store-text does.")
+            raise Refused(409, "the index keeps no texts; build it with --store-text to compare texts.")
         text = self._as_read(asked.text)
         shingles = Shingles(**self.index.settings["shingles"])
         passages = shared_passages(text, other, shingles, LONGEST)
         return Compared(text=text, other=other, looked_at=LONGEST, passages=[*passages])
 
     def info(self) -> Info:
-        """Tell what the index holds, and how surely it finds an item of each similarity."""
+        """Describe the index: what it holds, and the probability of finding similar items."""
         facts = self.index.info(buckets=False)
         kind = facts.get("kind")
         return Info(
@@ -151,21 +151,21 @@ class Handlers:
         )
 
     def health(self) -> Health:
-        """Tell that the server runs and can read its index."""
+        """Report that the server is running and can read its index."""
         len(self.index)
         return Health(status="ok")
 
     def count(self) -> PlainTextResponse:
-        """Tell counts and times, in the text format of Prometheus."""
+        """Report counts and times in the text format of Prometheus."""
         gauges = {"items": len(self.index), "index_bytes": self.index.store.byte_size()}
         return PlainTextResponse(self.metrics.text(gauges), media_type="text/plain; version=0.0.4")
 
     def _as_read(self, item: Any) -> Any:
-        """What is compared: of a page the text in it, if the index is one of pages."""
+        """Return what is compared: the item, or the text of a page if the index holds pages."""
         notes = self.index.settings["notes"]
         if notes.get("html") and isinstance(item, str) and TAG.search(item):
             if nesting(item) > DEEPEST:
-                raise Refused(413, f"a page may have at most {DEEPEST:,} elements within each other.")
+                raise Refused(413, f"a page may have at most {DEEPEST:,} nested elements.")
             return article_text(item) if notes.get("article") else visible_text(item)
         return item
 
@@ -175,11 +175,11 @@ class Handlers:
 
     def _check_writable(self) -> None:
         if self.read_only:
-            raise Refused(403, "this server only reads.")
+            raise Refused(403, "this server is read-only.")
 
 
 class Anything(Convertor[str]):
-    """Whatever stands in a path, line feeds and all."""
+    """A path parameter of any characters, including line feeds."""
 
     regex = "(?s:.*)"
 
@@ -209,15 +209,15 @@ def _routes(app: FastAPI, handlers: Handlers) -> None:
 
 
 def _file(name: str, kind: str) -> Callable[[], Response]:
-    """What gives a file of the page."""
+    """Return a handler that serves a file of the page."""
     content = files("lookalike.serve").joinpath("page", name).read_bytes()
-    if kind == "text/css":  # in the colours of reports
+    if kind == "text/css":  # same colours as in reports
         content = files("lookalike.report").joinpath("page", "colours.css").read_bytes() + content
     return lambda: Response(content, media_type=kind)
 
 
 def _errors(app: FastAPI) -> None:
-    """Every error as one line in one form; of what went wrong within, the log has more than the answer."""
+    """Report each error as one line in one form; for internal errors, the log has the details."""
 
     def refused(request: Request, error: Refused) -> JSONResponse:
         return JSONResponse({"error": error.reason}, error.status, error.headers)
@@ -226,20 +226,20 @@ def _errors(app: FastAPI) -> None:
         return JSONResponse({"error": reason(error.errors()[0])}, 422)
 
     def unknown(request: Request, error: HTTPException) -> JSONResponse:
-        said = "the body is not JSON that can be read" if error.status_code == 400 else error.detail
+        said = "the body is not valid JSON" if error.status_code == 400 else error.detail
         return JSONResponse({"error": f"{said}."}, error.status_code, error.headers)
 
     def failed(request: Request, error: LookalikeError) -> JSONResponse:
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
-        line = str(error).replace(" replace=True (--replace) takes", ' "replace": true takes')  # as one says it here
+        line = str(error).replace(" replace=True (--replace) replaces", ' "replace": true replaces')  # as in a request
         if status < 500:
             return JSONResponse({"error": line.partition("; on_error=")[0].rstrip(".") + "."}, status)
         log.error("%s", error)
-        said = "the index cannot be used now; the log of the server says why."
+        said = "the index is unavailable; see the server log."
         return JSONResponse({"error": said}, status, {"Retry-After": "5"})
 
     def broken(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": "something failed; the log of the server says what."}, 500)
+        return JSONResponse({"error": "internal error; see the server log."}, 500)
 
     handlers: dict[type[Exception], Callable[[Request, Any], JSONResponse]] = {
         Refused: refused,

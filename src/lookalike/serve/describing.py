@@ -1,4 +1,4 @@
-"""The OpenAPI document: examples that fit the index, and the errors that any request may meet."""
+"""Complete the OpenAPI document: examples that fit the index, and the errors of each request."""
 
 from typing import Any
 
@@ -8,17 +8,17 @@ from lookalike.serve.messages import Error
 TEXTS = ["The old bell of Tarrow rang again on Sunday.", "Rain is expected until the weekend."]
 ERRORS = {
     400: "The item is not of the kind that the index holds, or cannot be used.",
-    401: "A token is needed, or another one.",
-    403: "This server only reads.",
+    401: "The token is missing or wrong.",
+    403: "This server is read-only.",
     404: "There is no such item.",
     408: "The body took too long to arrive.",
-    409: "There is an item of this id already; or the index keeps no texts.",
-    413: "The body, or the number of items, is over the limit.",
-    415: "The body is not said to be JSON.",
-    421: "The name or address is not one of this server.",
-    422: "The message breaks a rule.",
-    429: "There are too many requests at a time.",
-    503: "The index cannot be used now.",
+    409: "The id already exists or is ambiguous, or the index keeps no texts.",
+    413: "The body or the number of items exceeds the limit.",
+    415: "The content type is not JSON.",
+    421: "The host in the request is not this server.",
+    422: "The request is invalid.",
+    429: "There are too many requests at once.",
+    503: "The index is unavailable.",
 }
 OF_ALL = (413, 421, 429, 503)
 OF_BODIES = (400, 408, 415, 422)
@@ -31,7 +31,7 @@ OWN = {
 
 
 def described(document: dict[str, Any], items: list[Any], token: bool) -> dict[str, Any]:
-    """The document, completed: with these items as examples, and with a token or without."""
+    """Return the document with these items as examples, and with a token if one is needed."""
     schemas = document["components"]["schemas"]
     for made_by_default in ("HTTPValidationError", "ValidationError"):
         schemas.pop(made_by_default, None)
@@ -56,7 +56,7 @@ def described(document: dict[str, Any], items: list[Any], token: bool) -> dict[s
 
 
 def some_items(kind: str, size: int) -> list[Any]:
-    """Two items of a kind; vectors of as many dimensions, codes of as many bits."""
+    """Return two items of a kind; vectors and codes have this size."""
     if kind == "vectors":
         return [[(place * step) % 7 / 10 + 0.1 for place in range(1, size + 1)] for step in (1, 3)]
     if kind == "bits":

@@ -1,7 +1,7 @@
-"""What stands before the server: who may ask, how much, and how many at a time.
+"""Protect the server: who may use it, how much they may send, and how many at a time.
 
-A request is refused before its body is read where that can be told from its head. Bodies are read here, with limits
-on their size and on the time they take, so that what is behind never waits for a slow sender.
+A request is refused before its body is read if its headers give a reason. Bodies are read here,
+with limits on size and time, so that the application never waits for a slow client.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 PAGE = ("/", "/page.css", "/page.js", "/icon.svg")
-OPEN = (*PAGE, "/health")  # to anyone who can reach the server: nothing of the index is in them
+OPEN = (*PAGE, "/health")  # without a token: they reveal nothing about the index
 ALWAYS = ("/health", "/metrics")  # answered however busy the server is
 ROUTES = (*OPEN, "/openapi.json", "/metrics", "/info", "/query", "/compare", "/items")
 HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]]+))(?::[0-9]+)?")
@@ -44,16 +44,16 @@ log = logging.getLogger("lookalike.serve")
 
 @dataclass(frozen=True)
 class Limits:
-    """How much the server takes."""
+    """Limits on requests."""
 
-    body: int = 10_000_000  # bytes of a request
-    items: int = 1000  # of a request
+    body: int = 10_000_000  # bytes per request
+    items: int = 1000  # per request
     requests: int = 256  # at a time
-    seconds: float = 30.0  # that the body of a request may take to arrive
+    seconds: float = 30.0  # for the body of a request to arrive
 
 
 class Refused(Exception):
-    """A request that is not let through: the status, and the reason in a line."""
+    """A refused request: the status, and the reason in one line."""
 
     def __init__(self, status: int, reason: str, **headers: str) -> None:
         super().__init__(reason)
@@ -62,7 +62,7 @@ class Refused(Exception):
 
 
 class Guard:
-    """An ASGI application around another one."""
+    """An ASGI application that checks the requests to another one."""
 
     def __init__(self, app: App, metrics: Metrics, limits: Limits, token: str | None) -> None:
         self.app, self.metrics, self.limits = app, metrics, limits
@@ -105,9 +105,9 @@ class Guard:
         await self.app(scope, receive, send)
 
     def _check(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Refuse what the head of a request gives reason to."""
+        """Refuse a request if its headers give a reason."""
         if self.token is None and not is_local(_host(headers.get("host", ""))):
-            raise Refused(421, "this server answers to localhost alone.")  # or a page elsewhere could ask by a name
+            raise Refused(421, "this server answers only to localhost.")  # against DNS rebinding by other sites
         if scope["path"] not in OPEN and not self._knows(headers.get("authorization", "")):
             raise Refused(401, "a token is needed: Authorization: Bearer TOKEN.", www_authenticate="Bearer")
         if self.metrics.in_flight > self.limits.requests and scope["path"] not in ALWAYS:
@@ -122,7 +122,7 @@ class Guard:
             raise Refused(415, "the body must be JSON: Content-Type: application/json.")
 
     def _knows(self, given: str) -> bool:
-        """Whether the token is given; the time this takes tells nothing of it."""
+        """Return whether the token is correct; the time this takes reveals nothing about it."""
         scheme, _, token = given.partition(" ")
         if self.token is None:
             return True
@@ -133,7 +133,7 @@ class Guard:
         return Refused(413, f"the body must have at most {self.limits.body:,} bytes.", connection="close")
 
     async def _read(self, receive: Receive) -> Receive:
-        """The whole body, to be received again."""
+        """Read the whole body; return a function that receives it again."""
         body = bytearray()
         try:
             async with asyncio.timeout(self.limits.seconds):
@@ -141,7 +141,7 @@ class Guard:
                 while more:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refused(400, "the body is cut short.")
+                        raise Refused(400, "the body is incomplete.")
                     body += message.get("body", b"")
                     more = message.get("more_body", False)
                     if len(body) > self.limits.body:
@@ -157,7 +157,7 @@ class Guard:
 
 
 def is_local(host: str) -> bool:
-    """Whether a name or address is this machine's own."""
+    """Return whether a name or address is this machine's own."""
     try:
         return host.lower() == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -165,11 +165,11 @@ def is_local(host: str) -> bool:
 
 
 def _host(header: str) -> str:
-    """The name or address without its port; nothing if it is neither."""
+    """Return the name or address without its port; "" if it is neither."""
     found = HOST.fullmatch(header)
     return "" if found is None else found[1] or found[2]
 
 
 def _route(path: str) -> str:
-    """A path as it is counted, of which there are only so many."""
+    """Return a path as it is counted, one of a limited number."""
     return "/items/{id}" if path.startswith("/items/") else path if path in ROUTES else "other"

@@ -1,8 +1,8 @@
-"""What is asked of the server and what it answers, as pydantic checks it and the OpenAPI document describes it."""
+"""Requests and answers of the server, as pydantic checks them and OpenAPI describes them."""
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from lookalike.index.records import LARGEST_ID, LONGEST_ID
 
@@ -10,14 +10,14 @@ MOST_FOUND = 1000
 
 Whole = Annotated[StrictInt, Field(ge=-LARGEST_ID - 1, le=LARGEST_ID)]
 Id = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_ID - 1)] | Whole
-AnyId = Annotated[StrictStr, Field(max_length=LONGEST_ID - 1)] | Whole  # of an item that is there
+AnyId = Annotated[StrictStr, Field(max_length=LONGEST_ID - 1)] | Whole  # of an existing item
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 # A document or a code of 0s and 1s; a set of strings or of whole numbers; a vector.
 Item = StrictStr | list[StrictStr] | list[Whole] | list[Number]
 
 
 class Message(BaseModel):
-    """A message has the fields it has and no others, so that a slip of the pen is not passed over."""
+    """A message with no other fields than its own, so that a misspelled field is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -25,59 +25,61 @@ class Message(BaseModel):
 class Query(Message):
     """Items to look up."""
 
-    items: list[Item] = Field(min_length=1, description="Documents, sets, vectors or codes, as the index holds.")
+    items: list[Item] = Field(min_length=1, description="Documents, sets, vectors or codes, whichever the index holds.")
     threshold: Annotated[Number, Field(ge=0)] | None = Field(
-        None, description="Least similarity, or greatest distance; by default that of the index."
+        None, description="Minimum similarity or maximum distance; default: that of the index."
     )
-    top: Annotated[StrictInt, Field(ge=1, le=MOST_FOUND)] = Field(10, description="At most so many for each item.")
+    k: Annotated[StrictInt, Field(ge=1, le=MOST_FOUND)] = Field(
+        10, validation_alias=AliasChoices("k", "top"), description="Maximum number of matches per item."
+    )
 
 
 class Match(Message):
-    """An item of the index that is similar to what was asked: verified, with its similarity or its distance."""
+    """A similar item of the index, verified, with its similarity or its distance."""
 
     id: AnyId
     similarity: float | None = None
     distance: float | None = None
 
 
-class Result(Message):
-    """What was found for one item, the best first."""
+class ItemResult(Message):
+    """The matches of one item, best first."""
 
     found: list[Match]
-    candidates: int = Field(description="How many items were compared with it.")
-    crowded: bool = Field(description="Whether there were so many candidates that some were passed over.")
+    candidates: int = Field(description="How many items it was compared with; identical ones count once.")
+    crowded: bool = Field(description="Whether there were so many candidates that some were skipped.")
 
 
 class Answer(Message):
-    """A result for each item, in their order."""
+    """One result per item, in the same order."""
 
-    results: list[Result]
+    results: list[ItemResult]
 
 
 class Items(Message):
-    """Items to be added, each with an id."""
+    """Items to add, each with an id."""
 
     items: list[Item] = Field(min_length=1)
-    ids: list[Id] = Field(min_length=1, description="The ids of the items, in their order.")
-    replace: StrictBool = Field(False, description="Whether an item takes the place of one that has its id.")
+    ids: list[Id] = Field(min_length=1, description="The ids of the items, in the same order.")
+    replace: StrictBool = Field(False, description="Whether an item replaces the one that has its id.")
 
 
 class Added(Message):
-    """What was added, and is on disk."""
+    """The number of items added, which are now on disk."""
 
     added: int
-    items: int = Field(description="How many the index has now.")
+    items: int = Field(description="How many items the index has now.")
 
 
 class Kept(Message):
-    """An item as it was given; null where the index keeps no more than hashes of it."""
+    """An item as it was given; null if the index keeps only hashes of it."""
 
     id: AnyId
     item: Item | None
 
 
 class ToCompare(Message):
-    """A text, and the id of the one to compare it with."""
+    """A text, and the id of the item to compare it with."""
 
     text: StrictStr
     id: AnyId
@@ -86,39 +88,39 @@ class ToCompare(Message):
 class Compared(Message):
     """Both texts as they are compared, and the passages they share.
 
-    A passage is where it begins and ends in `text`, then in `other`, in code points.
+    A passage is its start and end in `text`, then those in `other`, in code points.
     """
 
     text: str
     other: str
-    looked_at: int = Field(description="How many code points of each were compared, at most.")
+    looked_at: int = Field(description="How many code points of each text are compared, at most.")
     passages: list[tuple[int, int, int, int]]
 
 
 class Info(Message):
-    """What the index holds, and what it finds."""
+    """What the index holds, and the probability of finding similar items."""
 
     items: int
     bytes: int
-    kind: str | None = Field(description="texts, sets, vectors or bits; null while there are no items.")
+    kind: str | None = Field(description="texts, sets, vectors or bits; null if there are no items.")
     measure: str
     measured: str = Field(description="similarity or distance.")
     threshold: float
-    recall: float | None = Field(description="How surely an item right at the threshold is found.")
+    recall: float | None = Field(description="Probability of finding an item right at the threshold.")
     shingles: str | None
     texts_kept: bool
     read_only: bool
-    curve: list[tuple[float, float]] = Field(description="How surely an item of each similarity or distance is found.")
+    curve: list[tuple[float, float]] = Field(description="Probability of finding an item, by similarity or distance.")
 
 
 class Health(Message):
-    """That the server runs and can read its index."""
+    """The server is running and can read its index."""
 
     status: str
 
 
 class Error(Message):
-    """What was wrong, in one line."""
+    """What is wrong, in one line."""
 
     error: str
 
@@ -128,7 +130,7 @@ ID = f"a string of at most {LONGEST_ID - 1} bytes or a whole number of 64 bits"
 
 
 def reason(error: dict[str, Any]) -> str:
-    """What is wrong with a message, in a line: of what pydantic says the first thing."""
+    """Return what is wrong with a message, in one line, from the first error of pydantic."""
     kind, place = error["type"], [part for part in error["loc"] if part != "body"]
     name = str(place[0]) if place else "the body"
     if len(place) > 1 and isinstance(place[1], int):

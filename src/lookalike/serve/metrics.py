@@ -1,4 +1,4 @@
-"""Counts and times of what the server does, in the text format that Prometheus reads."""
+"""Count and time what the server does, in the text format that Prometheus reads."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -9,15 +9,15 @@ from threading import Lock
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 COUNTS = {
-    "queries": "Items that were looked up.",
-    "candidates": "Items that were compared with these.",
-    "matches": "Similar items that were found.",
-    "added": "Items that were added.",
-    "removed": "Items that were removed.",
+    "queries": "Items looked up.",
+    "candidates": "Items compared with these.",
+    "matches": "Similar items found.",
+    "added": "Items added.",
+    "removed": "Items removed.",
 }
 GAUGES = {
-    "requests_in_flight": "Requests under way.",
-    "items": "Items of the index.",
+    "requests_in_flight": "Requests in progress.",
+    "items": "Items in the index.",
     "index_bytes": "Bytes of the index on disk.",
 }
 
@@ -26,14 +26,14 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass
 class Times:
-    """How long requests took: how many lie between each two bounds, and the sum."""
+    """Response times: how many lie between each two bounds, and their sum."""
 
     within: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     sum: float = 0.0
 
 
 class Metrics:
-    """Requests by what they were and how they ended, their times, and counts that the handlers add to."""
+    """Requests by route, method and status, their times, and counts that the handlers add to."""
 
     def __init__(self) -> None:
         self.requests: Counter[Labels] = Counter()
@@ -43,7 +43,7 @@ class Metrics:
         self._lock = Lock()
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        """One request is done."""
+        """Record a finished request."""
         with self._lock:
             self.requests[("route", route), ("method", method), ("status", str(status))] += 1
             times = self.times[route]
@@ -56,10 +56,10 @@ class Metrics:
             self.counts.update(counts)
 
     def text(self, gauges: Mapping[str, float]) -> str:
-        """All of it, and the gauges as they are now."""
+        """Return all metrics, with the current values of the gauges."""
         with self._lock:
             blocks = [
-                _block("requests", "counter", "Requests that were answered.", dict(self.requests)),
+                _block("requests", "counter", "Requests answered.", dict(self.requests)),
                 *self._times(),
                 *(_block(name, "counter", COUNTS[name], {(): n}) for name, n in self.counts.items()),
             ]

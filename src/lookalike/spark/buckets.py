@@ -1,6 +1,6 @@
-"""Which items to compare: those that share a bucket, in lists that are as long as one task can do.
+"""Decide which items to compare: those that share a bucket, in lists short enough for one task.
 
-Nothing here knows Spark, as in `tasks`.
+Like `tasks`, this module does not use Spark.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ from lookalike.spark.tasks import BAND_BITS, lists_of
 from lookalike.theory.banding import in_buckets
 
 MOST = 1000  # items of a bucket that are all compared with each other
-BLOCK = 500  # items of a block that a larger bucket is cut into, where all pairs are wanted
-FEW = 8  # the same where a part of them will do
-SPLIT = 1 << BAND_BITS  # in a key: it is one of a bucket that was split
-MOST_IN_BUCKET = 1_000_000  # where all pairs are wanted
+BLOCK = 500  # items per block of a larger bucket, if all pairs are wanted
+FEW = 8  # items per block if some of the pairs suffice
+SPLIT = 1 << BAND_BITS  # bit of a key: its bucket was split
+MOST_IN_BUCKET = 1_000_000  # items, if all pairs are wanted
 
-Unit = tuple[pa.Array, pa.Array | None]  # items, and those to compare each with; none: those after it
+Unit = tuple[pa.Array, pa.Array | None]  # items, and those to compare each with; None: later items
 
 
 def dealt_keys(batches: Batches, groups: Parcels, keys: Parcels, every: bool) -> Batches:
-    """Groups to parcels of (key, item), a row for each band of a head, dealt by key."""
+    """Turn groups into parcels of (key, item), one row per band of a head, dealt by key."""
 
     def rows() -> Iterator[pa.Table]:
         for found in groups.opened(batches):
@@ -39,21 +39,22 @@ def dealt_keys(batches: Batches, groups: Parcels, keys: Parcels, every: bool) ->
 
 
 def dealt_rows(batches: Batches, keys: Parcels, every: bool) -> Batches:
-    """The same for rows of (key, item)."""
+    """Deal rows of (key, item) into parcels, by key."""
     return deal_keys((pa.Table.from_batches([batch]).cast(keys.schema) for batch in batches), keys, every)
 
 
 def deal_keys(rows: Iterator[pa.Table], parcels: Parcels, every: bool) -> Batches:
-    """(key, item) to parcels. Unless `every` pair is wanted, buckets that are very large already are split here."""
+    """Deal (key, item) into parcels; unless `every` pair is wanted, split very large buckets."""
     tables = gathered(rows, 1 << 20)
     return parcels.deal(tables if every else map(split, tables), "key")
 
 
 def split(rows: pa.Table) -> pa.Table:
-    """The same rows, but of more than MOST items of one key only the first few have it.
+    """Return the rows with new keys where more than MOST items share one: only FEW keep it.
 
-    The others are cut into blocks, each with a key of its own that those few have as well. So the items of a key that
-    very many have do not all come to one task: they meet those of their block, and the few meet the few of other tasks.
+    The others are cut into blocks, each with a new key that the first few get too. So the items of
+    a frequent key do not all reach one task: they meet the items of their block and those few, and
+    the few meet the few of other tasks.
     """
     indptr, places = in_buckets(np.asarray(rows["key"]).view(np.uint64))
     large = np.flatnonzero(np.diff(indptr) > MOST)
@@ -74,17 +75,18 @@ def split(rows: pa.Table) -> pa.Table:
 
 
 def new_key(key: int, item: Any) -> int:
-    """A key of the same band that no other block has: none has this item first."""
+    """Return a key of the same band that is unique to the block with this first item."""
     digest = blake2b(f"{key} {item}".encode(), digest_size=8).digest()
     low = 2 * SPLIT - 1
     return (int.from_bytes(digest, "little", signed=True) & ~low) | SPLIT | (key & (SPLIT - 1))
 
 
 def units(batches: Batches, parcels: Parcels, every: bool) -> Batches:
-    """Parcels of (key, item), sorted by place, to (band, crowded, lefts, rights): lists of items to compare.
+    """Turn parcels of (key, item), sorted by place, into lists: (band, crowded, lefts, rights).
 
-    Each of `lefts` is to be compared with all of `rights`, or, where that is null, with those after it in `lefts`.
-    Without `every` pair being wanted, items of large buckets are compared with a part of the others: these are crowded.
+    Each of `lefts` is to be compared with all of `rights`, or, if that is null, with those after it
+    in `lefts`. Unless `every` pair is wanted, items of large buckets are crowded: they are compared
+    with only some of the others.
     """
     for rows in parcels.arrived(batches):
         rows = rows.take(in_order(rows["item"].combine_chunks())).combine_chunks()
@@ -103,14 +105,15 @@ def units(batches: Batches, parcels: Parcels, every: bool) -> Batches:
 
 
 def crowd(items: pa.Array, every: bool) -> Iterator[Unit]:
-    """The units of a large bucket, which is cut into blocks.
+    """Cut a large bucket into blocks, and yield the units to compare.
 
-    Each block is compared within, and with those before it: with all, or with the first and the last of them.
+    Each block is compared within itself, and with every block before it; or, if not all pairs are
+    wanted, with the first block and the previous one.
     """
     if every and len(items) > MOST_IN_BUCKET:
         raise TooManyPairs(
-            f"{len(items):,} items are alike in one band: clusters and dedup need no list of pairs; or raise the "
-            "threshold."
+            f"{len(items):,} items share a bucket in one band: use clusters or dedup, which list no pairs, or raise "
+            "the threshold."
         )
     blocks = [items[part] for part in slices(len(items), BLOCK if every else FEW)]
     for number, block in enumerate(blocks):

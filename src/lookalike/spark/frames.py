@@ -1,12 +1,12 @@
-"""The stages as data frames: Spark does the shuffles, `tasks` the work between them.
+"""Run the stages on data frames: Spark shuffles, and `tasks` does the work between shuffles.
 
     items       id, content           of the user's data frame
-    groups      item, head, keys      identical items under the first of them, which has the band keys, in parcels
-    candidates  a, b, band            heads that share a bucket, each pair once, with the first band that has it
+    groups      item, head, keys      items under the first identical one, which has the band keys
+    candidates  a, b, band            heads that share a bucket, once, with the first shared band
     similar     a, b, band, similarity
 
-An item is its id; where other items are to be kept than the first, it is a record of whether it comes last, of its rank
-and its id, so that items in order are those to be kept first.
+An item is its id. If other items than the first are to be kept, it is a struct of (last, rank, id)
+instead, so that items to be kept come first in order.
 """
 
 import re
@@ -30,12 +30,12 @@ from lookalike.spark.making import Making
 from lookalike.spark.parcels import Parcels
 
 AT_A_PLACE = 500_000  # rows that a task works on at a time
-PAIRS = 200_000  # that one task spreads out, at least
-BROADCAST = 500_000  # candidates whose ids are sent to all executors, so that other documents need not be shuffled
+PAIRS = 200_000  # pairs that one task lists, at least
+BROADCAST = 500_000  # up to this many, candidates go to all executors, to avoid a shuffle of documents
 
 
 class Candidates(NamedTuple):
-    """Pairs of items to compare, and the items that were not paired with all they could be."""
+    """Pairs of items to compare, and the items not paired with all others of their bucket."""
 
     pairs: DataFrame  # a, b, band
     crowded: DataFrame  # item
@@ -54,12 +54,12 @@ class Frames:
         self.parcels = Parcels(tasks.group_schema(self.item), 1)
 
     def groups(self, longest: bool = False) -> DataFrame:
-        """Sketch all items, and put identical ones into groups. If the `longest` come first, that is their rank."""
+        """Sketch all items and group identical ones; with `longest`, rank them by length."""
         with self.stage("read and sketch"):
             return written_down(self._by_rows() if self.rows else self._by_columns(longest))
 
     def _by_columns(self, longest: bool) -> DataFrame:
-        """From whole documents or lists."""
+        """Group whole documents or lists."""
         hashes = {"content0": pa.int64(), "content1": pa.int64(), "keys": pa.list_(pa.int64())}
         parcels = Parcels(pa.schema({"item": self.item, **hashes}), places(self.items, self.count))
         task = partial(tasks.sketched, making=self.making, ranked=self.ranked, longest=longest, parcels=parcels)
@@ -68,19 +68,19 @@ class Frames:
         )
 
     def _by_rows(self) -> DataFrame:
-        """From rows of a set and an element: identical sets are not looked for, as no task has a whole set."""
+        """Sketch rows of (set, element); no task has a whole set, so identical ones stay apart."""
         task = partial(tasks.partial_minima, making=self.making)
         found = self.items.select("id", "content").mapInArrow(task, f"id {self.kind}, signature array<long>")
         ordered = found.repartition("id").sortWithinPartitions("id")
         return ordered.mapInArrow(partial(tasks.least_minima, making=self.making), "parcel binary")
 
     def copies(self, groups: DataFrame) -> DataFrame:
-        """(item, head) of the items that are not their own heads."""
+        """Return (item, head) of the items that are not their own heads."""
         task = partial(tasks.copies, groups=self.parcels)
         return written_down(groups.mapInArrow(task, f"item {self.kind}, head {self.kind}"))
 
     def candidates(self, groups: DataFrame, every: bool, limit: int | None = None) -> Candidates:
-        """The heads to compare; more than `limit`, counted in each band, are an error."""
+        """Pair the heads to compare; raise an error for more than `limit` pairs over all bands."""
         assert self.making.plan.bands is not None
         rows = self.count * self.making.plan.bands.bands
         parcels = Parcels(pa.schema({"key": pa.int64(), "item": self.item}), places(groups, rows))
@@ -88,13 +88,13 @@ class Frames:
         return pairs_of_keys(groups.mapInArrow(task, SENT), parcels, self.kind, every, limit, self.stage)
 
     def among(self, groups: DataFrame, items: DataFrame) -> DataFrame:
-        """Candidates among some of the heads, `item`."""
+        """Return the candidate pairs among some of the heads, given as `item`."""
         heads = groups.mapInArrow(partial(tasks.heads, groups=self.parcels), f"item {self.kind}, keys array<long>")
         some = heads.join(items, "item", "left_semi").select(F.explode("keys").alias("key"), "item")
         return pairs_of_rows(some, self.count, False, self.stage).pairs
 
     def similar(self, pairs: DataFrame) -> DataFrame:
-        """The candidates that are similar, by their contents, which are read again."""
+        """Return the candidate pairs that are similar; their contents are read again."""
         contents = self.items.select("id", "content")
         if self.rows:
             ids = [pairs.select(F.col(name).alias("id")) for name in ("a", "b")]
@@ -107,28 +107,28 @@ SENT = "place int, parcel binary"
 
 
 def sent(parcels: DataFrame) -> DataFrame:
-    """The parcels of a place together."""
+    """Bring the parcels of each place together."""
     return parcels.repartition("place").sortWithinPartitions("place")
 
 
 def places(frame: DataFrame, rows: int) -> int:
-    """How many places so many rows are dealt out to: some for each partition, and none with too many."""
+    """Return how many places to deal rows to: several per partition, none with too many rows."""
     return max(4 * partitions(frame), rows // AT_A_PLACE)
 
 
 def partitions(frame: DataFrame) -> int:
-    """How many partitions a shuffle makes."""
+    """Return the number of partitions of a shuffle."""
     return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
 
 
-Stage = Callable[[str], Any]  # what shows that a step is under way
+Stage = Callable[[str], Any]  # returns a context that shows a stage by its name
 
 
 def staged(run: Run, session: SparkSession) -> Stage:
-    """A step of a run, which Spark shows by its name; what a task of it finds wrong is raised as on one machine."""
+    """Return a function that runs a stage: Spark shows its name, errors of tasks become ours."""
     try:
         describe = session.sparkContext.setJobDescription
-    except PySparkException:  # through Spark Connect there is no context
+    except PySparkException:  # Spark Connect has no context
         describe = None
 
     @contextmanager
@@ -148,10 +148,10 @@ def staged(run: Run, session: SparkSession) -> Stage:
 def pairs_of_keys(
     keys: DataFrame, parcels: Parcels, kind: str, every: bool, limit: int | None, stage: Stage
 ) -> Candidates:
-    """Parcels of (key, item) to (a, b, band): items that share a key, a before b, each pair once.
+    """Turn parcels of (key, item) into pairs (a, b, band) that share a key, a before b, each once.
 
-    First the items of each bucket are brought together, as lists to compare, none too long for one task; then these are
-    dealt out evenly, and the pairs made of them.
+    First gather the items of each bucket into lists to compare, none too long for one task; then
+    distribute the lists evenly and list their pairs.
     """
     task = partial(units, parcels=parcels, every=every)
     made = f"band int, crowded boolean, lefts array<{kind}>, rights array<{kind}>"
@@ -163,8 +163,8 @@ def pairs_of_keys(
     total = int(row[0] or 0) if row else 0
     if limit is not None and total > limit:
         raise TooManyPairs(
-            f"{total:,} candidates, counted in each band, more than max_pairs = {limit:,}: `clusters` and `dedup` need "
-            "no list of pairs; or raise the threshold, or max_pairs."
+            f"{total:,} candidate pairs, counted per band, more than max_pairs = {limit:,}: use `clusters` or `dedup`, "
+            "which list no pairs, or raise the threshold or max_pairs."
         )
     dealt = found.repartition(min(partitions(keys), 1 + total // PAIRS))
     dealt = dealt.select("band", F.posexplode("lefts").alias("place", "a"), "lefts", "rights")
@@ -177,7 +177,7 @@ def pairs_of_keys(
 
 
 def pairs_of_rows(keys: DataFrame, count: int, every: bool, stage: Stage) -> Candidates:
-    """The same for rows of (key, item)."""
+    """Turn rows of (key, item) into pairs, as `pairs_of_keys` does for parcels."""
     item = keys.limit(0).toArrow().schema.field("item").type
     parcels = Parcels(pa.schema({"key": pa.int64(), "item": item}), places(keys, count))
     dealt = keys.mapInArrow(partial(dealt_rows, keys=parcels, every=every), SENT)
@@ -187,9 +187,9 @@ def pairs_of_rows(keys: DataFrame, count: int, every: bool, stage: Stage) -> Can
 def similar(
     candidates: DataFrame, left: DataFrame, right: DataFrame, making: Making, ranked: bool = False
 ) -> DataFrame:
-    """(a, b, band) to those that are similar, with their similarity: by the contents of the items, (id, content).
+    """Return the similar pairs of (a, b, band) with their similarity, given items as (id, content).
 
-    Each pair is sent to the contents of its two items, and what was sent comes together again with both.
+    Each pair is joined with the contents of its two items, one row each, which then come together.
     """
     sides = [("a", left), ("b", right)]
     few = candidates.count() <= BROADCAST
@@ -197,7 +197,7 @@ def similar(
     for at, (name, _) in enumerate(sides):
         item = F.col(f"{name}.id" if ranked else name)
         parts.append(candidates.select(item.alias("id"), "a", "b", "band", F.lit(at).alias("side")))
-    if left is right:  # which is read once
+    if left is right:  # read it only once
         sides, parts = sides[:1], [parts[0].unionByName(parts[1])]
     found = [
         contents.join(F.broadcast(part) if few else part, "id").select("a", "b", "band", "side", "content")
@@ -211,13 +211,13 @@ def similar(
 
 
 def type_of(frame: DataFrame, column: str) -> str:
-    """The type of a column, as it is written in a schema."""
+    """Return the type of a column as written in a schema."""
     return frame.schema[column].dataType.simpleString()
 
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Raise the errors of this package that tasks raise as what they are."""
+    """Raise errors of this package from tasks as themselves, without the wrapping of Spark."""
     try:
         yield
     except PySparkException as error:

@@ -1,7 +1,7 @@
-"""Groups from pairs, by rounds of shuffles: connected components, and what to keep of similar items.
+"""Turn pairs into connected components, or into items to drop, by rounds of shuffles.
 
-Pairs are columns `a` and `b` of a data frame. What is known after a round is written down, so that the next one begins
-from there and not from the start.
+Pairs are the columns `a` and `b` of a data frame. The result of each round is checkpointed, so that
+the next round does not repeat the earlier ones.
 """
 
 from functools import reduce
@@ -13,31 +13,31 @@ from pyspark.storagelevel import StorageLevel
 
 from lookalike.spark.tasks import dropped, firsts
 
-FINISH = 1_000_000  # pairs that one task decides about, in order, when so few are left
+FINISH = 1_000_000  # when this few pairs are left, one task decides about them in order
 
 
 def written_down(frame: DataFrame) -> DataFrame:
-    """The same rows, computed now and kept in the session's folder of checkpoints, or on the disks of executors."""
+    """Compute the rows now; keep them in the checkpoint folder, or on the disks of executors."""
     if has_checkpoints(frame.sparkSession):
         return frame.checkpoint()
     return frame.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
 
 
 def has_checkpoints(session: SparkSession) -> bool:
-    """Whether the session has a folder for checkpoints."""
+    """Return whether the session has a folder for checkpoints."""
     try:
         return session.sparkContext.getCheckpointDir() is not None
-    except PySparkException:  # through Spark Connect there is no context
+    except PySparkException:  # Spark Connect has no context
         return session.conf.get("spark.checkpoint.dir", None) is not None
 
 
 def components(pairs: DataFrame) -> DataFrame:
-    """(item, first) for each item of a pair that is not the first of its connected component.
+    """Return (item, first) for each item that is not the first of its connected component.
 
-    Large-star and small-star in turns (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii 2014): each item's larger
-    neighbours are given to its least neighbour, then its smaller ones, until nothing changes, which takes about as many
-    rounds as the logarithm of the number of items. No item's neighbours are ever gathered in one place. Few pairs are
-    joined by one task.
+    Large-star and small-star alternate (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii 2014):
+    each item's larger neighbours are linked to its least neighbour, then its smaller ones, until
+    nothing changes. The number of rounds grows about as the logarithm of the number of items. No
+    item's neighbours are ever gathered in one place. If there are few pairs, one task joins them.
     """
     if pairs.count() <= FINISH:
         kind = pairs.schema["a"].dataType.simpleString()
@@ -53,7 +53,7 @@ def components(pairs: DataFrame) -> DataFrame:
 
 
 def large_star(edges: DataFrame) -> DataFrame:
-    """Each item's larger neighbours, joined to the least of its neighbours and itself."""
+    """Link the larger neighbours of each item to the least of its neighbours and itself."""
     both = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
     least = both.groupBy("u").agg(F.least("u", F.min("v")).alias("least"))
     larger = both.where("v > u").join(least, "u")
@@ -61,17 +61,17 @@ def large_star(edges: DataFrame) -> DataFrame:
 
 
 def small_star(edges: DataFrame) -> DataFrame:
-    """Each item and its smaller neighbours, joined to the least of those; in `edges` u is the larger."""
+    """Link each item and its smaller neighbours to the least of those; u > v in `edges`."""
     least = edges.groupBy("u").agg(F.min("v").alias("least"))
     smaller = edges.join(least, "u").where("v != least").select(F.col("v").alias("u"), F.col("least").alias("v"))
     return smaller.unionByName(least.withColumnRenamed("least", "v")).distinct()
 
 
 def to_drop(pairs: DataFrame) -> DataFrame:
-    """The items, as `item`, that are similar to one kept before; in each pair `a` comes before `b`.
+    """Return the items, as `item`, that are similar to an earlier kept one; `a` comes before `b`.
 
-    What no earlier item is similar to is kept, and what is similar to that is dropped: so the others are decided round
-    by round. When few pairs are left one task goes through them in order, since a long chain takes many rounds.
+    Each round keeps the items that no earlier item is similar to, and drops those similar to them.
+    When few pairs are left, one task goes through them in order, as a long chain takes many rounds.
     """
     item = pairs.schema["b"].dataType.simpleString()
     undecided = pairs.select("a", "b")
@@ -87,5 +87,5 @@ def to_drop(pairs: DataFrame) -> DataFrame:
 
 
 def without(frame: DataFrame, column: str, items: DataFrame) -> DataFrame:
-    """The rows whose column is none of the items."""
+    """Return the rows whose column holds none of the items."""
     return frame.join(items, frame[column] == items["item"], "left_anti")

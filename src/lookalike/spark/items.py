@@ -1,8 +1,8 @@
-"""The items of a data frame: which columns they are in, how they are compared, and the plan for that."""
+"""Find the items of a data frame: their columns, how to compare them, and the plan."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, choice, one_column, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, one_column, whole
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.documents import TEXT_NAMES
@@ -32,32 +32,35 @@ from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 
 
-class SparkOptions(TypedDict, total=False):
-    """What all functions on items take: where the items are, what similar means, and what may be missed."""
+@dataclass(frozen=True)
+class SparkSettings:
+    """The arguments of the public functions, as documented there."""
 
-    text: str  # the column of texts, or of lists of elements; `text`, `content`, `body` or `document` by default
-    id: str  # the column of ids, `id` by default: strings or integers, unique, and the order of the items
-    rows: tuple[str, str]  # in place of both: the columns of a set's id and of one of its elements
-    plan: Plan  # in place of all that follows but shingles: what `plan` gave, or the plan of a run on one machine
-    threshold: float | str | Fraction  # the least Jaccard similarity, 0.8 by default
-    measure: str  # "jaccard" or "bag"
-    recall: float  # of a pair right at the threshold, 0.99 by default
-    shingles: Shingles | str  # how texts become sets, "char:9" by default
-    sketch: str  # what is banded: "minhash", the default, or "simhash"
-    seed: int
-    run: Run  # how progress is shown
+    text: str | None = None
+    id: str = "id"
+    rows: tuple[str, str] | None = None
+    plan: Plan | None = None
+    threshold: float | str | Fraction = 0.8
+    measure: str = "jaccard"
+    recall: float = 0.99
+    shingles: Shingles | str = "char:9"
+    sketch: str = "minhash"
+    seed: int = 1
+    run: Run | None = None
+
+    def given(self, *names: str) -> str | None:
+        """Return the name of the first of these arguments that differs from its default."""
+        return next((name for name in names if getattr(self, name) != getattr(SparkSettings, name)), None)
 
 
 class FrameItems:
-    """The items of a data frame, with the options checked."""
+    """The items of a data frame, with checked settings and a plan."""
 
-    def __init__(self, df: DataFrame, options: SparkOptions, keep: str = "first"):
-        for name in options:
-            choice("option", name, SparkOptions.__annotations__)
-        self.df, self.options = df, options
-        self.run = options.get("run") or Run()
-        self.by_rows = "rows" in options
-        self.id, self.text = columns_of(df, options)
+    def __init__(self, df: DataFrame, settings: SparkSettings, keep: str = "first"):
+        self.df, self.settings = df, settings
+        self.run = settings.run or Run()
+        self.by_rows = settings.rows is not None
+        self.id, self.text = columns_of(df, settings)
         self.lists = self.by_rows or isinstance(type_of(df, self.text, "the text"), ArrayType)
         self._check_types()
         self.shingles = self._shingles()
@@ -68,7 +71,7 @@ class FrameItems:
             self.run.say(line)
 
     def frames(self) -> Frames:
-        """The stages for them."""
+        """Return the stages for these items."""
         return Frames(self.frame, self._making(self.plan), self.count, self.by_rows, self.run)
 
     def _making(self, plan: Plan) -> Making:
@@ -85,18 +88,18 @@ class FrameItems:
             raise DataError(f"column {self.text!r} must hold {want}; it holds {kind.simpleString()}.")
 
     def _shingles(self) -> Shingles:
-        given = self.options.get("shingles", "char:9")
-        if self.lists and "shingles" in self.options:
+        given = self.settings.shingles
+        if self.lists and self.settings.given("shingles"):
             raise UsageError("shingles are for texts; got sets.")
         shingles = given if isinstance(given, Shingles) else Shingles.parse(given)
-        known = self.options.get("plan")
-        measure = self.options.get("measure", "jaccard") if known is None else known.measure
+        known = self.settings.plan
+        measure = self.settings.measure if known is None else known.measure
         return replace(shingles, bag=True) if SHORT.get(measure, measure) == "bag_jaccard" else shingles
 
     def _order(self, keep: str) -> list[Column]:
-        """What is least for the items to be kept first, if that is not the id: whether they come last, and a rank.
+        """Return the columns (last, rank) that put the items to keep first, or none to use the id.
 
-        Those without a value come last. The rank of the longest is told later.
+        Items without a value come last. For "longest", the rank is filled in later.
         """
         if keep == "first":
             return []
@@ -107,7 +110,7 @@ class FrameItems:
         kind = type_of(self.df, keep, "keep, which is 'first', 'longest' or a column")
         value = quoted(keep)
         if isinstance(kind, IntegralType):
-            rank = F.bitwise_not(value.cast("long"))  # which no number is too large or too small for
+            rank = F.bitwise_not(value.cast("long"))  # unlike negation, this cannot overflow
         elif isinstance(kind, NumericType):
             rank = -value
         elif isinstance(kind, DateType | TimestampType):
@@ -117,33 +120,37 @@ class FrameItems:
             rank = -(minutes * 60_000_000 + (F.extract(F.lit("SECOND"), value) * 1_000_000).cast("long"))
         else:
             holds = kind.simpleString()
-            raise DataError(f"column {keep!r} must hold numbers or dates, to keep the greatest of; it holds {holds}.")
+            raise DataError(f"column {keep!r} must hold numbers or dates to keep the greatest; it holds {holds}.")
         return [value.isNull().alias("last"), F.coalesce(rank, F.lit(0)).alias("rank")]
 
     # --- plan ---
 
     def _plan(self) -> Plan:
-        """The plan that was given, or one made from a sample."""
+        """Return the plan that was given, or make one from a sample."""
         what = "sets" if self.lists else str(self.shingles)
-        given = self.options.get("plan")
+        given, settings = self.settings.plan, self.settings
         if given is not None:
-            for name in ("threshold", "measure", "recall", "sketch", "seed"):
-                if name in self.options:
-                    raise UsageError(f"{name} is in the plan already; give one of the two.")
+            twice = settings.given("threshold", "measure", "recall", "sketch", "seed")
+            if twice:
+                raise UsageError(f"{twice} is already in the plan; give only one of the two.")
             if given.bands is None:
-                raise UsageError("plan must have bands: on Spark pairs are found by method 'lsh'.")
+                raise UsageError("plan must have bands, since Spark supports only method 'lsh'.")
             if given.what != what:
                 raise UsageError(f"plan must be for {what}; it is for {given.what}.")
             self._check_rows(given)
             self.count = self._count()
             return given
-        chosen: dict[str, Any] = {name: value for name, value in self.options.items() if name in ("recall", "sketch")}
-        measure = self.options.get("measure", "jaccard")
-        if SHORT.get(measure, measure) not in BANDED:
-            raise UsageError(f"measure must be 'jaccard' or 'bag' on Spark; got {measure!r}.")
-        seed = whole("seed", self.options.get("seed", 1), least=0, most=LARGEST_SEED)
-        threshold = self.options.get("threshold", 0.8)
-        made = make_plan(threshold=threshold, measure=measure, method="lsh", seed=seed, what=what, **chosen)
+        if SHORT.get(settings.measure, settings.measure) not in BANDED:
+            raise UsageError(f"measure must be 'jaccard' or 'bag' on Spark; got {settings.measure!r}.")
+        made = make_plan(
+            threshold=settings.threshold,
+            measure=settings.measure,
+            method="lsh",
+            seed=whole("seed", settings.seed, least=0, most=LARGEST_SEED),
+            what=what,
+            recall=settings.recall,
+            sketch=settings.sketch,
+        )
         self._check_rows(made)
         with staged(self.run, self.df.sparkSession)("plan"):
             self.count = self._count()
@@ -152,22 +159,22 @@ class FrameItems:
     def _check_rows(self, made: Plan) -> None:
         if self.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):
             raise UsageError(
-                "rows of sets and elements are for measure 'jaccard' by minhash, whose minima can be partial."
+                "rows of sets and elements need measure 'jaccard' and sketch 'minhash', whose minima can be partial."
             )
 
     def _count(self) -> int:
-        """How many items there are."""
+        """Return the number of items."""
         if not self.by_rows:
             return count_ids(self.frame, self.id)
         found = self.frame.agg(F.count_distinct("id"), F.count("*"), F.count("id"), F.count("content")).first()
         assert found is not None
         count, every, *there = found
         if min(there) < every:
-            raise DataError(f"{self.id!r} or {self.text!r} is null in some rows: leave those out first, as by dropna.")
+            raise DataError(f"{self.id!r} or {self.text!r} is null in some rows: drop such rows first, as with dropna.")
         return int(count)
 
     def _sample(self, making: Making) -> Sets:
-        """The sets of some of the first items by id."""
+        """Return the sets of a sample of the first items by id."""
         ids = self.frame.select("id")
         last = (ids.distinct() if self.by_rows else ids).orderBy("id").limit(HEAD).agg(F.max("id")).first()
         some = self.frame.select("id", "content").where(F.col("id") <= F.lit(last[0] if last else None))
@@ -181,54 +188,54 @@ class FrameItems:
         return making.sets(texts.take(pa.array(sample_rows(texts))))
 
 
-def columns_of(df: DataFrame, options: SparkOptions) -> tuple[str, str]:
-    """The columns of the id and of the text, or of a set and an element of it."""
-    if "rows" in options:
-        rows: Any = options["rows"]
+def columns_of(df: DataFrame, settings: SparkSettings) -> tuple[str, str]:
+    """Return the columns of the id and of the text, or of a set and of one of its elements."""
+    rows: Any = settings.rows
+    if rows is not None:
         if isinstance(rows, str) or len(rows) != 2:
-            raise UsageError(f"rows must be two columns, of a set's id and of an element; got {rows!r}.")
-        if "text" in options or "id" in options:
-            raise UsageError("text and id are for whole items; rows name the columns of sets and elements.")
+            raise UsageError(f"rows must be two columns, of set ids and of elements; got {rows!r}.")
+        if settings.given("text", "id"):
+            raise UsageError("text and id are for whole items; give either them or rows.")
         return rows[0], rows[1]
-    text = options.get("text")
+    text = settings.text
     if text is None:
         text = next((name for name in TEXT_NAMES if name in df.columns), None)
     if text is None:
         have = ", ".join(df.columns) or "none"
-        raise DataError(f"which column is the text? Name it with text; there are {have}.")
-    return options.get("id", "id"), text
+        raise DataError(f"which column is the text? Name it with text=; there are {have}.")
+    return settings.id, text
 
 
 def quoted(name: str) -> Column:
-    """The column of a name, whatever signs it has."""
+    """Return the column of a name with any characters."""
     return F.col(backticked(name))
 
 
 def backticked(name: str) -> str:
-    """A name as Spark takes it for a column, not for a path within one."""
+    """Return a name quoted, so that Spark reads it as a column and not as a path."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def type_of(df: DataFrame, name: str, what: str) -> DataType:
-    """The type of the column of a name, of which there must be just one."""
+    """Return the type of the column of a name; raise an error unless there is exactly one."""
     one_column(df.columns, name, "the data frame has", f" for {what}")
     return df.schema[name].dataType
 
 
 def check_id(df: DataFrame, name: str) -> None:
-    """The column must hold what can be an id."""
+    """Raise an error if the column cannot hold ids."""
     kind = type_of(df, name, "the id")
     if not isinstance(kind, StringType | IntegralType):
-        raise DataError(f"column {name!r} holds {kind.simpleString()}, which is no id: strings and integers are.")
+        raise DataError(f"column {name!r} for the id must hold strings or integers; it holds {kind.simpleString()}.")
 
 
 def count_ids(frame: DataFrame, name: str) -> int:
-    """How many ids there are; each item must have one of its own. `name` is what the user calls the column `id`."""
+    """Count the ids, which must be unique; `name` is the user's name of the column `id`."""
     found = frame.agg(F.count("*"), F.count("id"), F.count_distinct("id")).first()
     assert found is not None
     count, there, different = found
     if there < count:
-        raise DataError(f"column {name!r} for the id has {counted(count - there, 'row')} without one.")
+        raise DataError(f"column {name!r} for the id is empty in {counted(count - there, 'row')}.")
     if different < count:
         rule = f"ids must be unique; the {count:,} rows have {different:,} different values in column {name!r}"
         raise DataError(f"{rule}. Name another column with id.")

@@ -1,42 +1,112 @@
-"""Plans, pairs, clusters and what to keep, of the items of a data frame."""
+"""Find pairs and clusters of the items of a data frame, and decide which items to keep."""
 
-from typing import NamedTuple, Unpack
+from fractions import Fraction
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from lookalike.core.errors import TooManyPairs, whole
+from lookalike.core.run import Run
+from lookalike.items.shingles import Shingles
 from lookalike.search.plan import Plan
 from lookalike.spark.frames import BROADCAST, Frames
 from lookalike.spark.graphs import components, to_drop, written_down
-from lookalike.spark.items import FrameItems, SparkOptions, backticked
+from lookalike.spark.items import FrameItems, SparkSettings, backticked
 
 MAX_PAIRS = 10_000_000_000
-ROUNDS = 10  # of comparing those that are left of very many alike
+ROUNDS = 10  # at most, of comparing the kept items of crowded buckets again
 
 
 class SparkDedup(NamedTuple):
-    """What to keep and what to drop."""
+    """The rows to keep, and the items to remove."""
 
     kept: DataFrame  # the rows of the data frame that are kept
-    dropped: DataFrame  # `id`, `kept` (the id of the item kept for it), `similarity`
+    dropped: DataFrame  # `id`, `kept` (the id of the similar item that is kept), `similarity`
 
 
-def plan(df: DataFrame, **options: Unpack[SparkOptions]) -> Plan:
-    """How pairs would be found: bands and rows, their recall, and about how many candidates are expected.
+def plan(
+    df: DataFrame,
+    *,
+    text: str | None = None,
+    id: str = "id",
+    rows: tuple[str, str] | None = None,
+    threshold: float | str | Fraction = 0.8,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    shingles: Shingles | str = "char:9",
+    sketch: str = "minhash",
+    seed: int = 1,
+    run: Run | None = None,
+) -> Plan:
+    """Plan how to find pairs: bands and rows, their recall, and the expected number of candidates.
 
-    It counts the items and looks at the first thousand of them by id.
+    This counts the items and samples the first thousand by id.
+
+    Args:
+        df: the data frame with the items.
+        text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
+            `document`.
+        id: the column of ids, unique strings or integers; items are ordered by id.
+        rows: instead of `text` and `id`, the columns of set ids and of elements, one per row.
+        threshold: the minimum Jaccard similarity of a similar pair.
+        measure: "jaccard" or "bag".
+        recall: the probability of finding a pair exactly at the threshold.
+        shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        sketch: the kind of signature: "minhash" or "simhash".
+        seed: the seed of all random choices.
+        run: how to show progress.
+
+    Returns:
+        A `Plan` for the functions of this module; print its `.lines()`.
     """
-    return FrameItems(df, options).plan
+    settings = SparkSettings(text, id, rows, None, threshold, measure, recall, shingles, sketch, seed, run)
+    return FrameItems(df, settings).plan
 
 
-def find_pairs(df: DataFrame, *, max_pairs: int = MAX_PAIRS, **options: Unpack[SparkOptions]) -> DataFrame:
-    """All pairs of similar items, each one verified: `left`, `right` (ids, left before right) and `similarity`.
+def find_pairs(
+    df: DataFrame,
+    *,
+    max_pairs: int = MAX_PAIRS,
+    text: str | None = None,
+    id: str = "id",
+    rows: tuple[str, str] | None = None,
+    plan: Plan | None = None,
+    threshold: float | str | Fraction = 0.8,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    shingles: Shingles | str = "char:9",
+    sketch: str = "minhash",
+    seed: int = 1,
+    run: Run | None = None,
+) -> DataFrame:
+    """Find all pairs of similar items, each one verified.
 
     Candidates are found now, and verified when the result is used.
+
+    Args:
+        df: the data frame with the items.
+        max_pairs: the number of pairs above which the search stops with an error.
+        text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
+            `document`.
+        id: the column of ids, unique strings or integers; items are ordered by id.
+        rows: instead of `text` and `id`, the columns of set ids and of elements, one per row.
+        plan: a plan to use instead of threshold, measure, recall, sketch and seed, from `plan` or
+            from a run on one machine.
+        threshold: the minimum Jaccard similarity of a similar pair.
+        measure: "jaccard" or "bag".
+        recall: the probability of finding a pair exactly at the threshold.
+        shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        sketch: the kind of signature: "minhash" or "simhash".
+        seed: the seed of all random choices.
+        run: how to show progress.
+
+    Returns:
+        A data frame of `left`, `right` (ids, left before right) and `similarity`.
     """
     whole("max_pairs", max_pairs)
-    frames = FrameItems(df, options).frames()
+    settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
+    frames = FrameItems(df, settings).frames()
     groups = frames.groups()
     alike = same_contents(frames.copies(groups), max_pairs)
     similar = frames.similar(frames.candidates(groups, every=True, limit=max_pairs).pairs)
@@ -44,12 +114,45 @@ def find_pairs(df: DataFrame, *, max_pairs: int = MAX_PAIRS, **options: Unpack[S
     return found if alike is None else spread(found, alike)
 
 
-def clusters(df: DataFrame, **options: Unpack[SparkOptions]) -> DataFrame:
-    """Groups of items connected by similar pairs: `cluster` (the id of its first item), `id` and `size`, a row an item.
+def find_clusters(
+    df: DataFrame,
+    *,
+    text: str | None = None,
+    id: str = "id",
+    rows: tuple[str, str] | None = None,
+    plan: Plan | None = None,
+    threshold: float | str | Fraction = 0.8,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    shingles: Shingles | str = "char:9",
+    sketch: str = "minhash",
+    seed: int = 1,
+    run: Run | None = None,
+) -> DataFrame:
+    """Group items that are connected by similar pairs.
 
-    Items that are similar to no other are left out.
+    Args:
+        df: the data frame with the items.
+        text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
+            `document`.
+        id: the column of ids, unique strings or integers; items are ordered by id.
+        rows: instead of `text` and `id`, the columns of set ids and of elements, one per row.
+        plan: a plan to use instead of threshold, measure, recall, sketch and seed, from `plan` or
+            from a run on one machine.
+        threshold: the minimum Jaccard similarity of a similar pair.
+        measure: "jaccard" or "bag".
+        recall: the probability of finding a pair exactly at the threshold.
+        shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        sketch: the kind of signature: "minhash" or "simhash".
+        seed: the seed of all random choices.
+        run: how to show progress.
+
+    Returns:
+        A data frame with one row per item of a cluster of two or more: `cluster` (the id of its
+        first item), `id` and `size`.
     """
-    frames = FrameItems(df, options).frames()
+    settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
+    frames = FrameItems(df, settings).frames()
     groups = frames.groups()
     copies = frames.copies(groups).select(F.col("head").alias("a"), F.col("item").alias("b"))
     candidates = frames.candidates(groups, every=False)
@@ -64,13 +167,50 @@ def clusters(df: DataFrame, **options: Unpack[SparkOptions]) -> DataFrame:
     return every.select(F.col("first").alias("cluster"), F.col("item").alias("id"), "size")
 
 
-def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[SparkOptions]) -> SparkDedup:
-    """What to keep: one of similar items. Each dropped item is verified similar to one that is kept.
+def dedup(
+    df: DataFrame,
+    *,
+    keep: str = "first",
+    text: str | None = None,
+    id: str = "id",
+    rows: tuple[str, str] | None = None,
+    plan: Plan | None = None,
+    threshold: float | str | Fraction = 0.8,
+    measure: str = "jaccard",
+    recall: float = 0.99,
+    shingles: Shingles | str = "char:9",
+    sketch: str = "minhash",
+    seed: int = 1,
+    run: Run | None = None,
+) -> SparkDedup:
+    """Decide which items to keep, so that each removed item is verified similar to a kept one.
 
-    No two kept items are similar, but for pairs missed within the stated recall. `keep` says which of similar items is
-    kept: the "first" by id, the "longest", or the one with the greatest number or date in the column of that name.
+    No two kept items are similar, except for pairs missed within the stated recall.
+
+    Args:
+        df: the data frame with the items.
+        keep: which of similar items to keep: the "first" by id, the "longest", or the one with the
+            greatest number or date in the column of this name.
+        text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
+            `document`.
+        id: the column of ids, unique strings or integers; items are ordered by id.
+        rows: instead of `text` and `id`, the columns of set ids and of elements, one per row.
+        plan: a plan to use instead of threshold, measure, recall, sketch and seed, from `plan` or
+            from a run on one machine.
+        threshold: the minimum Jaccard similarity of a similar pair.
+        measure: "jaccard" or "bag".
+        recall: the probability of finding a pair exactly at the threshold.
+        shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        sketch: the kind of signature: "minhash" or "simhash".
+        seed: the seed of all random choices.
+        run: how to show progress.
+
+    Returns:
+        `kept`, the rows to keep, and `dropped`, a data frame of `id`, `kept` (the id kept instead)
+        and `similarity`.
     """
-    items = FrameItems(df, options, keep)
+    settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
+    items = FrameItems(df, settings, keep)
     frames = items.frames()
     groups = frames.groups(longest=keep == "longest")
     similar, gone = drop(frames, groups)
@@ -89,11 +229,11 @@ def dedup(df: DataFrame, *, keep: str = "first", **options: Unpack[SparkOptions]
 
 
 def drop(frames: Frames, groups: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Similar pairs of heads, and the heads that are dropped.
+    """Return the similar pairs of heads, and the heads to drop.
 
-    Of very many in one bucket each is compared with few. So those of them that are kept are compared again, among
-    themselves; and if one is dropped then, what was dropped for it is compared with what that one was dropped for. This
-    is done until no more are dropped.
+    In a crowded bucket each item is compared with only a few others. So the items of such buckets
+    that are kept are then compared among themselves. If one of them is dropped, the items that were
+    dropped for it are compared with the item that it was dropped for. Repeat until none is dropped.
     """
     candidates = frames.candidates(groups, every=False)
     crowded = written_down(candidates.crowded.distinct())
@@ -117,31 +257,34 @@ def drop(frames: Frames, groups: DataFrame) -> tuple[DataFrame, DataFrame]:
 
 
 def verified(frames: Frames, pairs: DataFrame) -> DataFrame:
-    """The similar ones of some candidates, which are compared now."""
+    """Compare candidate pairs now, and return the similar ones."""
     with frames.stage("verify"):
         return written_down(frames.similar(pairs))
 
 
 def decided(frames: Frames, similar: DataFrame) -> DataFrame:
-    """The items that are dropped, which are told now."""
+    """Decide now which items to drop, and return them."""
     with frames.stage("keep"):
         return written_down(to_drop(similar))
 
 
 def not_among(pairs: DataFrame, known: DataFrame) -> DataFrame:
-    """The pairs that are not known yet."""
+    """Return the pairs that are not among those known."""
     return written_down(pairs.join(known.select("a", "b"), ["a", "b"], "left_anti").select("a", "b", "band"))
 
 
 def same_contents(copies: DataFrame, limit: int) -> DataFrame | None:
-    """(item, head) of identical items, the head among them; more pairs of those than the limit are an error."""
+    """Return (item, head) of identical items, heads included, or None if there are none.
+
+    Raise an error if they form more pairs than the limit.
+    """
     sizes = copies.groupBy("head").agg(F.count("*").cast("double").alias("copies"))
     found = sizes.agg(F.sum("copies"), F.sum(F.col("copies") * (F.col("copies") + 1) / 2)).first()
     count, pairs = (int(number or 0) for number in found) if found else (0, 0)
     if pairs > limit:
         raise TooManyPairs(
-            f"{pairs:,} pairs of identical items, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
-            "of pairs; or raise max_pairs."
+            f"{pairs:,} pairs of identical items, more than max_pairs = {limit:,}: use `clusters` or `dedup`, which "
+            "list no pairs, or raise max_pairs."
         )
     alike = copies.unionByName(sizes.select(F.col("head").alias("item"), "head"))
     if not count:
@@ -150,7 +293,7 @@ def same_contents(copies: DataFrame, limit: int) -> DataFrame | None:
 
 
 def spread(pairs: DataFrame, alike: DataFrame) -> DataFrame:
-    """Pairs of heads to pairs of all items: those of their groups, and of identical ones."""
+    """Expand pairs of heads to pairs of all items, and add the pairs of identical items."""
     one, other = (
         alike.select(F.col("head").alias(f"{side}_head"), F.col("item").alias(side)) for side in ("one", "other")
     )
@@ -165,7 +308,7 @@ def spread(pairs: DataFrame, alike: DataFrame) -> DataFrame:
 
 
 def kept_for(similar: DataFrame, gone: DataFrame) -> DataFrame:
-    """(item, centre, similarity, band): for each dropped item the kept one it is found with in the first band."""
+    """Return (item, centre, similarity, band): each dropped item and its first kept match."""
     into = similar.join(gone, similar["b"] == gone["item"], "left_semi")
     kept = into.join(gone, into["a"] == gone["item"], "left_anti")
     best = kept.groupBy("b").agg(F.min(F.struct("band", "a", "similarity")).alias("best"))

@@ -1,4 +1,4 @@
-"""How the tasks of a cluster make sets of a column, and sketches of those."""
+"""Turn columns into sets and sketches, in the tasks of a cluster."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from lookalike.search.plan import Plan
 
 @dataclass(frozen=True)
 class Making(ABC):
-    """How sets and their band keys are made of a column."""
+    """A way to turn a column into sets and their band keys."""
 
     plan: Plan
 
     @abstractmethod
     def sets(self, column: pa.Array) -> Sets:
-        """The sets themselves."""
+        """Return the set of each row."""
 
     def sketch(self, column: pa.Array) -> Columns:
-        """Counts of elements, lengths, hashes of the contents and band keys."""
+        """Return the number of elements, length, content hash and band keys of each row."""
         sets = self.sets(column)
         keys = band_keys(self.plan, sets.indptr, sets.elements)
         return sets.sizes, sets.sizes, hash_rows(sets.indptr, sets.elements), keys
@@ -34,7 +34,7 @@ class Making(ABC):
 
 @dataclass(frozen=True)
 class OfTexts(Making):
-    """Texts are shingled."""
+    """Sets of the shingles of texts."""
 
     shingles: Shingles
 
@@ -50,7 +50,7 @@ class OfTexts(Making):
 
 @dataclass(frozen=True)
 class OfLists(Making):
-    """Lists hold the elements."""
+    """Sets of the elements of lists."""
 
     def sets(self, column: pa.Array) -> Sets:
         indptr, values = flat(column)
@@ -58,15 +58,15 @@ class OfLists(Making):
 
 
 def flat(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
-    """Where each of some lists begins and ends, and the values of all."""
+    """Return the bounds of lists, and their values one after another."""
     sizes = np.asarray(pc.list_value_length(column)).astype(np.int64)
     return np.concatenate(([0], np.cumsum(sizes))), column.flatten()
 
 
 def hash_elements(values: pa.Array) -> np.ndarray:
-    """One hash an element, a string or an integer."""
+    """Return one hash per element, a string or an integer."""
     if values.null_count:
-        raise DataError("an element is null: leave such elements out first.")
+        raise DataError("an element is null: drop null elements first.")
     if pa.types.is_integer(values.type):
         return hash_integers(np.asarray(values.cast(pa.int64())))
     return hash_texts(values.cast(pa.large_string()))

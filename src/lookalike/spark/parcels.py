@@ -1,6 +1,6 @@
-"""Rows in parcels: a shuffle moves a few large values, not millions of small rows, and kernels work on what arrives.
+"""Pack rows into parcels, so that a shuffle moves a few large values, not millions of small rows.
 
-Nothing here knows Spark, as in `tasks`.
+Like `tasks`, this module does not use Spark.
 """
 
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-ROWS = 1 << 17  # that are dealt out at a time
+ROWS = 1 << 17  # rows dealt at a time
 
 Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True)
 class Parcels:
-    """Rows of a schema that are dealt out to a number of places, by a hash; those of a place come together there."""
+    """A schema of rows and a number of places to which they are dealt by a hash."""
 
     schema: pa.Schema
     places: int
 
     def deal(self, tables: Iterator[pa.Table], by: str) -> Batches:
-        """Rows to (place, parcel), by the hashes in a column."""
+        """Deal rows to (place, parcel), by the hashes in a column."""
         for table in gathered(tables, ROWS):
             place = np.asarray(table[by].combine_chunks()).view(np.uint64) >> np.uint64(32)
             place = (place * np.uint64(self.places)) >> np.uint64(32)
@@ -37,7 +37,7 @@ class Parcels:
             yield pa.record_batch([numbers, pa.array(parcels, pa.binary())], names=["place", "parcel"])
 
     def arrived(self, batches: Batches) -> Iterator[pa.Table]:
-        """(place, parcel), sorted by place, to the rows of each place."""
+        """Yield the rows of each place, given (place, parcel) sorted by place."""
         last: int | None = None
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
@@ -51,23 +51,23 @@ class Parcels:
             yield pa.Table.from_batches(waiting).combine_chunks()
 
     def opened(self, batches: Batches) -> Batches:
-        """(parcel) to the rows of each, wherever they come from."""
+        """Yield the rows of each parcel, of any place."""
         return (self.unpack(parcel) for batch in batches for parcel in batch["parcel"])
 
     def unpack(self, parcel: pa.BinaryScalar) -> pa.RecordBatch:
-        """The rows of a parcel."""
+        """Return the rows of a parcel."""
         return pa.ipc.read_record_batch(parcel.as_buffer(), self.schema)
 
 
 def pack(rows: pa.Table) -> bytes:
-    """Rows as one value, without their schema."""
+    """Return rows as one value, without their schema."""
     batch = rows.to_batches()[0] if len(rows) else pa.RecordBatch.from_pylist([], rows.schema)
     packed: bytes = batch.serialize().to_pybytes()
     return packed
 
 
 def gathered(tables: Iterator[pa.Table | pa.RecordBatch], least: int) -> Iterator[pa.Table]:
-    """The tables put together to larger ones, of so many rows; none is empty."""
+    """Combine tables into larger ones with at least `least` rows, except perhaps the last."""
     some: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -82,7 +82,7 @@ def gathered(tables: Iterator[pa.Table | pa.RecordBatch], least: int) -> Iterato
 
 
 def in_order(items: pa.Array) -> pa.Array:
-    """The places of items in ascending order, as Spark orders them; records by their first field, then the next."""
+    """Return the positions that sort items as Spark does: structs by one field after another."""
     if not pa.types.is_struct(items.type):
         return pc.sort_indices(items)
     names = [field.name for field in items.type]

@@ -1,4 +1,4 @@
-"""What the tasks of a cluster do with records: Arrow batches in, Arrow batches out."""
+"""Define the tasks of a cluster on records: Arrow batches in and out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from lookalike.spark.tasks import lists_of
 
 @dataclass(frozen=True)
 class OfRecords(Making):
-    """Lists hold the values of a record's fields, normalised: see `entities.candidates.record_sets`."""
+    """Sets of the normalised values of records, given as lists; see `record_sets`."""
 
     fields: tuple[Field, ...]
-    common: frozenset[tuple[int, str]]  # values that many records have, by the number of the field
+    common: frozenset[tuple[int, str]]  # frequent values, by the number of the field
 
     def sets(self, column: pa.Array) -> Sets:
         _, values = flat(column)
@@ -35,7 +35,7 @@ class OfRecords(Making):
 
 
 def written_out(batches: Batches, fields: Sequence[Field], day_first: Sequence[bool | None]) -> Batches:
-    """(id, the fields' values) to (id, content): a list of the values, normalised and with short forms written out."""
+    """Turn (id, values of fields) into (id, content): a list of normalised, expanded values."""
     for batch in batches:
         ids, *columns = batch.columns
         values = []

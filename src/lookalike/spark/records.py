@@ -1,6 +1,6 @@
-"""Which records to look at, of one table or of two: those with a value in common, and those alike as a whole.
+"""Find candidate pairs of records, in one table or two: with a common value, or similar overall.
 
-The same rules as `entities.candidates`, which also pairs each record with those nearest to it where tables are small.
+The rules are those of `entities.candidates`, which in small tables also pairs nearest records.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from lookalike.spark.items import check_id, count_ids, quoted, type_of
 from lookalike.spark.record_tasks import OfRecords, written_out
 from lookalike.spark.tasks import keyed
 
-RECALL = 0.95  # of records that are alike as a whole
+RECALL = 0.95  # for records that are similar overall
 
 
 def resolve_candidates(
@@ -41,11 +41,12 @@ def resolve_candidates(
     seed: int = 1,
     run: Run | None = None,
 ) -> DataFrame:
-    """Pairs of records of two tables, or within one, that may be of the same person or thing: `left` and `right` (ids).
+    """Find candidate pairs of records in two tables, or within one: `left` and `right` (ids).
 
-    They have the same value in a field, or if very many have that, in another one too; or their shingles in all fields
-    together have at least the Jaccard similarity `threshold`, found with probability 0.95. `fields` are written as for
-    `entities.resolve`, and `id` names the column of ids, "key:number" if the tables call it otherwise.
+    A pair has the same value in a field, and if that value is frequent, in another field too; or
+    its shingles in all fields together have at least the Jaccard similarity `threshold`, which is
+    detected with probability 0.95. `fields` are those of `entities.resolve`. `id` names the column
+    of ids, or both columns, "key:number".
     """
     found = Records([left] if right is None else [left, right], as_fields(fields), id, run or Run())
     threshold = fraction("threshold", threshold)
@@ -57,7 +58,7 @@ def resolve_candidates(
 
 
 class Records:
-    """One table or two, with the fields that they are compared by."""
+    """One table or two, with the fields to compare them by."""
 
     def __init__(self, tables: list[DataFrame], fields: list[Field], id: str, run: Run):
         self.run, self.stage = run, staged(run, tables[0].sparkSession)
@@ -89,12 +90,12 @@ class Records:
         return day_comes_first(sample.drop_null().unique().to_pylist())
 
     def same_values(self) -> tuple[DataFrame, DataFrame]:
-        """Pairs with the same value in a field, and the values that too many have: their `key`."""
+        """Return pairs with the same value in a field, and the `key` of values too frequent."""
         with self.stage("same values"):
             return self._sharing([values.select("key", "id") for values in self.values])
 
     def same_together(self, frequent: DataFrame) -> DataFrame:
-        """Pairs with the same value of those in one field, and the same in another."""
+        """Return pairs with the same frequent value in one field and the same value in another."""
         both = []
         for values in self.values:
             one = values.join(frequent, "key", "left_semi")
@@ -105,7 +106,7 @@ class Records:
             return self._sharing(both)[0]
 
     def _sharing(self, keys: list[DataFrame]) -> tuple[DataFrame, DataFrame]:
-        """Pairs that share a key, but not one that has very many pairs; and those keys."""
+        """Return pairs that share a key, without keys of very many pairs; and those keys."""
         sizes = [table.groupBy("key").agg(F.count("*").alias(f"n{at}")) for at, table in enumerate(keys)]
         if len(keys) == 1:
             counts = sizes[0].withColumn("records", F.col("n0"))
@@ -119,7 +120,7 @@ class Records:
         return self._pairs([table.join(few, "key", "left_semi") for table in keys]), frequent
 
     def _pairs(self, keys: list[DataFrame]) -> DataFrame:
-        """(key, id) of one table or of two to (a, b, band)."""
+        """Turn (key, id) of one table or two into pairs (a, b, band)."""
         if len(keys) == 1:
             return pairs_of_rows(keys[0].select("key", F.col("id").alias("item")), self.count, True, self.stage).pairs
         one, other = (
@@ -128,7 +129,7 @@ class Records:
         return written_down(one.join(other, "key").select("a", "b", F.lit(0).alias("band")).distinct())
 
     def alike(self, threshold: float, seed: int) -> DataFrame:
-        """Pairs of records whose shingles in all fields together are alike."""
+        """Return pairs of records whose shingles in all fields together are similar."""
         plan = make_plan(threshold=threshold, recall=RECALL, method="lsh", seed=seed)
         making = OfRecords(plan, tuple(self.fields), self._common())
         with self.stage("alike"):
@@ -143,19 +144,19 @@ class Records:
             found = written_down(similar(self._pairs(keys), left, right, making))
         most = MOST * max(1000, self.count)
         if found.count() > most:
-            self.run.say(f"note: more than {counted(most, 'pair')} are alike, which tells too little: left out")
+            self.run.say(f"note: more than {counted(most, 'pair')} are similar overall, too many to use; ignored them")
             return found.limit(0)
         return found
 
     def _common(self) -> frozenset[tuple[int, str]]:
-        """The values that more than one of SHARE records have, which are at most SHARE a field."""
+        """Return the values that more than one in SHARE records have, at most SHARE per field."""
         every = reduce(DataFrame.unionByName, self.values)
         counts = every.groupBy("place", "value").agg(F.count("*").alias("records"))
         found = counts.where(F.col("records") > max(MOST, self.count // SHARE)).collect()
         return frozenset((row["place"], row["value"]) for row in found)
 
     def _sample(self, making: OfRecords) -> Sets:
-        """The sets of the first records by id."""
+        """Return the sets of a sample of the first records by id."""
         first = [table.orderBy("id").limit(HEAD).toArrow()["content"].combine_chunks() for table in self.tables]
         sets = Sets.concatenate([making.sets(content) for content in first])
         return sets.take(np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS])
@@ -166,6 +167,6 @@ def made_of(df: DataFrame) -> str:
 
 
 def values_of(table: DataFrame) -> DataFrame:
-    """(id, content) to (id, place, value, key) of each field's value that is there."""
+    """Turn (id, content) into (id, place, value, key), one row per value that is not null."""
     spread = table.select("id", F.posexplode("content").alias("place", "value")).where("value is not null")
     return spread.select("*", F.xxhash64("place", "value").alias("key"))

@@ -1,7 +1,7 @@
-"""What the tasks of a cluster do, by the same kernels as one machine: Arrow batches in, Arrow batches out.
+"""Define the tasks of a cluster, with the same kernels as one machine: Arrow batches in and out.
 
-Nothing here knows Spark. A task is given the batches of one partition, one after another; where it says that they are
-sorted, rows that belong together follow each other, and may go on from one batch to the next.
+This module does not use Spark. A task receives the batches of one partition, one after another. If
+they are sorted, rows that belong together are adjacent, but can continue in the next batch.
 """
 
 from collections.abc import Iterator
@@ -24,21 +24,21 @@ from lookalike.search.identical import group_identical
 from lookalike.spark.making import Making, hash_elements
 from lookalike.spark.parcels import Batches, Parcels, gathered, in_order, pack
 
-BAND_BITS = 10  # of a key that say which band it is of; the others are enough, since pairs are verified
-PIECE = 8 << 20  # bytes of texts or elements that are made sets of at a time
-CHANGED = "the data frame gave other rows when it was read again: write it to a file first, or cache it."
-ROWS = 1 << 20  # rows of sets and elements of which minima are taken at a time
+BAND_BITS = 10  # low bits of a key that hold its band; the rest suffice, since pairs are verified
+PIECE = 8 << 20  # bytes of texts or elements to turn into sets at a time
+CHANGED = "the data frame returned different rows when it was read again: write it to a file first, or cache it."
+ROWS = 1 << 20  # rows of (set, element) to take minima of at a time
 
 
-# --- signatures: of whole documents, and of rows of a set and an element ---
+# --- signatures of whole documents, and of rows of (set, element) ---
 
 
 def sketched(batches: Batches, making: Making, ranked: bool, longest: bool, parcels: Parcels) -> Batches:
-    """(id, content), or (id, content, last, rank), to parcels of (item, content0, content1, keys), dealt by content.
+    """Turn (id, content[, last, rank]) into parcels of (item, content0, content1, keys).
 
-    `content0` and `content1` are hashes, equal just for equal contents. An item without elements is left out. Items
-    that are `ranked` are records of whether they come last, of a rank and an id; if the `longest` come first, the rank
-    is made of the length.
+    `content0` and `content1` are hashes that are equal only for equal contents. Items without
+    elements are left out. `ranked` items are structs of (last, rank, id); with `longest`, the rank
+    is the negative length.
     """
 
     def made() -> Iterator[pa.Table]:
@@ -46,7 +46,7 @@ def sketched(batches: Batches, making: Making, ranked: bool, longest: bool, parc
             ids, column, *order = batch.columns
             if column.null_count:
                 missing = ids[int(pc.index(column.is_null(), True).as_py())]
-                raise DataError(f"the item {missing.as_py()!r} is null: leave out such rows first, as by dropna.")
+                raise DataError(f"the item {missing.as_py()!r} is null: drop such rows first, as with dropna.")
             counts, lengths, contents, keys = making.sketch(column)
             live = np.flatnonzero(counts)
             item = ids
@@ -62,27 +62,27 @@ def sketched(batches: Batches, making: Making, ranked: bool, longest: bool, parc
 
 
 def key_lists(keys: np.ndarray) -> pa.ListArray:
-    """The keys of each item that it has, items x bands, each with the number of its band in its low bits.
+    """Return the keys of each item, given items x bands, with the band number in the low bits.
 
-    The others are hashed anew, since bands of few rows may have the same keys.
+    The high bits are hashed again, since bands of few rows can have equal keys.
     """
     bands = np.arange(keys.shape[1], dtype=np.uint64)
     with np.errstate(over="ignore"):
         hashed = mix.py_func(keys + bands * GOLDEN)
-    marked = (hashed & ~np.uint64((2 << BAND_BITS) - 1)) | bands  # and the bit above says that none was split
+    marked = (hashed & ~np.uint64((2 << BAND_BITS) - 1)) | bands  # the bit above is 0: not split
     there = keys != EMPTY
     return lists_of(pa.array(marked[there].view(np.int64)), there.sum(axis=1))
 
 
 def lists_of(values: pa.Array, sizes: np.ndarray) -> pa.ListArray:
-    """Lists of so many of the values each, one after another."""
+    """Return lists of these sizes, filled with the values one after another."""
     return pa.ListArray.from_arrays(pa.array(np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)), values)
 
 
 def partial_minima(batches: Batches, making: Making) -> Batches:
-    """(set, element) to (set, signature): minima over those of the elements that came to this task.
+    """Turn (set, element) into (set, signature): minima over the elements that reached this task.
 
-    The minimum of minima is the minimum, so it does not matter how the elements of a set are spread over tasks.
+    The minimum of minima is the minimum, so elements of a set can be in any number of tasks.
     """
     for table in gathered(batches, ROWS):
         sets, elements = (column.combine_chunks() for column in table.columns)
@@ -99,10 +99,10 @@ def signature_lists(signatures: np.ndarray) -> pa.ListArray:
 
 
 def least_minima(batches: Batches, making: Making) -> Batches:
-    """(set, signature), sorted by set, to groups of one set each: minima of the minima, and the bands of those."""
+    """Turn (set, signature), sorted by set, into groups of one set, by the least of its minima."""
     assert making.plan.bands is not None
     bands, rows, _ = making.plan.bands
-    held: pa.RecordBatch | None = None  # the last set, which may go on
+    held: pa.RecordBatch | None = None  # the last set, which can continue
     for batch in batches:
         if not len(batch):
             continue
@@ -119,18 +119,18 @@ def least_minima(batches: Batches, making: Making) -> Batches:
 
 
 def joined(one: pa.RecordBatch, other: pa.RecordBatch) -> list[pa.Array]:
-    """The columns of two batches, one after the other."""
+    """Concatenate the columns of two batches."""
     return [pa.concat_arrays(two) for two in zip(one.columns, other.columns, strict=True)]
 
 
 def lone_groups(items: pa.Array, keys: np.ndarray) -> Batches:
-    """Groups of one item each, if there are any."""
+    """Yield groups of one item each, if there are items."""
     if len(items):
         yield group_parcel(items, items, key_lists(keys))
 
 
 def new_runs(values: pa.Array) -> np.ndarray:
-    """Whether each value differs from the one before."""
+    """Return whether each value differs from the one before."""
     fresh = np.ones(len(values), np.bool_)
     if len(values) > 1:
         fresh[1:] = np.asarray(pc.fill_null(pc.not_equal(values[1:], values[:-1]), True))
@@ -138,7 +138,7 @@ def new_runs(values: pa.Array) -> np.ndarray:
 
 
 def keyed(batches: Batches, making: Making) -> Batches:
-    """(id, content) to (item, keys), where identical items are not looked for."""
+    """Turn (id, content) into (item, keys), without grouping identical items."""
     for batch in batches:
         counts, _, _, keys = making.sketch(batch["content"])
         live = np.flatnonzero(counts)
@@ -149,9 +149,9 @@ def keyed(batches: Batches, making: Making) -> Batches:
 
 
 def grouped(batches: Batches, parcels: Parcels) -> Batches:
-    """Parcels, sorted by place, to groups: parcels of (item, head, keys).
+    """Turn parcels, sorted by place, into groups: parcels of (item, head, keys).
 
-    The first of identical items, the head, keeps its keys and stands for the others.
+    The first of identical items, the head, keeps its keys and represents the others.
     """
     for rows in parcels.arrived(batches):
         rows = rows.take(in_order(rows["item"].combine_chunks())).combine_chunks()
@@ -163,24 +163,24 @@ def grouped(batches: Batches, parcels: Parcels) -> Batches:
 
 
 def group_parcel(item: pa.Array, head: pa.Array, keys: pa.Array) -> pa.RecordBatch:
-    """A parcel of groups, as a batch of one row."""
+    """Return a parcel of groups as a batch of one row."""
     rows = pa.table({"item": item, "head": head, "keys": keys}).combine_chunks()
     return pa.record_batch([pa.array([pack(rows)], pa.binary())], names=["parcel"])
 
 
 def group_schema(item: pa.DataType) -> pa.Schema:
-    """What is in a parcel of groups."""
+    """Return the schema of a parcel of groups."""
     return pa.schema({"item": item, "head": item, "keys": pa.list_(pa.int64())})
 
 
 def heads(batches: Batches, groups: Parcels) -> Batches:
-    """Groups to (item, keys) of the items that are their own heads."""
+    """Return (item, keys) of the items that are their own heads."""
     for rows in groups.opened(batches):
         yield rows.filter(rows["keys"].is_valid()).select(["item", "keys"])
 
 
 def copies(batches: Batches, groups: Parcels) -> Batches:
-    """Groups to (item, head) of the items that are not their own heads."""
+    """Return (item, head) of the items that are not their own heads."""
     for rows in groups.opened(batches):
         yield rows.filter(rows["keys"].is_null()).select(["item", "head"])
 
@@ -189,9 +189,9 @@ def copies(batches: Batches, groups: Parcels) -> Batches:
 
 
 def verified(batches: Batches, making: Making) -> Batches:
-    """(a, b, side, band, content) to (a, b, band, similarity) of the pairs that are similar.
+    """Turn (a, b, side, band, content) into (a, b, band, similarity) of the similar pairs.
 
-    Each pair comes as two rows, one after the other: side 0 with the content of a, side 1 with that of b.
+    Each pair is two adjacent rows: side 0 with the content of a, side 1 with the content of b.
     """
     p, q = making.plan.threshold.as_integer_ratio()
     for batch in in_twos(batches):
@@ -202,7 +202,7 @@ def verified(batches: Batches, making: Making) -> Batches:
         if len(one) != len(other) or sides[0].any() or not sides[1].all() or not same:
             raise DataError(CHANGED)
         a, b, _, band, _ = one.columns
-        fresh = new_runs(ids_of(a))  # an item is often compared with several, one after another
+        fresh = new_runs(ids_of(a))  # an item often occurs in several adjacent pairs
         left, right = making.sets(one["content"].filter(pa.array(fresh))), making.sets(other["content"])
         sets = Sets.concatenate([left, right])
         rows, others = np.cumsum(fresh) - 1, len(left) + np.arange(len(right))
@@ -214,7 +214,7 @@ def verified(batches: Batches, making: Making) -> Batches:
 
 
 def in_twos(batches: Batches) -> Batches:
-    """Slices of the batches with about PIECE bytes each and an even number of rows, which may be of two batches."""
+    """Yield slices of about PIECE bytes and an even number of rows, also across batches."""
     held: pa.RecordBatch | None = None
     for batch in batches:
         if held is not None:
@@ -228,11 +228,11 @@ def in_twos(batches: Batches) -> Batches:
         yield held
 
 
-# --- groups, where few pairs are left ---
+# --- groups, when few pairs are left ---
 
 
 def firsts(batches: Batches) -> Batches:
-    """(a, b) to (item, first): the first item of the connected component of each item that is not its own first."""
+    """Return (item, first) for each item of pairs (a, b) that is not the first of its component."""
     for table in gathered(batches, 1 << 62):
         values = pa.chunked_array([*table["a"].chunks, *table["b"].chunks]).to_numpy()
         items, places = np.unique(values, return_inverse=True)
@@ -246,7 +246,7 @@ def firsts(batches: Batches) -> Batches:
 
 
 def dropped(batches: Batches) -> Batches:
-    """(a, b), a before b in order, sorted by b, to the items that are dropped: those similar to one kept before."""
+    """Return the items to drop, similar to a kept one, given (a, b), a before b, sorted by b."""
     gone: set[Any] = set()
     for batch in batches:
         mask = []
@@ -258,5 +258,5 @@ def dropped(batches: Batches) -> Batches:
 
 
 def ids_of(items: pa.Array) -> pa.Array:
-    """The ids of items: of records the last field."""
+    """Return the ids of items; of structs, the last field."""
     return items.flatten()[-1] if pa.types.is_struct(items.type) else items

@@ -1,6 +1,6 @@
-"""What chapter 3 proves: how ANDs and ORs amplify a family, what exact joins may leave out, and the MapReduce forms.
+"""The results of chapter 3: amplification by ANDs and ORs, bounds of exact joins, MapReduce forms.
 
-Lives here: `amplify` (curves, bands and rows), `banding` (bands and rows run on keys), `exact` (the bounds of exact
-joins), `mapreduce`.
-May import: `core`, `kernels`, `items`, `measures`, `families`. Each formula has a doctest and a test from the textbook.
+Lives here: `amplify` (curves, bands and rows), `banding` (candidate pairs from keys), `exact` (the
+bounds of exact joins), `mapreduce`.
+May import: `core`, `kernels`, `items`, `measures`, `families`. A formula has a doctest and a test.
 """

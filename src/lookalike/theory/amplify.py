@@ -1,7 +1,7 @@
-"""Amplification: from functions that agree with probability p to combinations that agree with curve(p).
+"""Amplify families: functions that agree with probability p are combined to agree with curve(p).
 
-An AND of r functions agrees when all r do, with probability p**r; an OR of b agrees when any does, with
-probability 1 - (1 - p)**b. `And(5) >> Or(20)` first combines by AND and then by OR: 20 bands of 5 rows.
+An AND of r functions agrees if all do, with probability p**r; an OR of b agrees if any does, with
+probability 1 - (1 - p)**b. `And(5) >> Or(20)` combines by AND, then by OR: 20 bands of 5 rows.
 """
 
 import math
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Curve:
-    """A cascade of ANDs and ORs, a function of the probability that one function agrees."""
+    """A cascade of ANDs and ORs, as a function of the probability that one function agrees."""
 
     def __init__(self, steps: "tuple[And | Or, ...]"):
         self.steps = steps
 
     @classmethod
     def parse(cls, text: str) -> "Curve":
-        """From such a text as "And(4) >> Or(4)", as `str` gives it.
+        """Parse a text such as "And(4) >> Or(4)", as `str` writes it.
 
         >>> Curve.parse("and(5) >> or(20)")
         And(5) >> Or(20)
@@ -42,13 +42,13 @@ class Curve:
         return reduce(cls.__rshift__, made)
 
     def __rshift__(self, other: "Curve") -> "Curve":
-        """This cascade, then the other applied to its results."""
+        """Return the cascade of this one and then the other."""
         if not isinstance(other, Curve):
             return NotImplemented
         return Curve(self.steps + other.steps)
 
     def __call__(self, p: Any) -> Any:
-        """The probability that the cascade agrees; scalars and arrays alike."""
+        """Return the probability that the cascade agrees, for numbers or arrays."""
         values = within("p", p, 1)
         for step in self.steps:
             values = step.apply(values)
@@ -56,11 +56,11 @@ class Curve:
 
     @property
     def functions(self) -> int:
-        """How many functions of the family the cascade takes."""
+        """Return how many functions of the family the cascade needs."""
         return math.prod(step.count for step in self.steps)
 
     def threshold(self) -> float:
-        """The p at which the cascade agrees with probability 1/2."""
+        """Return the p at which the cascade agrees with probability 1/2."""
         low, high = 0.0, 1.0
         for _ in range(60):
             middle = (low + high) / 2
@@ -68,9 +68,9 @@ class Curve:
         return (low + high) / 2
 
     def steepest(self) -> tuple[float, float]:
-        """The p where the curve rises fastest, and how fast."""
+        """Return the p where the curve is steepest, and the slope there."""
         low, high = 0.0, 1.0
-        for _ in range(4):  # ever finer grids about the best point
+        for _ in range(4):  # ever finer grids around the best point
             grid = np.linspace(low, high, 2001)
             slopes = self.slope(grid)
             best = int(np.argmax(slopes))
@@ -78,7 +78,7 @@ class Curve:
         return float(grid[best]), float(slopes[best])
 
     def slope(self, p: Any) -> Any:
-        """The derivative of the curve, by the chain rule."""
+        """Return the derivative of the curve, by the chain rule."""
         values = within("p", p, 1)
         slope = np.ones_like(values)
         for step in self.steps:
@@ -87,9 +87,9 @@ class Curve:
         return slope if np.ndim(p) else float(slope)
 
     def fixed_points(self) -> list[float]:
-        """Where curve(p) = p strictly between 0 and 1: under such a point an S-curve lowers p, over it raises it."""
+        """Return where curve(p) = p in (0, 1); an S-curve lowers p below it and raises p above."""
         if self.functions == 1:
-            return []  # all points are
+            return []  # every point is fixed
         ends = np.geomspace(1e-15, 1e-4, 200)
         grid = np.concatenate((ends, np.linspace(0, 1, 10_001)[1:-1], 1 - ends[::-1]))
         above = self(grid) > grid
@@ -103,16 +103,16 @@ class Curve:
         return points
 
     def amplify(self, sensitivity: Sensitivity) -> Sensitivity:
-        """(d1, d2, p1, p2) of one function to that of the cascade."""
+        """Turn the (d1, d2, p1, p2) of one function into that of the cascade."""
         d1, d2, p1, p2 = sensitivity
         return d1, d2, self(p1), self(p2)
 
     def candidates(self, family: "Family", items: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Run the cascade: the pairs of items on which it agrees, as positions (left, right), left < right, in order.
+        """Return the pairs on which the cascade agrees, in order, as positions (left < right).
 
-        Its first step combines neighbouring functions of the family, the next neighbouring results of that, and so on;
-        functions beyond those it takes are left alone. An AND and an OR after it are bands, whose pairs are found by
-        sorting keys. Steps above those make the union or the intersection of sets of pairs.
+        Its first step combines neighbouring functions of the family, the next step neighbouring
+        results, and so on; surplus functions are not used. An AND followed by an OR is a set of
+        bands, whose pairs are found by sorting keys. Later steps unite or intersect sets of pairs.
 
         >>> from lookalike.families import BitSampling
         >>> left, right = (And(2) >> Or(3)).candidates(BitSampling(6), ["000000", "110011", "010101", "011100"])
@@ -122,7 +122,7 @@ class Curve:
         return self.pairs(family.signatures(items))
 
     def pairs(self, signatures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same for given signatures, an array of whole numbers, items x functions."""
+        """Return the same for given signatures, an array of whole numbers, items x functions."""
         from lookalike.core.run import Run
         from lookalike.families.base import as_keys
         from lookalike.theory.banding import pairs_in_bands
@@ -131,11 +131,11 @@ class Curve:
         if keys.ndim != 2:
             raise UsageError(f"signatures must be a matrix, items x functions; got {keys.ndim} dimensions.")
         if keys.shape[1] < self.functions:
-            raise UsageError(f"{self} takes {self.functions} functions; there are {keys.shape[1]}.")
+            raise UsageError(f"{self} needs {self.functions} functions; there are {keys.shape[1]}.")
         steps = list(self.steps)
         rows = steps.pop(0).count if isinstance(steps[0], And) else 1
         bands = steps.pop(0).count if steps and isinstance(steps[0], Or) else 1
-        threads = Run(1 if steps else None)  # many small parts are done sooner than threads are started
+        threads = Run(1 if steps else None)  # threads would take longer to start than many small parts
 
         def run(steps: "list[And | Or]", part: np.ndarray) -> np.ndarray:
             if not steps:
@@ -148,7 +148,7 @@ class Curve:
         return left, right
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the curve with matplotlib, on axes of your own or on new ones, which are returned."""
+        """Draw the curve with matplotlib on the given axes or on new ones, and return them."""
         axes = new_axes(axes)
         draw_curve(axes, self, 1, self.threshold())
         axes.set(xlabel="probability that one function agrees", title=str(self))
@@ -178,14 +178,14 @@ class And(Curve):
 
 
 class Or(Curve):
-    """Any of `count` functions must agree: 1 - (1 - p)**count, computed so that tiny p keep their digits."""
+    """Any of `count` functions must agree: 1 - (1 - p)**count, precise even for tiny p."""
 
     def __init__(self, count: int):
         self.count = whole("Or", count)
         super().__init__((self,))
 
     def apply(self, p: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore"):  # log(0) = -inf for p = 1, which comes out as 1
+        with np.errstate(divide="ignore"):  # log(0) = -inf for p = 1, which gives 1
             any_of: np.ndarray = -np.expm1(self.count * np.log1p(-p))
         return any_of
 
@@ -202,7 +202,7 @@ def _count(text: str) -> Any:
 
 
 class Bands(NamedTuple):
-    """Bands of rows, and the probability that a pair right at the threshold shares a band."""
+    """Bands of rows, and the probability that a pair exactly at the threshold shares a band."""
 
     bands: int
     rows: int
@@ -210,38 +210,38 @@ class Bands(NamedTuple):
 
     @property
     def curve(self) -> Curve:
-        """From the chance that one function agrees to that of becoming a candidate: 1 - (1 - p**rows)**bands."""
+        """Return the probability of becoming a candidate, 1 - (1 - p**rows)**bands, as a curve."""
         return And(self.rows) >> Or(self.bands)
 
     @property
     def hashes(self) -> int:
-        """How many functions of the family that takes."""
+        """Return how many functions of the family the bands need."""
         return self.bands * self.rows
 
 
 def bands_for(p: float, rows: int, recall: float) -> Bands:
-    """The fewest bands of `rows` rows that find a pair with probability `recall` if one function agrees with p."""
-    band = max(And(rows)(p), 1e-300)  # with so many rows no number of bands would do
+    """Return the fewest bands of `rows` rows with this recall, if one function agrees with p."""
+    band = max(And(rows)(p), 1e-300)  # with more rows, no number of bands would be enough
     bands = 1 if band >= recall else math.ceil(math.log1p(-recall) / math.log1p(-band) - 1e-12)
     return Bands(bands, rows, (And(rows) >> Or(bands))(p))
 
 
 def fitting_bands(p: float, recall: float, hashes: int) -> Iterator[Bands]:
-    """For each number of rows the fewest bands that reach the recall, as long as they take no more than `hashes`."""
+    """Yield the fewest bands that reach the recall for 1, 2, ... rows, up to `hashes` functions."""
     for rows in range(1, hashes + 1):
         bands = bands_for(p, rows, recall)
-        if bands.hashes > hashes:  # as have all with more rows
+        if bands.hashes > hashes:  # and more rows need even more
             return
         yield bands
 
 
 def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, family: "Family | None" = None) -> Bands:
-    """The most selective bands of at most `hashes` functions that keep the recall at the threshold.
+    """Return the most selective bands of at most `hashes` functions that reach the recall.
 
-    More rows make fewer false candidates; the fewest bands that still reach the recall make fewest of all. The
-    threshold is one of the family's measure: a Jaccard similarity, and minhashes the functions, if none is given. The
-    recall is that of independent functions, which those of `BitSampling` without repetition and of `FieldEquality`
-    are only nearly.
+    More rows give fewer false positives, and so do fewer bands: the result has the most rows and,
+    for these, the fewest bands that reach the recall. The threshold is one of the family's measure;
+    the default is minhashes and Jaccard similarity. The recall assumes independent functions; those
+    of `BitSampling` without repetition and of `FieldEquality` are only nearly independent.
 
     >>> choose_bands(threshold=0.8, hashes=128, recall=0.99)
     Bands(bands=16, rows=6, recall=0.9922812706923393)
@@ -253,12 +253,12 @@ def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, fami
     most = family.most if family else math.inf
     hashes = int(min(whole("hashes", hashes), most))
     if recall == 1 and p < 1:
-        raise UsageError("recall 1 takes an exact method, not bands: method='exact', or a recall under 1.")
+        raise UsageError("recall 1 needs an exact method, not bands: use method='exact', or a recall below 1.")
     fitting = list(fitting_bands(p, recall, hashes))
     if not fitting:
-        hint = "Raise hashes, or lower the recall." if hashes < most else "There are no more; lower the recall."
+        hint = "Raise hashes, or lower the recall." if hashes < most else "The family has no more; lower the recall."
         raise UsageError(
-            f"recall {recall:g} at threshold {threshold:g} takes more than {hashes} hashes; "
-            f"{hashes} reach {Or(hashes)(p):.4g} at most. {hint}"
+            f"recall {recall:g} at threshold {threshold:g} needs more than {hashes} hashes; "
+            f"{hashes} reach at most {Or(hashes)(p):.4g}. {hint}"
         )
     return fitting[-1]

@@ -1,4 +1,4 @@
-"""Candidates by bands: items that share a bucket in at least one band, found by sorting keys."""
+"""Find candidate pairs by sorting keys: items that share a bucket in at least one band."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,30 +13,31 @@ from lookalike.kernels.buckets import members, new_pairs
 from lookalike.kernels.sets import sorted_hashes
 from lookalike.kernels.sketch import fold_bands
 
-CHUNK = 1 << 18  # candidate pairs handed on at a time
-MOST_AT_ONCE = 32  # times the size of the keys may be used to sort them, by all threads, of what memory there is
-MOST_CANDIDATES = 200_000_000  # that are listed without being verified
+CHUNK = 1 << 18  # candidate pairs yielded at a time
+MOST_AT_ONCE = 32  # keys are sorted in parts unless the memory is this many times their size
+MOST_CANDIDATES = 200_000_000  # candidate pairs listed without verification
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """The buckets of two items or more, band by band, and the keys they were made from.
+    """The buckets of two or more items, band by band, and the keys they were made from.
 
-    Items are numbered anew from 0, without those that are alone in every band; `items` tells what they were.
+    Items that are alone in every band are left out, the others renumbered from 0; `items` has their
+    old numbers.
     """
 
     bands: list[tuple[np.ndarray, np.ndarray]]  # (indptr, items) each
     mask: np.uint64
     items: np.ndarray
-    make_keys: Callable[[], np.ndarray]  # of the items: items x bands
+    make_keys: Callable[[], np.ndarray]  # returns the keys of the items: items x bands
 
     def count(self, band: int) -> int:
-        """How many pairs share a bucket of the band."""
+        """Return how many pairs share a bucket of the band."""
         sizes = np.diff(self.bands[band][0])
         return int((sizes * (sizes - 1) // 2).sum())
 
     def pairs(self, band: int, keys: np.ndarray, sides: Sides = ALONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The pairs that share a bucket of this band and of no earlier one, by the keys of the items, in chunks."""
+        """Yield chunks of the pairs that share a bucket of this band and of no earlier one."""
         indptr, items = self.bands[band]
         state = np.zeros(3, np.int64)
         while state[0] < len(indptr) - 1:
@@ -45,7 +46,7 @@ class Buckets:
             yield left[:n], right[:n]
 
     def sample(self, band: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs drawn evenly from those that share a bucket of the band."""
+        """Return pairs drawn uniformly from those that share a bucket of the band."""
         indptr, items = self.bands[band]
         sizes = np.diff(indptr)
         weights = sizes * (sizes - 1.0)
@@ -56,7 +57,7 @@ class Buckets:
 
 
 def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storage: Storage) -> Buckets:
-    """Sort the keys of each band; equal keys are a bucket, but for EMPTY. Just the items `heads` are looked at."""
+    """Sort the keys of the items `heads` in each band; equal keys other than EMPTY are a bucket."""
 
     def work(band: int) -> Arrays:
         return storage.made(f"buckets{band}", lambda: in_buckets(keys[band][heads], storage.memory))
@@ -86,7 +87,7 @@ def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storag
 
 
 def in_buckets(keys: np.ndarray, memory: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The buckets of keys, (indptr, items): see `members`. In parts, if all at once would take too much memory."""
+    """Return the buckets of keys as `members` does, sorting in parts if memory is limited."""
     parts = 1 if memory is None else 1 << max(0, (MOST_AT_ONCE * 8 * len(keys) // memory).bit_length())
     found = [members(*part) for part in sorted_parts(keys, parts)]
     if len(found) == 1:
@@ -98,7 +99,7 @@ def in_buckets(keys: np.ndarray, memory: int | None = None) -> tuple[np.ndarray,
 
 
 def sorted_parts(keys: np.ndarray, parts: int) -> Iterator[tuple[np.ndarray, np.uint64]]:
-    """What `sort_keys` gives, in so many parts, a power of two, one after another."""
+    """Yield the result of `sort_keys` in `parts` parts, a power of two, one after another."""
     if parts == 1:
         yield sort_keys(keys)
         return
@@ -111,38 +112,36 @@ def sorted_parts(keys: np.ndarray, parts: int) -> Iterator[tuple[np.ndarray, np.
 def sort_keys(keys: np.ndarray) -> tuple[np.ndarray, np.uint64]:
     """Sort keys together with their positions: (ordered, mask).
 
-    Each number holds the high bits of a key over the key's position, which takes the bits of the mask. Keys
-    lose their low bits to it: with a million items 44 bits remain, and a false match is found out later.
+    Each number holds the high bits of a key, and the key's position in the bits of the mask. Keys
+    lose their low bits: with a million items 44 bits remain, and false matches are found later.
     """
     mask = low_bits(len(keys))
     return sorted_hashes((keys & ~mask) | np.arange(len(keys), dtype=np.uint64)), mask
 
 
 def low_bits(items: int) -> np.uint64:
-    """A mask of as many low bits as the numbers of so many items take."""
+    """Return a mask of the low bits that hold the numbers of this many items."""
     return np.uint64((1 << max(1, (items - 1).bit_length())) - 1)
 
 
 def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> np.ndarray:
-    """The pairs a < b that agree in all rows of a band or more, as ascending numbers a * items + b."""
+    """Return the pairs a < b that agree in a whole band, as ascending numbers a * items + b."""
     keys = np.ascontiguousarray(fold_bands(signatures, bands, rows).T)
     buckets = find_buckets(list(keys), np.arange(len(signatures)), run, Storage())
     total = sum(buckets.count(band) for band in range(bands))
     if total > MOST_CANDIDATES:
-        raise TooManyPairs(
-            f"about {total:,} candidates, more than {MOST_CANDIDATES:,}: take more rows, or fewer bands."
-        )
+        raise TooManyPairs(f"about {total:,} candidates, more than {MOST_CANDIDATES:,}: use more rows, or fewer bands.")
     found = [np.empty(0, np.int64)]
     own = buckets.make_keys()
     for band in range(bands):
         for left, right in buckets.pairs(band, own):
-            same = (own[left] == own[right]).any(axis=1)  # keys were sorted by their high bits alone
+            same = (own[left] == own[right]).any(axis=1)  # keys were sorted by their high bits only
             found.append(buckets.items[left[same]] * len(signatures) + buckets.items[right[same]])
     return np.sort(np.concatenate(found))
 
 
 def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray]:
-    """All `total` pairs of items that share a bucket, whatever their keys."""
+    """Return all `total` pairs of items that share a bucket, once per bucket."""
     left, right = np.empty(total + 1, np.int64), np.empty(total + 1, np.int64)
     no_keys = np.empty((0, 0), np.uint64)
     n = new_pairs(indptr, items, no_keys, 0, np.uint64(0), ALONE.split, np.zeros(3, np.int64), left, right)
@@ -150,7 +149,7 @@ def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.nda
 
 
 def too_many(pairs: int, limit: int, about: str = "at least") -> TooManyPairs:
-    """The error for an answer that would be too long to list."""
+    """Return the error for a result that would be too long to list."""
     return TooManyPairs(
         f"{about} {pairs:,} similar pairs, more than max_pairs = {limit:,}: `clusters` and `dedup` need no list "
         "of pairs; or raise the threshold, or --max-pairs."

@@ -1,8 +1,8 @@
-"""Bounds for exact similarity joins: what a set of a given size must be compared with, and no less.
+"""Bounds for exact similarity joins: what a set of a given size must be compared with.
 
-A set is a string of its elements in a fixed order, each once. Two such strings of Jaccard similarity J or more cannot
-differ much in length, must share a symbol early on, and at nearly the same position. All bounds are computed in
-fractions: J is the decimal that was typed, and `(1 - 0.9) * 10` is 1.
+A set is a string of its elements in a fixed order, each once. Two strings of Jaccard similarity J
+or more cannot differ much in length, and must share a symbol early on, at nearly the same position.
+All bounds are computed in fractions: J is the decimal that was typed, and `(1 - 0.9) * 10` is 1.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ Threshold = float | str | Fraction
 
 
 def as_string(elements: Iterable[Any], order: Sequence[Any] | None = None) -> list[Any]:
-    """The elements of a set in order, each once: their own order, or that of a sequence that holds them all.
+    """Return the elements of a set in their own order, or in that of a sequence that has them all.
 
     >>> as_string({"d", "a", "b"}), as_string({"d", "a", "b"}, order="dcba")
     (['a', 'b', 'd'], ['d', 'b', 'a'])
@@ -35,7 +35,7 @@ def as_string(elements: Iterable[Any], order: Sequence[Any] | None = None) -> li
 
 
 def longest(length: int, J: Threshold) -> int:
-    """The greatest length of a string of similarity J or more to one of this length: floor(length / J).
+    """Return floor(length / J), the greatest length of a string with similarity of at least J.
 
     If t is longer than s, their similarity is at most len(s) / len(t).
 
@@ -46,7 +46,7 @@ def longest(length: int, J: Threshold) -> int:
 
 
 def shortest(length: int, J: Threshold) -> int:
-    """The least length of such a string: ceil(length * J).
+    """Return ceil(length * J), the least length of a string with similarity of at least J.
 
     >>> shortest(10, 0.9)
     9
@@ -55,11 +55,11 @@ def shortest(length: int, J: Threshold) -> int:
 
 
 def prefix(length: int, J: Threshold) -> int:
-    """How many symbols at the start of a string it must be indexed under: floor((1 - J) * length) + 1.
+    """Return floor((1 - J) * length) + 1, the number of first symbols to index a string under.
 
-    A string that has none of the first p symbols of s shares at most length - p of them, and has a similarity of at
-    most (length - p) / length. So of the symbols that two strings of similarity J or more share, the first in the order
-    lies in both prefixes.
+    A string with none of the first p symbols of s shares at most length - p symbols with s, so its
+    similarity is at most (length - p) / length. Hence if two strings have a similarity of J or
+    more, the first symbol that they share is in both prefixes.
 
     >>> [prefix(length, 0.9) for length in (9, 10, 19, 20, 29)]
     [1, 2, 2, 3, 3]
@@ -68,14 +68,15 @@ def prefix(length: int, J: Threshold) -> int:
 
 
 def probes(length: int, J: Threshold, by: str = "position") -> list[tuple[int, ...]]:
-    """The index buckets in which a string s of this length must look for strings t of similarity J or more.
+    """Return the index buckets in which to look for strings t similar to a string s of this length.
 
-    by="position": (i, j) for each position i of the prefix of s and each position j at which t may have the same
-    symbol, if nothing before them agrees. Then t shares at most length - i + 1 symbols with s and has j - 1 others, so
-    (length - i + 1) / (length + j - 1) >= J.
+    by="position": (i, j) for each position i of the prefix of s and each position j at which t can
+    have the same symbol, if no symbols before them agree. Then t shares at most length - i + 1
+    symbols with s and has j - 1 others, so (length - i + 1) / (length + j - 1) >= J.
 
-    by="length": (i, j, q) with q the number of symbols of t after position j. With p = length - i of them in s, t
-    shares at most min(p, q) + 1 symbols, and the union has at least i - 1 + j - 1 + max(p, q) + 1.
+    by="length": (i, j, q) with q the number of symbols of t after position j. With p = length - i
+    symbols of s after position i, t shares at most min(p, q) + 1 symbols, and the union has at
+    least i - 1 + j - 1 + max(p, q) + 1.
 
     >>> probes(10, 0.9)
     [(1, 1), (1, 2), (2, 1)]

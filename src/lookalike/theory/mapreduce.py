@@ -1,12 +1,12 @@
-"""Minhashing and banding as map and reduce functions: what a cluster is to compute, on plain Python values.
+"""Minhashing and banding as map and reduce functions on plain Python values.
 
-A map function makes (key, value) pairs of one input pair; values are grouped by key; a reduce function makes output
-pairs of each key and its values. `run` does all three in this process. The engines that work on many machines must
-give what these functions give.
+A map function makes (key, value) pairs from one input pair; values are grouped by key; a reduce
+function makes output pairs from each key and its values. `run` does all three in this process.
+Engines that work on many machines must give the same results as these functions.
 
     signatures = run(map_rows(functions), reduce_minima, matrix)   from a matrix chunked by rows
-    buckets    = run(map_bands(rows), reduce_buckets, signatures)  of all bands
-    compare    = run(map_pairs, reduce_pairs, buckets)             each column with which later ones
+    buckets    = run(map_bands(rows), reduce_buckets, signatures)  for all bands
+    compare    = run(map_pairs, reduce_pairs, buckets)             later columns, for each column
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ Reduce = Callable[[Any, list[Any]], Iterable[Pair]]
 
 
 def run(map_: Map, reduce_: Reduce, pairs: Iterable[Pair]) -> list[Pair]:
-    """Apply the map function to all pairs, group what it makes by key, and apply the reduce function, keys in order."""
+    """Map all pairs, group the results by key, and reduce each group in the order of the keys."""
     groups: dict[Any, list[Any]] = {}
     for key, value in pairs:
         for new_key, new_value in map_(key, value):
@@ -35,10 +35,10 @@ def run(map_: Map, reduce_: Reduce, pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def map_rows(functions: Iterable[Callable[[int], int]]) -> Map:
-    """(row, the columns that have a 1 in it) to (column, the row's number under each function).
+    """Map (row, the columns with a 1 in it) to (column, the row's number under each function).
 
-    A map task that has many rows may hand on their minima alone, by `reduce_minima`: the minimum of minima is the
-    minimum. Then it sends one signature a column, however many rows it had.
+    A map task with many rows can first combine them with `reduce_minima`, as the minimum of minima
+    is the minimum. It then sends one signature per column, however many rows it had.
     """
     every = list(functions)
 
@@ -50,17 +50,17 @@ def map_rows(functions: Iterable[Callable[[int], int]]) -> Map:
 
 
 def reduce_minima(column: Any, numbers: list[tuple[int, ...]]) -> Iterator[Pair]:
-    """(column, all it was sent) to (column, signature): the least number under each function."""
+    """Reduce (column, all numbers sent to it) to (column, signature), the minima per function."""
     yield column, tuple(map(min, zip(*numbers, strict=True)))
 
 
-# --- banding: first the buckets of all bands, then for each column those to compare it with ---
+# --- banding: first the buckets of all bands, then the columns to compare each column with ---
 
 
 def map_bands(rows: int) -> Map:
-    """(column, signature) to ((band, the band's values), column), for bands of so many rows.
+    """Map (column, signature) to ((band, the band's values), column), for bands of `rows` rows.
 
-    Values that make no whole band are left out, and so are bands with a value that is EMPTY, which agrees with nothing.
+    An incomplete band at the end is left out, as are bands with an EMPTY value, which never agrees.
     """
     whole("rows", rows)
 
@@ -74,23 +74,23 @@ def map_bands(rows: int) -> Map:
 
 
 def reduce_buckets(bucket: Pair, columns: list[Any]) -> Iterator[Pair]:
-    """(bucket, its columns) to (bucket, its columns in order), if there are several."""
+    """Reduce (bucket, its columns) to (bucket, its columns in order), if there are several."""
     if len(columns) > 1:
         yield bucket, sorted(columns)
 
 
 def map_pairs(bucket: Pair, columns: list[Any]) -> Iterator[Pair]:
-    """(bucket, its columns in order) to (i, j) for all columns i < j of it."""
+    """Map (bucket, its columns in order) to (i, j) for all columns i < j of it."""
     return combinations(columns, 2)
 
 
 def reduce_pairs(column: Any, others: list[Any]) -> Iterator[Pair]:
-    """(i, all j > i that share a bucket with it) to (i, those columns in order, each once)."""
+    """Reduce (i, all j > i that share a bucket with it) to (i, those columns sorted, each once)."""
     yield column, sorted(set(others))
 
 
 def candidates(signatures: Iterable[Pair], rows: int) -> list[Pair]:
-    """Both steps of banding: for each column the later columns to compare it with.
+    """Run both steps of banding; return for each column the later columns to compare it with.
 
     >>> candidates([("A", (1, 2, 3, 4)), ("B", (1, 2, 9, 9)), ("C", (5, 6, 9, 9)), ("D", (0, 0, 0, 0))], rows=2)
     [('A', ['B']), ('B', ['C'])]

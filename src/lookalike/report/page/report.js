@@ -1,9 +1,9 @@
 "use strict";
-// The page is all there without this: here are only search, filters, and the twins of passages.
+// The page works without this script, which adds search, filters and highlighting of passages.
 
 const byId = (id) => document.getElementById(id);
 const pairs = [...document.querySelectorAll(".pair")];
-const words = new Map(); // the text of each pair, in lower case, once it was asked for
+const words = new Map(); // the text of each pair in lower case, filled on first use
 
 function text(pair) {
   if (!words.has(pair)) words.set(pair, pair.textContent.toLowerCase());
@@ -40,7 +40,7 @@ function toggle() {
   for (const pair of visible()) pair.open = open;
 }
 
-// A passage lights up with its twin on the other side, which is brought into sight.
+// Highlight a passage and its copy on the other side, and scroll the copy into view.
 function light(event) {
   const piece = event.target.closest("mark");
   if (!piece || (event.type === "keydown" && event.key !== "Enter")) return;
@@ -61,7 +61,7 @@ if (pairs.length) {
   byId("toggle").addEventListener("click", toggle);
   for (const pair of pairs) {
     pair.addEventListener("toggle", () => {
-      for (const piece of pair.querySelectorAll("mark")) piece.tabIndex = 0; // those of closed ones are in nobody's way
+      for (const piece of pair.querySelectorAll("mark")) piece.tabIndex = 0; // not before, so that the Tab key skips the passages of closed pairs
       label();
     });
   }

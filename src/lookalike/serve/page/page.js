@@ -1,30 +1,30 @@
-// The page of an index: what is pasted is looked up, and what is found can be compared, removed, and added to.
+// The page of an index: looks up the text in the box; matches can be compared and removed, and the text added.
 
 const byId = (id) => document.getElementById(id);
-const WAIT = 200; // milliseconds after the last key before the index is asked
-const SURE = 4000; // milliseconds in which a second press removes
+const WAIT = 200; // milliseconds between the last key and the query
+const SURE = 4000; // milliseconds within which a second press removes
 const HINTS = {
-  texts: "Paste or write a text, or drop a file here.",
-  sets: "The elements of a set, with white space, commas or semicolons between them.",
-  vectors: "The numbers of a vector, with white space or commas between them.",
+  texts: "Paste or type a text, or drop a file here.",
+  sets: "The elements of a set, separated by white space, commas or semicolons.",
+  vectors: "The numbers of a vector, separated by white space or commas.",
   bits: "A code of 0s and 1s.",
 };
 
 const MEASURES = {
   jaccard: "Jaccard similarity",
   bag_jaccard: "Jaccard similarity of bags",
-  cosine: "angle",
+  angle: "angle",
   cosine_similarity: "cosine",
   euclidean: "Euclidean distance",
   hamming: "Hamming distance",
 };
 
-let index = null; // what /info says
-let known = null; // the promise of it: whatever needs the index waits for ready()
-let asked = 0; // so that an answer that comes late is passed over
-let found = []; // what is listed
-let chosen = null; // the id of what is compared
-let compared = 0; // as `asked`, for comparisons
+let index = null; // the answer of /info
+let known = null; // its promise: whatever needs the index waits for ready()
+let asked = 0; // the number of the latest query, so that late answers are ignored
+let found = []; // the listed matches
+let chosen = null; // the id of the compared item
+let compared = 0; // like `asked`, for comparisons
 
 // --- asking the server ---
 
@@ -42,25 +42,25 @@ async function ask(method, path, body) {
     throw new Failed("The server does not answer.");
   }
   if (response.status === 401) {
-    if (sessionStorage.getItem("token") !== token) return ask(method, path, body); // another was given meanwhile
+    if (sessionStorage.getItem("token") !== token) return ask(method, path, body); // a new one was given meanwhile
     sessionStorage.removeItem("token");
-    known = null; // with another token it is asked for again
+    known = null; // with another token, it is requested again
     byId("main").hidden = true;
     byId("ask-token").hidden = false;
     byId("token").focus();
   }
   if (response.status === 204) return null;
-  const answer = await response.json().catch(() => ({ error: `the server answers with status ${response.status}.` }));
-  if (response.status === 401 && token) answer.error = "this token is not the right one.";
+  const answer = await response.json().catch(() => ({ error: `the server answered with status ${response.status}.` }));
+  if (response.status === 401 && token) answer.error = "this token is wrong.";
   if (!response.ok) throw new Failed(sentence(answer.error));
   return answer;
 }
 
 const sentence = (line) => line.charAt(0).toUpperCase() + line.slice(1);
 
-// A number and a string may be spelled the same.
+// A number and a string can be spelled the same.
 function place(id) {
-  if (id === "." || id === "..") throw new Failed("No address can end so; lookalike index remove can remove the item.");
+  if (id === "." || id === "..") throw new Failed("A URL cannot end in this id; use lookalike index remove.");
   return `items/${encodeURIComponent(id)}?number=${typeof id === "number"}`;
 }
 
@@ -117,7 +117,7 @@ function draw() {
   const curve = index.curve;
   document.querySelector(".curve").hidden = curve.length === 0;
   if (curve.length === 0) {
-    byId("chance").textContent = "The curve is drawn when there are items.";
+    byId("chance").textContent = "The curve is drawn once there are items.";
     return;
   }
   const first = slider.max !== String(curve.at(-1)[0]) || slider.dataset.drawn === undefined;
@@ -139,7 +139,7 @@ const across = (x) => (100 * (x - byId("threshold").min)) / (byId("threshold").m
 
 const short = (x) => String(Math.round(x * 100) / 100);
 
-const measured = (x) => short(x) + (index.measure === "cosine" ? "\u00b0" : "");
+const measured = (x) => short(x) + (index.measure === "angle" ? "\u00b0" : "");
 
 function upright(id, x) {
   byId(id).setAttribute("x1", across(x));
@@ -179,7 +179,7 @@ function later() {
 
 async function search() {
   if (await trying(find)) return;
-  found = []; // what is listed is not of this text
+  found = []; // the list belongs to another text
   list();
 }
 
@@ -194,10 +194,10 @@ async function find() {
   if (one === null) {
     found = [];
     list();
-    return say(index.items ? "" : "The index has no items yet. Write a text and add it.");
+    return say(index.items ? "" : "The index has no items yet. Type a text and add it.");
   }
-  if (Array.isArray(one) && one.some((part) => part !== part)) throw new Failed("A vector is made of numbers.");
-  const body = { items: readings(one), top: 100 };
+  if (Array.isArray(one) && one.some((part) => part !== part)) throw new Failed("A vector must consist of numbers.");
+  const body = { items: readings(one), k: 100 };
   if (index.curve.length) body.threshold = Number(byId("threshold").value);
   const { results } = await ask("POST", "query", body);
   if (mine !== asked) return;
@@ -205,12 +205,12 @@ async function find() {
   found = best.found;
   list();
   const looked = counted(best.candidates, "candidate", "candidates");
-  const count = found.length === body.top ? `The ${body.top} best` : found.length;
-  const verified = found.length ? `${count} found, each one verified, among ${looked}.` : `None found among ${looked}.`;
+  const count = found.length === body.k ? `The ${body.k} best` : found.length;
+  const verified = found.length ? `${count} found and verified; ${looked} compared.` : `None found; ${looked} compared.`;
   const closed = found.length && index.kind === "texts" && !index.texts_kept;
   say([
     verified,
-    ...(best.crowded ? ["There were more candidates than are looked at."] : []),
+    ...(best.crowded ? ["Some candidates were skipped, because there were too many."] : []),
     ...(closed ? ["The index keeps no texts to compare with."] : []),
   ].join(" "));
 }
@@ -292,14 +292,14 @@ function close() {
 }
 
 function show(where, text, spans) {
-  // Places count code points, of which a string has fewer than it has units. Spans of the left may overlap.
+  // Positions count code points, not UTF-16 units. Spans on the left can overlap.
   const points = Array.from(text);
   const pieces = [];
   let done = 0;
   for (const [start, end, at] of spans.toSorted((a, b) => a[0] - b[0] || b[1] - a[1])) {
     const from = Math.max(start, done);
     if (from >= end) {
-      pieces.at(-1).dataset.passages += ` ${at}`; // it is within the one before
+      pieces.at(-1).dataset.passages += ` ${at}`; // it lies within the one before
       continue;
     }
     pieces.push(points.slice(done, from).join(""));
@@ -375,7 +375,7 @@ async function drop(event) {
   await find();
 }
 
-// --- what the user does ---
+// --- events ---
 
 byId("item").addEventListener("input", later);
 byId("item").addEventListener("keydown", (event) => {
@@ -412,10 +412,10 @@ byId("ask-token").addEventListener("submit", (event) => {
   search();
 });
 byId("again").addEventListener("click", () => {
-  byId("item").focus(); // the button goes away
+  byId("item").focus(); // the button disappears
   search();
 });
 
-byId("main").hidden = false; // what is pasted or dropped before the server answers is looked up then
+byId("main").hidden = false; // text pasted or dropped before the server answers is looked up when it does
 byId("item").focus();
 search();

@@ -1,4 +1,4 @@
-"""Check the command about baskets."""
+"""Check the command `lookalike baskets`."""
 
 import json
 from datetime import datetime, timedelta
@@ -146,7 +146,7 @@ def test_recommend_all_of_the_command(run: Commands, ratings_csv, titles):
 
 
 def test_the_data_of_movielens(run: Commands, inputs):
-    """No names, no suffix, tabs; titles in Latin-1 between bars."""
+    """No header, no suffix, tabs; titles in Latin-1, separated by bars."""
     start = datetime(1998, 1, 1)
     rows = [
         (user, item, 1 + (user * item) % 5, int((start + timedelta(days=user + item)).timestamp()))
@@ -206,7 +206,7 @@ def test_errors_of_the_command(run: Commands, ratings_csv, tmp_path):
     done = run("baskets", ratings_csv, "--recommend", "anne")
     assert done.code == 2
     assert done.err.splitlines()[-1] == (
-        "lookalike: user must be one of the 4 users there are; got 'anne'. Did you mean 'ann'?"
+        "lookalike: user must be one of the 4 users in the data; got 'anne'. Did you mean 'ann'?"
     )
     done = run("baskets", ratings_csv, "--by", "item", "--names", tmp_path / "no.csv")
     assert done.err.splitlines()[-1] == f"lookalike: {tmp_path / 'no.csv'}: no such file of names."
@@ -219,7 +219,7 @@ def test_help(run: Commands):
         assert words in done.out
 
 
-# --- many and odd ---
+# --- large and unusual data ---
 
 
 def test_a_user_with_brackets(run, inputs):

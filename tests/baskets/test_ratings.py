@@ -1,4 +1,4 @@
-"""Check ratings: what is liked, and what groups make of them."""
+"""Check ratings: what counts as liked, and how groups change them."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from lookalike.baskets import Ratings, find_similar, group_items
 from lookalike.core.errors import UsageError
 from tests.basket_samples import FILMS, RATINGS, rows_of
 
-# --- ways of making sets ---
+# --- ways to make sets ---
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_what_is_liked(scale, liked):
 
 
 def test_sets_of_two_files_can_be_matched():
-    """An element is its id, wherever it was read."""
+    """An element depends only on its id, not on the file."""
     other = Ratings.of([("eve", "Heat", 5), ("eve", "Fargo", 5), ("eve", "Vertigo", 4), ("fay", "Jaws", 1)])
     found = la.find_matches(RATINGS.sets(), other.sets(), threshold=0.9)
     assert list(found) == [("bob", "eve", 1.0)]
@@ -51,11 +51,11 @@ def test_by_groups():
     assert len(plain.by_groups(group_items(plain, threshold=0.6))) == 7
 
 
-# --- many and odd ---
+# --- large and unusual data ---
 
 
 def test_many_users_and_items_do_not_overflow():
-    """65,537 users with 65,536 items: their product does not fit in 32 bits."""
+    """65,537 users times 65,536 items do not fit in 32 bits."""
     users = np.arange(65_537)
     ratings = Ratings.of(pa.table({"user": users, "item": np.minimum(users, 65_535) * (users < 65_536)}))
     assert (len(ratings), ratings.stats["repeated"]) == (65_537, 0)

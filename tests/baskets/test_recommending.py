@@ -19,7 +19,7 @@ from tests.basket_samples import FILMS, RATINGS, bags
 
 
 def twin(rows, user, neighbours, half_life, way, liked):
-    """What `recommend` computes, in plain Python: {item: score}, and {user: similarity}."""
+    """Return what `recommend` computes, in plain Python: {item: score}, and {user: similarity}."""
     own: dict[Any, list[tuple[Any, ...]]] = {}
     for row in rows:
         own.setdefault(row[0], []).append(row)
@@ -84,7 +84,7 @@ def test_recommendations_are_those_of_the_twin(rows, way, half_life, neighbours,
     scores, near = twin(rows, user, neighbours, half_life, way, liked)
     options = {"neighbours": neighbours, "ratings": way, "half_life": half_life, "liked": liked}
     found = recommend(rows, user, k=4, **options)
-    # Which of equally similar users is asked may hang on the last digit.
+    # Which of equally similar users is asked can depend on the last digit.
     assume(len(near) < neighbours or len({round(value, 9) for value in near.values()}) == len(near))
     best = sorted(scores.values(), reverse=True)[:4]
     assert [one.score for one in found] == pytest.approx([score / best[0] for score in best])
@@ -104,7 +104,7 @@ def test_who_and_why():
     assert heat.who == [("bob", 8 / 16, 5.0)]
     assert heat.why == ["Fargo", "Vertigo"]  # the latest first
     assert [other.user for other in aliens.who] == ["cy", "dee"]
-    assert aliens.why == []  # they liked nothing that she did
+    assert aliens.why == []  # they liked nothing that she liked
     assert found.neighbours == 3
     rows = found.to_arrow().to_pylist()
     assert rows[0]["who"] == [{"user": "bob", "similarity": 0.5, "rating": 5.0}]
@@ -121,7 +121,7 @@ def test_the_latest_count_most():
 
 
 def test_old_ratings_count_however_many_came_after():
-    """Of 6,000 ratings only the first is liked; its weight is too small for a number."""
+    """Of 6,000 ratings only the first is liked; its weight would underflow."""
     rows = [("ann", 0, 5, 0), *(("ann", item, 1, item) for item in range(1, 6000))]
     rows += [("bob", item, 5, 1) for item in (0, 7000)] + [("cy", item, 1, 1) for item in range(1, 50)]
     for way in ("high", "all"):
@@ -186,7 +186,7 @@ def test_unknown_users(rows, user, hint):
     for call in (lambda: recommend(rows, user), lambda: recommend_all(rows, [user])):
         with pytest.raises(UsageError) as error:
             call()
-        assert str(error.value) == f"user must be one of the {users} users there are; got {user!r}.{hint}"
+        assert str(error.value) == f"user must be one of the {users} users in the data; got {user!r}.{hint}"
 
 
 def test_users_of_any_type():
@@ -210,7 +210,7 @@ def test_wrong_options_of_recommendations(options, message):
     assert str(error.value) == message
 
 
-# --- many and odd ---
+# --- large and unusual data ---
 
 
 @pytest.mark.parametrize("values", [(0.0, 0.0, 0.0), (-3.0, -2.0, -1.0), (0.123, 4.567, 3.9999)])

@@ -1,4 +1,4 @@
-"""Check baskets compared in every way against brute force, and grouped."""
+"""Check similar users and items against brute force, in every way, and groups."""
 
 import itertools
 from collections import Counter
@@ -15,11 +15,11 @@ from lookalike.baskets.similar import least_of_max
 from lookalike.core.errors import DataError, LookalikeError, UsageError
 from tests.basket_samples import RATINGS, bags
 
-# --- ways of making sets ---
+# --- ways to make sets ---
 
 
 def brute_force(found: dict[Any, Counter[Any]], threshold: Fraction, union: str) -> dict[frozenset[Any], Fraction]:
-    """All pairs that are similar enough, by fractions."""
+    """Return all pairs that are similar enough, in fractions."""
     out = {}
     for (a, one), (b, two) in itertools.combinations(found.items(), 2):
         both = (one & two).total()
@@ -60,7 +60,7 @@ def test_pairs_are_those_of_brute_force(rows, by, way, threshold, liked):
 @given(rows=triples, way=st.sampled_from(["all", "high", "liked-hated", "stars"]))
 @settings(max_examples=50)
 def test_the_dual_view(rows, way):
-    """Users by their items are items by their users, with the columns swapped."""
+    """Users by their items are the same as items by their users with the columns swapped."""
     swapped = [(item, user, rating) for user, item, rating in rows]
     options = {"ratings": way, "threshold": 0.3, "recall": 1.0}
     one = {frozenset(pair[:2]): pair[2] for pair in find_similar(rows, by="user", **options)}
@@ -93,7 +93,7 @@ def test_stars_of_halves_count_exactly():
 
 @pytest.mark.parametrize("shared", range(1, 13))
 def test_both_unions_at_the_boundary(shared):
-    """Two bags of 12 that share so many: what is right at the threshold is there, what is beyond is not."""
+    """Two bags of 12: a pair exactly at the threshold is found, one below it is not."""
     rows = [("a", f"s{i}", 1.0) for i in range(shared)] + [("b", f"s{i}", 1.0) for i in range(shared)]
     rows += [(user, f"{user}{i}", 1.0) for user in "ab" for i in range(12 - shared)]
     for union, value in (("max", Fraction(shared, 24 - shared)), ("sum", Fraction(shared, 24))):
@@ -122,12 +122,12 @@ def test_equal_bags_have_one_or_a_half():
         ({"union": "sum"}, "union 'sum' is for ratings 'stars'; got 'all'."),
         (
             {"union": "sum", "ratings": "stars", "threshold": 0.6},
-            "threshold must be in (0, 0.5] for union 'sum', by which equal bags have 1/2; got 0.6.",
+            "threshold must be in (0, 0.5] for union 'sum', where equal bags have 1/2; got 0.6.",
         ),
         ({"threshold": 20}, "threshold must be in (0, 1]; got 20. Did you mean 0.2?"),
         ({"threshold": "x", "ratings": "stars", "union": "sum"}, "threshold must be a number in (0, 1]; got 'x'."),
-        ({"ratings": "high", "liked": "4"}, "liked must be a number, the least rating of what is liked; got '4'."),
-        ({"ratings": "high", "liked": np.nan}, "liked must be a number, the least rating of what is liked; got nan."),
+        ({"ratings": "high", "liked": "4"}, "liked must be a number, the least rating that means liked; got '4'."),
+        ({"ratings": "high", "liked": np.nan}, "liked must be a number, the least rating that means liked; got nan."),
     ],
 )  # fmt: skip
 def test_wrong_options(options, message):
@@ -140,14 +140,14 @@ def test_wrong_options(options, message):
 def test_ways_that_need_ratings(way):
     with pytest.raises(UsageError) as error:
         find_similar([("a", "x")], ratings=way)
-    assert str(error.value) == f"ratings must be 'all' where there is no column of ratings; got {way!r}."
+    assert str(error.value) == f"ratings must be 'all' if there is no column of ratings; got {way!r}."
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([0, 3], "ratings must be above 0 to be counted as stars; got 0. Take 'all', 'high', 'liked-hated'."),
-        ([-1, 3], "ratings must be above 0 to be counted as stars; got -1. Take 'all', 'high', 'liked-hated'."),
+        ([0, 3], "ratings must be above 0 to be counted as stars; got 0. Use 'all', 'high', 'liked-hated'."),
+        ([-1, 3], "ratings must be above 0 to be counted as stars; got -1. Use 'all', 'high', 'liked-hated'."),
         ([0.001, 3], "ratings must be on a scale of at most 1,000 even steps to be counted as stars."),
         ([1 / 3, 1], "ratings must be on a scale of at most 1,000 even steps to be counted as stars."),
     ],
@@ -192,7 +192,7 @@ def test_options_are_passed_on():
 @given(rows=triples, threshold=st.sampled_from([0.3, 0.5]), way=st.sampled_from(["all", "high", "stars"]))
 @settings(max_examples=100)
 def test_groups(rows, threshold, way):
-    """Each item is similar to the centre of its group, which is no less popular; no two centres are similar."""
+    """Each item is similar to its centre, which is at least as popular; no two centres are."""
     ratings = Ratings.of(rows)
     groups = group_items(ratings, threshold=threshold, ratings=way, recall=1.0)
     baskets = bags(rows, "item", way, ratings.liked_from())
@@ -209,7 +209,7 @@ def test_groups(rows, threshold, way):
 
 
 def test_groups_do_not_chain():
-    """b is similar to a and to c, which are not similar to each other; the most popular is the centre."""
+    """b is similar to a and to c, which are not similar; the most popular is a centre."""
     rows = (
         [(user, "a") for user in range(6)]
         + [(user, "b") for user in range(3, 9)]

@@ -68,20 +68,20 @@ def test_explain_agrees_with_the_points():
     weights = np.array([2.0, 1, 1])
     ways = {}
     for at in range(len(found)):
-        told = found.explain(at)
-        assert [one["field"] for one in told] == ["name", "street", "born"]
-        assert [one["weight"] for one in told] == weights.tolist()
-        assert found.score[at] == pytest.approx(sum(one["weight"] * one["points"] for one in told))
-        for one, score in zip(told, found.points[at], strict=True):
+        explained = found.explain(at)
+        assert [one["field"] for one in explained] == ["name", "street", "born"]
+        assert [one["weight"] for one in explained] == weights.tolist()
+        assert found.score[at] == pytest.approx(sum(one["weight"] * one["points"] for one in explained))
+        for one, score in zip(explained, found.points[at], strict=True):
             if math.isnan(score):
                 assert (one["points"], one["way"]) == (NEUTRAL, "missing, so neither for nor against")
                 assert None in (one["left"], one["right"])
             else:
                 assert one["points"] == pytest.approx(score)
                 assert one["points"] == pytest.approx(max(0, 100 - 4 * one["distance"] ** 2))
-        ways[int(found.left[at]), int(found.right[at])] = [one["way"] for one in told]
-        assert told[0]["left"] == found.columns[0].values[int(found.left[at])].as_py()
-        assert told[0]["right"] == found.columns[0].values[4 + int(found.right[at])].as_py()
+        ways[int(found.left[at]), int(found.right[at])] = [one["way"] for one in explained]
+        assert explained[0]["left"] == found.columns[0].values[int(found.left[at])].as_py()
+        assert explained[0]["right"] == found.columns[0].values[4 + int(found.right[at])].as_py()
     assert ways[0, 0] == ["same but for short forms", "same but for short forms", "edited"]
     assert ways[1, 1] == ["same but for initials", "same but for short forms", "same"]
     assert ways[2, 2] == ["same but for the order of words", "missing, so neither for nor against", "same"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike import Sets, Shingles, choose_bands
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.families import MinHash
 from lookalike.families.minhash import PRIME
 from lookalike.kernels.hashing import EMPTY
@@ -188,3 +188,14 @@ def test_estimates_vary_no_more_than_those_of_independent_functions(hashes, unio
         estimates = agreements(hashes, union, shared).mean(axis=1)
         assert estimates.var() <= s * (1 - s) / hashes * (1 + 4 * (2 / len(estimates)) ** 0.5)
         assert abs(estimates.mean() - s) <= 4 * estimates.std() / len(estimates) ** 0.5
+
+
+def test_functions_of_elements_see_the_elements_of_sets():
+    """Figure 3.4: sets that were hashed give the same signatures as plain ones, or an error."""
+    family = MinHash.from_functions([lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5])
+    columns = [{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}]
+    expected = [[1, 0], [3, 2], [0, 0], [1, 0]]
+    assert family.signatures(columns).tolist() == family.signatures(Sets.of(columns)).tolist() == expected
+    assert family.signatures(Sets.of(map(iter, columns))).tolist() == expected
+    with pytest.raises(DataError, match=r"^functions of elements need the elements; these sets hold only hashes of"):
+        family.signatures(Sets.of(columns).take(np.arange(2)))

@@ -298,9 +298,9 @@ def test_inputs_that_do_not_go_together(tmp_path):
     [
         (7, "ratings must be rows, a table, a data frame or a path; got int."),
         ({"a": 1}, "ratings must be rows, a table, a data frame or a path; got dict."),
-        ([("a",)], "row 0: ratings must be (user, item[, rating[, time]]), all as long; got ('a',)."),
-        ([("a", "x"), "by"], "row 1: ratings must be (user, item[, rating[, time]]), all as long; got 'by'."),
-        (["ax"], "row 0: ratings must be (user, item[, rating[, time]]), all as long; got 'ax'."),
+        ([("a",)], "row 0: ratings must be (user, item[, rating[, time]]), all equally long; got ('a',)."),
+        ([("a", "x"), "by"], "row 1: ratings must be (user, item[, rating[, time]]), all equally long; got 'by'."),
+        (["ax"], "row 0: ratings must be (user, item[, rating[, time]]), all equally long; got 'ax'."),
     ],
 )  # fmt: skip
 def test_invalid_rows(rows, message):
@@ -342,8 +342,8 @@ def test_names(tmp_path, name, content):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"4,x\n5,y\n", "{path}: none of its ids is that of an item; the first column must be the id."),
-        (b"", "{path}: none of its ids is that of an item; the first column must be the id."),
+        (b"4,x\n5,y\n", "{path}: none of its ids is the id of an item; the first column must be the id."),
+        (b"", "{path}: none of its ids is the id of an item; the first column must be the id."),
         (b"1,x\n2\n", "{path}, line 2: a name needs two cells, the id and the name; got '2'."),
         (None, "{path}: no such file of names."),
     ],

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lookalike.core.errors import DataError, UsageError
+from lookalike.core.errors import DataError, LookalikeWarning, UsageError
 from lookalike.items.sets import Sets
 from lookalike.measures import (
     MEASURES,
@@ -19,7 +19,9 @@ from lookalike.measures import (
     bag_jaccard,
     chebyshev,
     containment,
+    cosine,
     cosine_similarity,
+    counterexample,
     edit,
     euclidean,
     hamming,
@@ -276,7 +278,7 @@ def test_lcs_gives_the_symbols_of_the_first():
 TWO = [[1, 2], [3, 4]]
 NOT_SETS = "a set must be a set, list or tuple; got {}."
 NOT_BAGS = "a bag must be a Counter, list or tuple; got {}."
-NO_R = "r must be a number of at least 1, or infinity; got {}."
+NO_R = "r must be a positive number, or infinity; got {}."
 NO_MOVES = "moves must be one of indel, levenshtein, transpositions; got {}."
 NO_UNION = "union must be one of max, sum; got {}."
 
@@ -330,7 +332,25 @@ def test_vectors_of_unequal_lengths(name):
     fails(DataError, "x and y must have the same length; got 0 and 1.", MEASURES[name].of, [], [1])
 
 
-@pytest.mark.parametrize("r", [0, 0.5, 0.999, -1, -INFINITE, NAN, "2", None, [2]])
+@pytest.mark.parametrize("r", [0.1, 0.5, 0.999])
+def test_below_one_the_triangle_inequality_fails(r):
+    """From (0, 0) to (1, 1), the sum is 2 ** (1 / r) > 2, which is the length of the path by (1, 0)."""
+    assert minkowski([0, 0], [1, 1], r) == pytest.approx(2 ** (1 / r), rel=1e-14)
+    assert minkowski([2, 7], [6, 4], r) == pytest.approx((4**r + 3**r) ** (1 / r), rel=1e-14)
+    found = counterexample(lambda x, y: minkowski(x, y, r), [(0, 0), (1, 0), (1, 1)])
+    assert found == ("d(x, z) <= d(x, y) + d(y, z)", ((0, 0), (1, 0), (1, 1)))
+    assert minkowski([0, 0], [1e200, 1e200], 0.001) == INFINITE
+
+
+def test_cosine_of_vectors_is_an_angle_and_warns():
+    with pytest.warns(
+        LookalikeWarning, match=r"^for vectors 'cosine' is the angle in degrees; write 'angle', or "
+    ) as seen:
+        assert cosine([1, 0], [0, 1]) == 90
+    assert seen[0].filename == __file__
+
+
+@pytest.mark.parametrize("r", [0, -0.5, -1, -INFINITE, NAN, "2", None, [2]])
 def test_invalid_r(r):
     for pairs in ([0], []):
         fails(UsageError, NO_R.format(repr(r)), MEASURES["minkowski"].rows, TWO, pairs, pairs, r=r)

@@ -105,3 +105,88 @@ def test_k_out_of_range():
     for k in (0, -1, 1.5, "2"):
         with pytest.raises(UsageError, match=r"^k must be an integer of at least 1; got"):
             la.find_matches(np.eye(2), np.eye(2), k=k, measure="angle")
+
+
+# --- within one collection ---
+
+
+def neighbours(measure, rows, k):
+    """Return (item, neighbour, value) of the k nearest others of each item, by brute force."""
+    sign = -1 if measure == "cosine_similarity" else 1
+    expected = []
+    for i in range(len(rows)):
+        others = np.array([j for j in range(len(rows)) if j != i], np.int64)
+        values = (sign * MEASURES[measure].rows(rows, np.full(len(others), i), others)).tolist()
+        expected += [(i, int(others[at]), sign * value) for at, value in ref.first_k(values, k, math.inf)]
+    return expected
+
+
+@pytest.mark.parametrize("measure", ["euclidean", "angle", "cosine_similarity"])
+@pytest.mark.parametrize(("items", "k"), [(1, 1), (2, 3), (40, 1), (40, 7), (700, 3)])
+def test_neighbours_within_one_collection(measure, items, k):
+    rows = sample_of(measure, 3, items)
+    pairs = la.find_pairs(rows, k=k, measure=measure, run=SINGLE, recall=1)
+    assert list(pairs) == neighbours(measure, rows, k)
+    assert pairs.right_ids is None
+    assert pairs.stats["items"] == items
+    assert pairs.stats["nearest"] == k
+
+
+def test_neighbours_of_identical_items():
+    """An item is not its own neighbour, but its copies are."""
+    rows = np.array([[1.0, 0], [1, 0], [0, 1], [1, 0], [0, 1]])
+    pairs = la.find_pairs(rows, k=2, measure="euclidean", run=SINGLE)
+    assert list(pairs) == neighbours("euclidean", rows, 2)
+    assert pairs[:2] == [(0, 1, 0.0), (0, 3, 0.0)]
+    assert pairs.stats["identical"] == 3
+
+
+def test_neighbours_of_codes():
+    codes = la.Bits.of(["0000", "0001", "0111", "1111"], ids=list("wxyz"))
+    pairs = la.find_pairs(codes, k=1, measure="hamming", run=SINGLE)
+    assert list(pairs) == [("w", "x", 1), ("x", "w", 1), ("y", "z", 1), ("z", "y", 1)]
+    assert pairs.explain(0).right_only == [3]
+
+
+def test_neighbours_of_sets_and_texts():
+    """The threshold bounds them; an item without a similar one has no neighbour."""
+    sets = [{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {1, 2, 3}, {9}]
+    pairs = la.find_pairs(sets, k=1, threshold=0.5, run=SINGLE)
+    assert list(pairs) == [(0, 1, 0.8), (1, 0, 0.8), (2, 0, 0.75)]
+    pairs = la.find_pairs(sets, k=1, threshold=0.5, measure="containment", run=SINGLE)
+    assert list(pairs) == [(0, 1, 1.0), (1, 0, 0.8), (2, 0, 1.0)]
+    texts = ["a b c d e f", "a b c d e g", "a b c d x y"]
+    pairs = la.find_pairs(texts, k=1, threshold=0.3, shingles="word:1", run=SINGLE)
+    assert list(pairs) == [(0, 1, 5 / 7), (1, 0, 5 / 7), (2, 0, 0.5)]
+
+
+def test_neighbours_within_a_threshold():
+    rows = sample_of("angle", 3, 60)
+    every = neighbours("angle", rows, 60)
+    expected = [row for row in every if row[2] <= 20]
+    nearest = [row for at, row in enumerate(expected) if [r[0] for r in expected[:at]].count(row[0]) < 2]
+    pairs = la.find_pairs(rows, k=2, threshold=20, measure="angle", audit=60, recall=1, run=SINGLE)
+    assert list(pairs) == nearest
+    assert pairs.audit.found == pairs.audit.true
+
+
+def test_an_audit_of_neighbours_does_not_count_the_item_itself():
+    rows = sample_of("angle", 3, 50)
+    pairs = la.find_pairs(rows, k=4, measure="angle", audit=10, run=SINGLE)
+    assert pairs.audit == Audit(10, 40, 40, nearest=4)
+    few = la.find_pairs(rows[:3], k=4, measure="angle", audit=3, run=SINGLE)
+    assert few.audit == Audit(3, 6, 6, nearest=4)
+
+
+@pytest.mark.slow
+def test_the_recall_of_neighbours_by_tables():
+    """By bands, most of the true neighbours are found, as the audit measures."""
+    rng = np.random.default_rng(3)
+    centres = rng.normal(size=(3000, 40))
+    rows = np.concatenate([centres, centres + 0.05 * rng.normal(size=centres.shape)])
+    pairs = la.find_pairs(rows, k=1, measure="angle", method="lsh", recall=0.95, audit=500)
+    assert pairs.plan.bands is not None
+    found = {(left, right) for left, right, _ in pairs}
+    true = {(at, (at + 3000) % 6000) for at in range(6000)}
+    assert len(found & true) / 6000 >= 0.9
+    assert pairs.audit.found / pairs.audit.true == pytest.approx(len(found & true) / 6000, abs=0.03)

@@ -1,4 +1,4 @@
-"""What items are called, for people to read: a file of ids and names."""
+"""Read the names of items from a file of ids and names."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +18,9 @@ from lookalike.io.tables import reading
 
 
 class Names:
-    """Names of items. The first column of the file is the id, the second the name; there may be a line of heads.
+    """Names of items, from a file with the id in the first column and the name in the second.
 
-    Text that is not UTF-8 is read as Latin-1; the first line shows what stands between cells.
+    A header is optional. Text that is not UTF-8 is read as Latin-1; the separator is detected.
     """
 
     def __init__(self, path: str | Path, ids: pa.Array):
@@ -28,21 +28,21 @@ class Names:
         known = pc.is_in(ids.cast(pa.string()), self.keys)
         self.missing = len(ids) - int(pc.sum(known).as_py() or 0)
         if len(ids) and self.missing == len(ids):
-            raise DataError(f"{path}: none of its ids is that of an item; the first column must be the id.")
+            raise DataError(f"{path}: none of its ids is the id of an item; the first column must be the id.")
 
     def of(self, ids: pa.Array | pa.ChunkedArray) -> Any:
-        """The names of items; the id of one that has none."""
+        """Return the names of items, or the id where there is no name."""
         texts = ids.cast(pa.string())
         return pc.coalesce(self.names.take(pc.index_in(texts, self.keys)), texts)
 
     def of_list(self, ids: list[Any]) -> list[str]:
-        """The same for a few."""
+        """Return the names of a list of items, as `of` does."""
         names: list[str] = self.of(pa.array(ids)).to_pylist() if ids else []
         return names
 
 
 def read_names(path: Path) -> tuple[pa.Array, pa.Array]:
-    """The ids and the names that a file holds, of repeated ids the first; heads are taken for a name, of no item."""
+    """Return the ids and names in a file; of repeated ids, the first; a header matches no id."""
     if not path.is_file():
         raise DataError(f"{path}: no such file of names.")
     if format_of(path) in ("parquet", "arrow", "jsonl"):
@@ -58,7 +58,7 @@ def read_names(path: Path) -> tuple[pa.Array, pa.Array]:
 
 
 def read_cells(path: Path) -> list[list[str]]:
-    """The cells of all lines that are not blank."""
+    """Return the cells of all lines that are not blank."""
     part = as_table(Part(str(path), format_of(path) or "text", (path,)))
     part = replace(part, format="csv") if part.format == "text" else part
     with reading(part):

@@ -1,4 +1,4 @@
-"""Ratings as arrays, and the sets that are made of them: what a user rated, or who rated an item."""
+"""Hold ratings in arrays, and make sets of them: what a user rated, or who rated an item."""
 
 import math
 from collections.abc import Iterable
@@ -15,18 +15,19 @@ from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.elements import MOST_COPIES, assemble
+from lookalike.io.objects import unwrapped
 from lookalike.io.ratings import HEADLESS, RatingRows, RatingSource
 from lookalike.io.tables import is_text
 from lookalike.items.sets import Sets, hash_integers, hash_texts
 
 SIDES = ("user", "item")
-WAYS = ("all", "high", "liked-hated", "stars")  # of making a set of ratings
-LIKED = Fraction(3, 5)  # of the way from the lowest rating to the highest, where liking begins
-MOST_STEPS = 1000  # of a scale that stars are counted by
+WAYS = ("all", "high", "liked-hated", "stars")  # to make sets of ratings
+LIKED = Fraction(3, 5)  # of the way from the lowest rating to the highest; liked from there on
+MOST_STEPS = 1000  # on a scale of stars
 
 
 class RatedElements(NamedTuple):
-    """What is in the sets: in set `rows[i]` the element of code `codes[i]`, `copies[i]` times; of ratings `kept[i]`."""
+    """Elements: set `rows[i]` has code `codes[i]`, `copies[i]` times, from rating `kept[i]`."""
 
     rows: np.ndarray
     codes: np.ndarray
@@ -36,46 +37,45 @@ class RatedElements(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Who rated what: users ascending, the ratings of each in order of time, or else as they came.
+    """Who rated what: sorted by user, then by time or, without times, in the order given.
 
-    Of the same user and item only the last rating counts.
+    If a user rated an item several times, only the last rating counts.
 
     >>> ratings = Ratings.of([("ann", "Vertigo", 5), ("ann", "Fargo", 2), ("bob", "Vertigo", 4)])
     >>> ratings
     <3 ratings by 2 users of 2 items>
     """
 
-    users: np.ndarray  # places in `user_ids`
-    items: np.ndarray  # places in `item_ids`
+    users: np.ndarray  # positions in `user_ids`
+    items: np.ndarray  # positions in `item_ids`
     user_ids: pa.Array
     item_ids: pa.Array
-    values: np.ndarray | None = None  # the ratings, if there are such
+    values: np.ndarray | None = None  # the ratings, if there are any
     times: np.ndarray | None = None  # numbers, or seconds since 1970
-    stats: dict[str, int] = field(default_factory=dict)  # rows that were repeated or skipped
-    columns: dict[str, str] = field(default_factory=dict)  # what they were called where they were read
-    bounds: tuple[float, float] | None = None  # of the scale, if not those of the ratings that there are
+    stats: dict[str, int] = field(default_factory=dict)  # numbers of repeated and skipped rows
+    columns: dict[str, str] = field(default_factory=dict)  # their names in the input
+    bounds: tuple[float, float] | None = None  # of the scale, if not those of the ratings
 
     @classmethod
     def read(cls, inputs: Any, *, run: Run | None = None, **options: Any) -> "Ratings":
-        """From files, folders, globs, `-` or Arrow tables; the options are those of `RatingSource`."""
+        """Read files, folders, globs, `-` or Arrow tables; for options see `RatingSource`."""
         source = RatingSource(inputs, **options)
         ratings = cls.of_rows(source.read(run or Run()), source.skipped)
         return replace(ratings, columns=source.columns)
 
     @classmethod
     def of(cls, rows: Any) -> "Ratings":
-        """From a table, a data frame, rows of (user, item[, rating[, time]]), or dictionaries."""
+        """Make ratings from a table, data frame, path, or rows (user, item[, rating[, time]])."""
         if isinstance(rows, Ratings):
             return rows
         if isinstance(rows, str | Path | pa.Table):
             return cls.read(rows)
-        if hasattr(rows, "__arrow_c_stream__"):
-            return cls.read(pa.table(rows))
-        return cls.read(table_of(rows))
+        given, _ = (rows, None) if isinstance(rows, dict) else unwrapped(rows)
+        return cls.read(given if isinstance(given, pa.Table) else table_of(given))
 
     @classmethod
     def of_rows(cls, rows: RatingRows, skipped: int = 0) -> "Ratings":
-        """In order of user and time, the last of each user and item."""
+        """Make ratings sorted by user and time, with the last one of each user and item."""
         users, items = rows.users.astype(np.int64), rows.items.astype(np.int64)
         values, times, user_ids, item_ids = rows[2:]
         order = np.argsort(users, kind="stable") if times is None else np.lexsort((times, users))
@@ -95,7 +95,7 @@ class Ratings:
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The lowest and the highest rating; (1, 1) if there are none."""
+        """Return the lowest and the highest rating; (1, 1) if there are none."""
         if self.bounds is not None:
             return self.bounds
         if self.values is None or not len(self):
@@ -104,34 +104,34 @@ class Ratings:
 
     @property
     def popularity(self) -> np.ndarray:
-        """How many users rated each item."""
+        """Return how many users rated each item."""
         return np.bincount(self.items, minlength=len(self.item_ids))
 
     def liked_from(self, liked: float | None = None) -> float:
-        """The least rating of what is liked: the given one, or three fifths of the way from the lowest to the highest.
+        """Return the least rating that means liked: `liked`, or 3/5 of the way up the scale.
 
         >>> Ratings.of([("ann", "Vertigo", 5), ("ann", "Fargo", 1)]).liked_from()
         3.4
         """
         if liked is not None:
             if isinstance(liked, bool) or not isinstance(liked, int | float | np.number) or not math.isfinite(liked):
-                raise UsageError(f"liked must be a number, the least rating of what is liked; got {liked!r}.")
+                raise UsageError(f"liked must be a number, the least rating that means liked; got {liked!r}.")
             return float(liked)
         low, high = (Fraction(str(end)) for end in self.scale)
         return float(low + LIKED * (high - low))
 
     def likes(self, liked: float | None = None) -> np.ndarray:
-        """Whether each rating is one of liking; all are where there is no more than who has what."""
+        """Return whether each rating means liked; without values, all do."""
         least = self.liked_from(liked)
         likes: np.ndarray = np.ones(len(self), bool) if self.values is None else self.values >= least
         return likes
 
     def elements(self, by: str = "user", ratings: str = "all", liked: float | None = None) -> RatedElements:
-        """The elements of the sets of users, which are items, or of items, which are users."""
+        """Return the elements of the sets: items of each user, or users of each item."""
         choice("by", by, SIDES)
         choice("ratings", ratings, WAYS)
         if ratings != "all" and self.values is None:
-            raise UsageError(f"ratings must be 'all' where there is no column of ratings; got {ratings!r}.")
+            raise UsageError(f"ratings must be 'all' if there is no column of ratings; got {ratings!r}.")
         rows, codes = (self.users, self.items) if by == "user" else (self.items, self.users)
         kept, copies = np.arange(len(self)), np.ones(len(self), np.int64)
         if ratings == "high":
@@ -143,18 +143,18 @@ class Ratings:
         return RatedElements(rows[kept], codes[kept], copies[kept], kept)
 
     def has_stars(self) -> bool:
-        """Whether the ratings can be counted as stars."""
+        """Return whether the ratings can be counted as stars."""
         with suppress(DataError):
             return self.values is not None and len(self.stars()) >= 0
         return False
 
     def stars(self) -> np.ndarray:
-        """The ratings as whole numbers of the largest step that all of them are multiples of."""
+        """Return the ratings as multiples of the largest step that divides all of them."""
         assert self.values is not None
         found, which = np.unique(self.values, return_inverse=True)
         if len(found) and found[0] <= 0:
             others = ", ".join(repr(way) for way in WAYS[:-1])
-            raise DataError(f"ratings must be above 0 to be counted as stars; got {found[0]:g}. Take {others}.")
+            raise DataError(f"ratings must be above 0 to be counted as stars; got {found[0]:g}. Use {others}.")
         exact = [Fraction(repr(value)) for value in found[: MOST_STEPS + 1].tolist()]
         whole = math.lcm(*(one.denominator for one in exact))
         counts = [int(one * whole) for one in exact]
@@ -163,32 +163,32 @@ class Ratings:
             raise DataError(f"ratings must be on a scale of at most {MOST_STEPS:,} even steps to be counted as stars.")
         stars: np.ndarray = np.array([count // max(1, step) for count in counts], np.int64)[which]
         if stars.sum() > MOST_COPIES:
-            raise DataError(f"the stars must add up to at most {MOST_COPIES:,}; they are more.")
+            raise DataError(f"the stars must add up to at most {MOST_COPIES:,}; got {stars.sum():,}.")
         return stars
 
     def sets(self, by: str = "user", ratings: str = "all", liked: float | None = None) -> Sets:
-        """A set a user, of the items rated; or a set an item, of the users who rated it.
+        """Return one set per user, of the items rated; or one per item, of the users who rated it.
 
-        `ratings` says what becomes of the ratings. "all": everything rated is an element. "high": only what is liked
-        is, rated `liked` or more. "liked-hated": to like a thing and not to are two elements. "stars": a bag, in which
-        a thing of n stars is n times.
+        `ratings` says what the elements are. "all": everything rated. "high": only what is liked,
+        that is, rated `liked` or more. "liked-hated": liking a thing and hating it are two
+        elements. "stars": a bag, in which a thing with n stars occurs n times.
         """
         some = self.elements(by, ratings, liked)
         ids, others = (self.user_ids, self.item_ids) if by == "user" else (self.item_ids, self.user_ids)
         hashes = hash_ids(others)
         if ratings == "liked-hated":
-            hashes = np.stack((hash_integers(hashes), hashes), axis=1).ravel()  # of hating, of liking
+            hashes = np.stack((hash_integers(hashes), hashes), axis=1).ravel()  # hated, liked
         bag = ratings == "stars"
         rows, codes = (np.repeat(one, some.copies) if bag else one for one in (some.rows, some.codes))
         return replace(assemble(len(ids), rows, hashes[codes], bag), ids=ids)
 
     def by_groups(self, groups: Any) -> "Ratings":
-        """The same with groups in place of items, named by their centres.
+        """Return the ratings with groups in place of items; the centres give the ids.
 
-        Of several items of a group the best rating counts, and the latest time. What is liked stays what it was.
+        Of several items in a group the best rating and the latest time count. The scale stays.
         """
         if not self.item_ids.equals(groups.ids):
-            raise UsageError("groups must be those of the items of these ratings, as group_items(ratings) makes them.")
+            raise UsageError("groups must be those of the items of these ratings, from group_items(ratings).")
         centres, places = np.unique(groups.centre, return_inverse=True)
         keys = self.users * len(centres) + places[self.items]
         found, which = np.unique(keys, return_inverse=True)
@@ -200,14 +200,14 @@ class Ratings:
 
 
 def greatest(values: np.ndarray, which: np.ndarray, count: int) -> np.ndarray:
-    """The greatest value of each of so many kinds."""
+    """Return the greatest value of each of `count` kinds."""
     best = np.full(count, -np.inf)
     np.maximum.at(best, which, values)
     return best
 
 
 def table_of(rows: Any) -> pa.Table:
-    """Rows as a table of as many columns."""
+    """Return rows as a table."""
     if isinstance(rows, bytes | dict) or not isinstance(rows, Iterable):
         raise UsageError(f"ratings must be rows, a table, a data frame or a path; got {type(rows).__name__}.")
     every = [tuple(row) if isinstance(row, list) else row for row in rows]
@@ -216,7 +216,7 @@ def table_of(rows: Any) -> pa.Table:
     width = len(every[0]) if every and isinstance(every[0], tuple) else 2
     for at, row in enumerate(every):
         if not isinstance(row, tuple) or len(row) != width or not 2 <= width <= len(HEADLESS):
-            raise DataError(f"row {at}: ratings must be (user, item[, rating[, time]]), all as long; got {row!r}.")
+            raise DataError(f"row {at}: ratings must be (user, item[, rating[, time]]), all equally long; got {row!r}.")
     try:
         columns = [pa.array([row[at] for row in every], None if every else pa.string()) for at in range(width)]
     except (pa.ArrowException, OverflowError) as error:
@@ -225,7 +225,7 @@ def table_of(rows: Any) -> pa.Table:
 
 
 def hash_ids(ids: pa.Array) -> np.ndarray:
-    """One hash an id, the same wherever it comes from."""
+    """Return one hash per id, the same whichever file it comes from."""
     if pa.types.is_integer(ids.type):
         wide = pa.uint64() if ids.type == pa.uint64() else pa.int64()
         return hash_integers(np.asarray(ids.cast(wide)))

@@ -1,10 +1,10 @@
-"""What similar users liked: recommendations, with whom they come from and why.
+"""Recommend what similar users liked, with the users it comes from and why.
 
-The similar users of a user are those of the greatest Jaccard similarity, where of the user's own ratings the latest
-count most: one that `half_life` ratings came after counts half. Each of them gives an item the stars it rated it with,
-times a power of its similarity; the sum over all of them is divided by a power of the number of users who rated the
-item, since what everybody has says little. The numbers were chosen by ratings that were held out: see
-bench/results/baskets.md.
+Similar users are those with the highest Jaccard similarity, where the latest of a user's own
+ratings count most: a rating followed by `half_life` others counts half. Each similar user gives an
+item its stars, times a power of the similarity. The sum is divided by a power of the number of
+users who rated the item, since what everybody has says little. The constants were chosen on
+held-out ratings: see bench/results/baskets.md.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ from lookalike.kernels.neighbours import best_offers, nearest_rows
 from lookalike.results import Explanation, Result
 from lookalike.results.explanations import ExplainedRows
 
-NEIGHBOURS = 200  # similar users that are asked
+NEIGHBOURS = 200  # similar users to ask
 HALF_LIFE = 4.0  # ratings
-POWER = 3.0  # of a similarity, as the weight of a vote
-DAMPING = 0.3  # power of an item's popularity that its votes are divided by
+POWER = 3.0  # of the similarity, as the weight of a vote
+DAMPING = 0.3  # votes are divided by the popularity to this power
 LEAST_WEIGHT = 1e-100  # of a rating, however old
-SHOWN = 3  # similar users of a recommendation that are named, and things in common
-SLICE = 256  # users that one task recommends for
-CLOSE = 60  # of 100 points, from which on another id is close
+SHOWN = 3  # similar users shown per recommendation, and items in common
+SLICE = 256  # users per task
+CLOSE = 60  # least points of 100 for suggesting another id
 
 
 class Neighbour(NamedTuple):
-    """A similar user, how similar it is, and how it rated the item; None where there are no ratings."""
+    """A similar user, the similarity, and the user's rating of the item; None if there are none."""
 
     user: Any
     similarity: float
@@ -43,7 +43,7 @@ class Neighbour(NamedTuple):
 
 
 class Recommendation(NamedTuple):
-    """An item, its score as a share of the best one's, who liked it, and what those and the user both liked."""
+    """An item, its score as a share of the best, who liked it, and what they all liked."""
 
     item: Any
     score: float
@@ -53,11 +53,11 @@ class Recommendation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recommendations(Result):
-    """What is recommended to a user, best first."""
+    """Recommendations for a user, best first."""
 
     user: Any
     found: list[Recommendation]
-    neighbours: int  # similar users that were asked
+    neighbours: int  # number of similar users asked
     kinds: tuple[pa.DataType, pa.DataType]  # of the ids of users and of items
     stats: dict[str, Any] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ class Recommendations(Result):
         return f"<{counted(len(self), 'item')} for {self.user!r}, liked by similar users>"
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per item: `item`, `score`, `who` (user, similarity and rating) and `why` (a list of items)."""
+        """Return one row per item: `item`, `score`, `who` (see `explain`) and `why` (items)."""
         return super().to_arrow()
 
     def _table(self, rows: Any) -> pa.Table:
@@ -98,18 +98,18 @@ def recommend(
     half_life: float = HALF_LIFE,
     run: Run | None = None,
 ) -> Recommendations:
-    """Recommend items that a user has not rated and that similar users liked, best first, with reasons.
+    """Recommend items that similar users liked and the user has not rated, with reasons.
 
     Args:
         given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
         user: the id of the user.
         k: the greatest number of items.
         neighbours: how many of the most similar users to ask.
-        ratings: by what users are compared, as for `Ratings.sets`; by default stars if there are
-            any, else all items.
+        ratings: how to compare users, as for `Ratings.sets`; by default "stars" if the ratings can
+            be counted as stars, else "all".
         liked: the least rating that counts as liked; by default inferred from the ratings.
-        half_life: a user's own rating counts half for every so many later ones; 0 counts all the
-            same, as without times.
+        half_life: a user's own rating counts half for each `half_life` later ones; with 0, or
+            without times, all count the same.
         run: how to run and to show progress.
 
     Returns:
@@ -141,11 +141,11 @@ def recommend_all(
         users: the ids of the users; None for all.
         k: the greatest number of items for each user.
         neighbours: how many of the most similar users to ask.
-        ratings: by what users are compared, as for `Ratings.sets`; by default stars if there are
-            any, else all items.
+        ratings: how to compare users, as for `Ratings.sets`; by default "stars" if the ratings can
+            be counted as stars, else "all".
         liked: the least rating that counts as liked; by default inferred from the ratings.
-        half_life: a user's own rating counts half for every so many later ones; 0 counts all the
-            same, as without times.
+        half_life: a user's own rating counts half for each `half_life` later ones; with 0, or
+            without times, all count the same.
         run: how to run and to show progress.
 
     Returns:
@@ -160,11 +160,7 @@ def recommend_all(
 
 
 class Recommender:
-    """Ratings made ready to be asked again and again.
-
-    `ratings` says what users are compared by, as for `Ratings.sets`: by default stars if there are such, else all.
-    `half_life` 0 makes all of a user's ratings count the same, as they do where there are no times.
-    """
+    """An index of ratings for repeated recommendations; for the parameters see `recommend`."""
 
     def __init__(
         self,
@@ -195,7 +191,7 @@ class Recommender:
         self._offers = (self.indptr, data.items, self.votes, self.liked, np.maximum(1, data.popularity) ** -DAMPING)
 
     def recommend(self, user: Any, k: int = 10) -> Recommendations:
-        """At most k items that the user has not rated and that similar users liked, best first."""
+        """Recommend at most k items that similar users liked and the user has not rated."""
         query = self.places_of([user])
         place = int(query[0])
         near, similarity, items, scores = (found[0] for found in self._ask(query, whole("k", k)))
@@ -203,7 +199,7 @@ class Recommender:
         sizes = self.indptr[near + 1] - self.indptr[near]
         theirs = np.arange(sizes.sum()) + np.repeat(self.indptr[near] - np.cumsum(sizes) + sizes, sizes)
         similar = np.repeat(similarity, sizes)[self.liked[theirs]]
-        liked = theirs[self.liked[theirs]]  # the ratings of similar users, of what they liked
+        liked = theirs[self.liked[theirs]]  # what similar users liked
         found = []
         for item, score in zip(items[items >= 0].tolist(), scores.tolist(), strict=False):
             inside = np.flatnonzero(self.data.items[liked] == item)
@@ -215,7 +211,7 @@ class Recommender:
         return Recommendations(self.data.user_ids[place].as_py(), found, len(near), kinds)
 
     def recommend_all(self, users: Sequence[Any] | None = None, k: int = 10) -> pa.Table:
-        """At most k items for each of some users, or of all: a table of `user`, `item`, `rank` and `score`."""
+        """Recommend at most k items per user (None: all): `user`, `item`, `rank` and `score`."""
         data, k = self.data, whole("k", k)
         queries = np.arange(len(data.user_ids)) if users is None else self.places_of(users)
         found = [self._ask(queries[:0], k)[2:]]
@@ -230,13 +226,13 @@ class Recommender:
         return pa.table({"user": named[0], "item": named[1], "rank": rank + 1, "score": shares})
 
     def _ask(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
-        """Of each user the most similar ones, how similar they are, the best items, and their scores."""
+        """Return per user the most similar ones, similarities, the best items and their scores."""
         near, similarity = nearest_rows(queries, *self._index, self.most)
         k = max(1, min(k, len(self.data.item_ids)))
         return near, similarity, *best_offers(queries, near, similarity**POWER, *self._offers, k)
 
     def _in_common(self, place: int, others: np.ndarray) -> list[Any]:
-        """What a user and most of some others liked, of that the latest."""
+        """Return items that the user and most of the others liked; of equal ones, the latest."""
         own = np.arange(self.indptr[place], self.indptr[place + 1])
         theirs = np.concatenate([np.arange(self.indptr[row], self.indptr[row + 1]) for row in others])
         mine, yours = own[self.liked[own]], theirs[self.liked[theirs]]
@@ -246,15 +242,15 @@ class Recommender:
         return [self._item(item) for item in items[best[shared[best] > 0]]]
 
     def _neighbour(self, rating: int, similarity: float) -> Neighbour:
-        """Who made a rating."""
+        """Return the user who made a rating."""
         user, values = self.data.user_ids[int(self.data.users[rating])].as_py(), self.data.values
         return Neighbour(user, float(similarity), None if values is None else float(values[rating]))
 
     def places_of(self, users: Sequence[Any]) -> np.ndarray:
-        """Where users are among all; one that is not is an error, with an id that is close."""
+        """Return the positions of users; the error for an unknown one suggests a similar id."""
         texts = self.data.user_ids.cast(pa.string())
         wanted = pa.array([str(user) for user in users], pa.string()).dictionary_encode()
-        which = pc.index_in(texts, wanted.dictionary)  # of the few asked for, each of the many is
+        which = pc.index_in(texts, wanted.dictionary)  # looks up the many in the few
         rows = np.flatnonzero(which.is_valid())
         places = np.full(len(wanted.dictionary), -1)
         places[np.asarray(which.take(rows))] = rows
@@ -263,7 +259,7 @@ class Recommender:
             lost = users[int(np.argmax(found < 0))]
             close = process.extractOne(str(lost), texts.to_pylist(), score_cutoff=CLOSE)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise UsageError(f"user must be one of the {counted(len(texts), 'user')} there are; got {lost!r}.{hint}")
+            raise UsageError(f"user must be one of the {counted(len(texts), 'user')} in the data; got {lost!r}.{hint}")
         return found
 
     def _item(self, place: int) -> Any:
@@ -271,7 +267,7 @@ class Recommender:
 
 
 def later(data: Ratings) -> np.ndarray:
-    """How many ratings each user made after each of its own; those of the same time count as one moment."""
+    """Return how many ratings the same user made later than each; equal times are one moment."""
     assert data.times is not None
     new = np.ones(len(data), bool)
     new[1:] = (np.diff(data.users) != 0) | (np.diff(data.times) != 0)
@@ -283,7 +279,7 @@ def later(data: Ratings) -> np.ndarray:
 
 
 def shares(data: Ratings) -> np.ndarray:
-    """The ratings as shares of the highest; where some are below 0, of the way from the lowest to it."""
+    """Return ratings as shares of the highest; if some are below 0, of the way from the lowest."""
     low, high = data.scale
     if data.values is None or low == high:
         return np.ones(len(data))
@@ -292,6 +288,6 @@ def shares(data: Ratings) -> np.ndarray:
 
 
 def starts(rows: np.ndarray, count: int) -> np.ndarray:
-    """Where each row begins among all that is in order of rows, and where the last one ends."""
+    """Return where each row begins among sorted rows, and where the last one ends."""
     indptr: np.ndarray = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=count))))
     return indptr

@@ -1,4 +1,4 @@
-"""Similar users, similar items, and groups of items: sets of ratings to pairs and stars."""
+"""Find similar users, similar items, and groups of items."""
 
 from collections import Counter
 from dataclasses import replace
@@ -40,12 +40,12 @@ def find_similar(
     threads: int | None = None,
     run: Run | None = None,
 ) -> Pairs:
-    """Find all pairs of similar users, or of similar items, by Jaccard similarity; each is verified.
+    """Find all pairs of similar users, or of similar items, by verified Jaccard similarity.
 
     Args:
         given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
         by: "user" for pairs of users, "item" for pairs of items.
-        ratings: the elements of the sets, as for `Ratings.sets`: "all", "liked", "liked-hated" or
+        ratings: the elements of the sets, as for `Ratings.sets`: "all", "high", "liked-hated" or
             "stars".
         liked: the least rating that counts as liked; by default inferred from the ratings.
         union: for stars, the union of two bags has each element as often as the bag that has more
@@ -99,24 +99,22 @@ def find_similar(
 
 
 def least_of_max(threshold: float | str | Fraction) -> Fraction:
-    """The threshold for the union "max" that is just as strict as this one is for "sum".
+    """Return the threshold for the union "max" that is equivalent to this one for "sum".
 
-    Two bags of a and b elements that share o have s = o / (a + b) by the one and o / (a + b - o) = s / (1 - s) by the
-    other.
+    Two bags of a and b elements that share o have similarity s = o / (a + b) with "sum" and
+    o / (a + b - o) = s / (1 - s) with "max".
 
     >>> least_of_max(0.2), least_of_max("1/2")
     (Fraction(1, 4), Fraction(1, 1))
     """
     least = Fraction(*exact_fraction(threshold))
     if least > Fraction(1, 2):
-        raise UsageError(
-            f"threshold must be in (0, 0.5] for union 'sum', by which equal bags have 1/2; got {threshold}."
-        )
+        raise UsageError(f"threshold must be in (0, 0.5] for union 'sum', where equal bags have 1/2; got {threshold}.")
     return least / (1 - least)
 
 
 def over_sums(found: Pairs, bags: Sets) -> np.ndarray:
-    """The similarities by the union "sum", from those by "max": the number of shared elements is whole."""
+    """Return the similarities with "sum", from those with "max" and the sizes."""
     both = bags.sizes[found.left] + bags.sizes[found.right]
     shared = np.rint(found.values / (1 + found.values) * both)
     similarity: np.ndarray = shared / both
@@ -124,7 +122,7 @@ def over_sums(found: Pairs, bags: Sets) -> np.ndarray:
 
 
 def named_sets(data: Ratings, by: str, ratings: str, liked: float | None) -> Sets:
-    """The sets of users, or of items, whose elements are known by their ids."""
+    """Return the sets of users, or of items, with elements that can be named by their ids."""
 
     def named(rows: np.ndarray) -> list[Counter[Any]]:
         some = data.elements(by, ratings, liked)
@@ -134,7 +132,7 @@ def named_sets(data: Ratings, by: str, ratings: str, liked: float | None) -> Set
 
 
 def named_elements(data: Ratings, by: str, ratings: str, some: RatedElements, row: int) -> Counter[Any]:
-    """The elements of one set, by their ids."""
+    """Return the elements of one set, by their ids."""
     inside = np.flatnonzero(some.rows == row)
     codes, ids = some.codes[inside], data.item_ids if by == "user" else data.user_ids
     if ratings == "liked-hated":
@@ -148,14 +146,14 @@ def named_elements(data: Ratings, by: str, ratings: str, some: RatedElements, ro
 
 
 class ItemGroups(Dedup):
-    """Items in groups: each is verified similar to the centre of its group, so that no chains form."""
+    """Items in groups; each is verified to be similar to its centre, so that no chains form."""
 
     def __len__(self) -> int:
-        """How many groups have two items or more."""
+        """Return how many groups have two or more items."""
         return int(np.count_nonzero(np.bincount(self.centre, minlength=1) > 1))
 
     def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the items of groups of two or more, largest group first, and the size of each item's group."""
+        """Return items in groups of two or more, largest group first, and their groups' sizes."""
         sizes = np.bincount(self.centre, minlength=len(self.centre))[self.centre]
         items = np.flatnonzero(sizes > 1)
         items = items[np.lexsort((items, -self.values[items], ~self.keep[items], self.centre[items], -sizes[items]))]
@@ -173,11 +171,11 @@ class ItemGroups(Dedup):
         return pa.table({"group": group, "id": ids, "similarity": self.values[items], "size": sizes})
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per item of a group of two or more: `group` (its centre's id), `id`, `similarity`, `size`."""
+        """Return one row per item in a group of two or more; `group` is the id of its centre."""
         return super().to_arrow()
 
     def explain(self, row: int, member: int = 1) -> Explanation:
-        """Explain what a member of a group, by default the first, shares with the centre of the group."""
+        """Explain what a member of a group, by default the first, shares with its centre."""
         items, _ = self._ordered()
         starts = np.append(np.flatnonzero(self.keep[items]), len(items))
         at = self._position(row)
@@ -204,7 +202,7 @@ def group_items(
     threads: int | None = None,
     run: Run | None = None,
 ) -> ItemGroups:
-    """Group similar items: an item joins the first, most popular centre that it is similar to.
+    """Group similar items: each joins a similar centre that is at least as popular.
 
     Args:
         given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.

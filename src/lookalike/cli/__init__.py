@@ -9,6 +9,7 @@ May import: everything. To add a command, write its file and name it in `COMMAND
 import os
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from importlib import import_module
 
@@ -57,6 +58,7 @@ def program() -> TyperGroup:
 def _run() -> int:
     from lookalike.core.errors import LookalikeError
 
+    warnings.showwarning = _show_warning
     command = program()
     if COMPLETING in os.environ:  # the shell asks for completions
         command.main(prog_name="lookalike")
@@ -71,6 +73,11 @@ def _run() -> int:
     except TyperException as error:
         return _complain(error.format_message(), error.exit_code)
     return 0
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
+    """Show a warning about an input as one line, without the place in the code."""
+    print(f"lookalike: warning: {message}", file=sys.stderr)
 
 
 def _complain(message: str, code: int) -> int:

@@ -10,9 +10,10 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import UsageError, naming_options
 
 Function = TypeVar("Function", bound=Callable[..., None])
+OTHER_NAMES = {"shingles": "shingle", "fields": "field", "distance": "spot_distance"}  # in Python, of options
 GIVEN_BY = ("COMMANDLINE", "ENVIRONMENT", "PROMPT")  # sources of values that are not defaults
 
 
@@ -92,7 +93,10 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
         def run(context: typer.Context, **values: Any) -> None:
             sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in values}
             given = GivenOptions(frozenset(name for name, source in sources.items() if source in GIVEN_BY))
-            function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
+            options = {one.name or "": max(one.opts, key=len) for one in context.command.params}
+            same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
+            with naming_options(options | same):
+                function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
 
         flat = [_parameter("context", typer.Context, inspect.Parameter.empty)]
         for one in parameters:

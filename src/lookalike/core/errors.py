@@ -5,7 +5,8 @@ import operator
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,20 @@ if TYPE_CHECKING:
     import numpy as np
 
 LARGEST_SEED = (1 << 64) - 1
-SKIP_HINT = "on_error='skip' (--on-error skip) leaves such rows out"
-ENCODING_HINT = "encoding='windows-1252' (--encoding windows-1252) or another encoding reads files that are not UTF-8"
+RULE = re.compile(r"^(\w+)(?= (?:must|is for|are for|applies|cannot) )")
 
 
 class LookalikeError(ValueError):
-    """Any error that the user can fix; the message is one line."""
+    """Any error that the user can fix; the message is one line.
+
+    A message that begins with a parameter and its rule, as in "max_pairs must be", names the
+    option instead while a command runs.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(RULE.sub(lambda found: parameter(found[1]), message, count=1))
 
 
 class LookalikeWarning(UserWarning):
@@ -57,6 +64,55 @@ def all_left_out(name: str, rows: int, first: str) -> DataError:
     """Return the error for an input without a valid row; `first` says what is wrong with row 1."""
     every = "the only row was" if rows == 1 else f"all {rows:,} rows were"
     return DataError(f"{name}: {every} left out, so nothing is left to compare. Row 1: {first}.")
+
+
+# --- names of parameters ---
+
+_options: Mapping[str, str] = {}  # of the running command, by parameter
+
+
+@contextmanager
+def naming_options(options: Mapping[str, str]) -> Iterator[None]:
+    """Name parameters in messages as options, such as --on-error, while a command runs."""
+    global _options
+    before, _options = _options, options
+    try:
+        yield
+    finally:
+        _options = before
+
+
+def parameter(name: str) -> str:
+    """Return the name of a parameter as the user writes it: max_pairs, or --max-pairs."""
+    return _options.get(name, name)
+
+
+def argument(name: str, value: object = None) -> str:
+    """Return an argument as the user writes it: on_error='skip', or --on-error skip.
+
+    >>> argument("on_error", "skip"), argument("id")
+    ("on_error='skip'", 'id=')
+    >>> with naming_options({"on_error": "--on-error", "id": "--id", "html": "--html"}):
+    ...     argument("on_error", "skip"), argument("id"), argument("html", True)
+    ('--on-error skip', '--id', '--html')
+    """
+    option = _options.get(name)
+    if option is None:
+        return f"{name}=" if value is None else f"{name}={value!r}"
+    return option if value is None or value is True else f"{option} {value}"
+
+
+def skip_hint(what: str = "rows") -> str:
+    """Return how to skip what cannot be read."""
+    return f"{argument('on_error', 'skip')} skips such {what}"
+
+
+def encoding_hint() -> str:
+    """Return how to read a file that is not in UTF-8."""
+    return f"{argument('encoding', 'windows-1252')} or another encoding reads files that are not UTF-8"
+
+
+# --- checks ---
 
 
 def warn(message: str) -> None:

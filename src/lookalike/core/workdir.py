@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, StoreError, UsageError
+from lookalike.core.errors import DataError, StoreError, UsageError, parameter
 from lookalike.core.storage import Arrays, GrowingColumns, Kinds, Part, Storage
 
 FORMAT = 1
@@ -81,7 +81,8 @@ class FolderStorage(Storage):
             else:
                 what = f"{name} was {one} and is now {other}"
             raise DataError(
-                f"{self.workdir}: holds a different run: {what}; choose another --workdir, or remove the folder."
+                f"{self.workdir}: holds a different run: {what}; choose another "
+                f"{parameter('workdir')}, or remove the folder."
             )
 
     def damaged(self) -> DataError:
@@ -232,7 +233,7 @@ def hold(file: Path) -> IO[bytes]:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         held.close()
-        raise DataError(f"{file.parent}: another run is using it; choose another --workdir.") from None
+        raise DataError(f"{file.parent}: another run is using it; choose another {parameter('workdir')}.") from None
     return held
 
 

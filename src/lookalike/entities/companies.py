@@ -60,7 +60,7 @@ class Companies:
     """The tables of the two companies, and which records belong to the same person.
 
     `left` has the columns id, name, address, phone and created, `right` has id, customer, street,
-    telephone and created: texts, null where missing. `truth` has left_id and right_id, each once.
+    telephone and created; texts, or null. `truth` has left_id and right_id, each id at most once.
     """
 
     left: pa.Table

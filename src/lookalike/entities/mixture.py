@@ -60,7 +60,7 @@ class Mixture:
     steps: int
 
     def probability(self, levels: np.ndarray) -> np.ndarray:
-        """Return the probability of each pair that it is a match."""
+        """Return for each pair the probability that it is a match."""
         patterns = _Patterns.of(levels, self._sizes())
         match, other = self._logs(patterns.columns)
         return np.asarray(np.exp(match - np.logaddexp(match, other))[patterns.row])

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, fraction, one_column, positive, whole
+from lookalike.core.errors import (
+    LARGEST_SEED,
+    DataError,
+    UsageError,
+    argument,
+    fraction,
+    one_column,
+    parameter,
+    positive,
+    whole,
+)
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs, find_candidates
@@ -16,6 +26,7 @@ from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numb
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, score_pairs
+from lookalike.io.objects import unwrapped
 from lookalike.io.records import RecordSource
 from lookalike.io.tables import plain
 from lookalike.kernels.buckets import ONE
@@ -111,7 +122,8 @@ def as_table(given: Any, run: Run) -> pa.Table:
     if isinstance(given, str | Path):
         return RecordSource(given).read(run)
     try:
-        return pa.Table.from_pylist(given) if isinstance(given, list) else pa.table(given)
+        taken = given if isinstance(given, dict) else unwrapped(given)[0]
+        return pa.Table.from_pylist(taken) if isinstance(taken, list) else pa.table(taken)
     except (TypeError, ValueError, AttributeError, pa.ArrowException):
         raise UsageError(
             f"records must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
@@ -169,7 +181,9 @@ def check(
     if witness is not None and any((witness.left, witness.right) == (one.left, one.right) for one in fields):
         raise UsageError(f"validate must be a column that is not scored; {witness.left!r} is among the fields.")
     if max_lag is not None and witness is None:
-        raise UsageError("max_lag applies to the validation column: name it with validate (--validate).")
+        raise UsageError(
+            f"{parameter('max_lag')} applies to the validation column: name it with {argument('validate')}."
+        )
     return ResolveSettings(
         fields,
         witness,

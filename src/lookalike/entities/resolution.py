@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, parameter
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs
 from lookalike.entities.fields import Column, Field
@@ -109,7 +109,7 @@ class Resolution(Result):
 
     def _expected(self) -> str:
         if self.guess:
-            return "too few fields to estimate how many are true: compare more, or --validate"
+            return f"too few fields to estimate how many are true: compare more, or set {parameter('validate')}"
         return f"{self.probability.sum():,.0f} of them expected to be true, based on {self.basis}"
 
     def lines(self) -> list[str]:

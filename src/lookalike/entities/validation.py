@@ -25,8 +25,8 @@ def match_fraction(observed: float, *, perfect: float, random: float) -> float:
 
     The value, such as a delay in days, was not used to find the pairs. `perfect` is its mean for
     pairs that surely match, `random` for pairs that surely do not. A share f of matches gives the
-    mean f * perfect + (1 - f) * random, so f = (random - observed) / (random - perfect), within [0,
-    1].
+    mean f * perfect + (1 - f) * random, so f = (random - observed) / (random - perfect), at most 1
+    and at least 0.
 
     >>> match_fraction(10, perfect=10, random=45), match_fraction(24, perfect=10, random=45)
     (1.0, 0.6)

@@ -133,7 +133,9 @@ class TextbookMinHash(JaccardFamily):
     def signatures(self, items: Sets | Iterable[Any]) -> np.ndarray:
         """Return an array sets x functions of minima, from collections of elements."""
         if isinstance(items, Sets):
-            rows: list[list[Any]] = [items[row].tolist() for row in range(len(items))]
+            if items.named is None:
+                raise DataError("functions of elements need the elements; these sets hold only hashes of them.")
+            rows: list[list[Any]] = [list(one) for one in items.named(np.arange(len(items)))]
         else:
             sets = list(items)
             if not all(isinstance(one, Collection) for one in sets):

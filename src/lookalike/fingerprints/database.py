@@ -1,4 +1,4 @@
-"""Enrolled prints: whom a print is of, and which two are of one finger. Every match is compared minutia by minutia."""
+"""Identify prints among enrolled ones, and find pairs of one finger, minutia by minutia."""
 
 import fcntl
 import os
@@ -25,14 +25,14 @@ from lookalike.results.explanations import ExplainedRows
 from lookalike.search.nearest import first_k
 
 METHODS = ("corners", "grid", "all")
-THRESHOLD = 0.35  # the least similarity of a match
-LEAST = 0.006  # votes, as a share of the corners, for a print to be compared
-DOUBT = 8  # minutiae that are taken to meet no other, so that a few that do say little
+THRESHOLD = 0.35  # least similarity of a match
+LEAST = 0.006  # votes needed for a comparison, as a share of the corners
+DOUBT = 8  # minutiae assumed to meet no other, so that few that meet say little
 REACH, SLACK, ROUNDS = (
     15.0,
     0.065,
     3,
-)  # within which minutiae meet, in pixels and turns; how often the place is improved
+)  # minutiae meet within these pixels and turns; how often the placement is improved
 
 
 Found = tuple[np.ndarray, np.ndarray, np.ndarray]  # left, right and similarity of pairs
@@ -43,8 +43,8 @@ class Comparison:
     """How one print lies on another."""
 
     similarity: float
-    turn: float  # degrees by which the first is turned
-    minutiae: np.ndarray  # rows of two: of the first print and of the other, those that meet
+    turn: float  # degrees by which the first print is turned
+    minutiae: np.ndarray  # those that meet: one of the first print and one of the other per row
 
     def __repr__(self) -> str:
         return (
@@ -53,7 +53,7 @@ class Comparison:
 
 
 def check_place(path: str | Path) -> None:
-    """An error if enrolled prints cannot be kept there."""
+    """Raise an error if enrolled prints cannot be written to this path."""
     if Path(path).suffix != ".parquet":
         raise UsageError(f"enrolled prints are kept in a .parquet file; got {str(path)!r}.")
     check_output(str(path))
@@ -61,7 +61,7 @@ def check_place(path: str | Path) -> None:
 
 @contextmanager
 def alone(path: str | Path) -> Iterator[None]:
-    """No other process enrolls prints in this folder meanwhile: what two add at a time would else be lost for one."""
+    """Keep other processes from enrolling in this folder, so that no additions are lost."""
     folder = os.open(Path(path).absolute().parent, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -71,9 +71,9 @@ def alone(path: str | Path) -> Iterator[None]:
 
 
 def compare(one: Any, other: Any, *, seed: int = 1) -> Comparison:
-    """Lay one print on another as the most of their corners say, and see which minutiae meet.
+    """Lay one print on another as most of their corners suggest, and see which minutiae meet.
 
-    The similarity is the share of the minutiae that meet one, of those where the prints overlap and eight more.
+    The similarity is the number that meet over that in the overlap (geometric mean) plus eight.
     """
     asking, there = Prints.of([one]), Prints.of([other])
     votes, places = CornerTables(there, seed=seed).vote(asking, 0.0)
@@ -86,7 +86,7 @@ def compare(one: Any, other: Any, *, seed: int = 1) -> Comparison:
 
 
 class Database:
-    """Prints to be identified by; `seed` chooses the functions they are hashed with.
+    """Enrolled prints; `seed` chooses the functions they are hashed with.
 
     >>> from lookalike.fingerprints import Prints
     >>> draw = np.random.default_rng(1)
@@ -100,11 +100,11 @@ class Database:
     def __init__(self, prints: Prints, seed: int = 1) -> None:
         self.prints = prints
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
-        self._made: CornerTables | None = None  # when first asked for
+        self._made: CornerTables | None = None  # built at the first query
 
     @classmethod
     def open(cls, path: str | Path) -> "Database":
-        """From a file that `save` has written."""
+        """Read a file that `save` has written."""
         import pyarrow.parquet as pq
 
         try:
@@ -118,16 +118,16 @@ class Database:
             raise DataError(f"{path}: holds no enrolled prints.")
         got = written[MARK].decode()
         if got != FORMAT:
-            raise DataError(f"{path}: enrolled prints of format {got}, where {FORMAT} is read; enroll them again.")
+            raise DataError(f"{path}: enrolled prints of format {got}, must be format {FORMAT}; enroll them again.")
         return cls(Prints.of_arrow(table), int(written[b"lookalike.seed"]))
 
     def save(self, path: str | Path) -> None:
-        """Write the prints to a Parquet file; it appears whole or not at all."""
+        """Write the prints to a Parquet file, completely or not at all."""
         check_place(path)
         write_tables([self.prints.to_arrow()], str(path), {"prints": FORMAT, "seed": str(self.seed)})
 
     def enroll(self, prints: Prints) -> "Database":
-        """A database with these prints, too; their ids must be new."""
+        """Return a database with these prints added; their ids must be new."""
         known: set[str] = set(self.prints.ids.to_pylist())
         for name, count in Counter(prints.ids.to_pylist()).items():
             if count > 1:
@@ -146,10 +146,11 @@ class Database:
         groups: int = 1,
         run: Run | None = None,
     ) -> Pairs:
-        """Who each print is of: the enrolled ones that are as similar as `threshold`, most similar first.
+        """Return for each print the enrolled ones of at least this similarity, most similar first.
 
-        `method` says which are compared: by "corners" those on which many corners agree; by "grid" those that share a
-        bucket of squares of a grid laid over the print, in each of `groups` of 1024 functions; or "all".
+        `k` limits their number. `method` says which prints are compared: "corners", those with many
+        corners that agree; "grid", those that share a bucket of grid squares in each of `groups`
+        groups of 1024 functions; or "all".
         """
         most = max(1, len(self.prints)) if k is None else whole("k", k)
         (left, right, values), stats = self._look_up(queries, threshold, method, groups, run)
@@ -161,14 +162,14 @@ class Database:
     def pairs(
         self, *, threshold: float = THRESHOLD, method: str = "corners", groups: int = 1, run: Run | None = None
     ) -> Pairs:
-        """The enrolled prints that are of the same finger, two by two."""
+        """Return the pairs of enrolled prints of the same finger."""
         (left, right, values), stats = self._look_up(self.prints, threshold, method, groups, run, within=True)
         return Pairs(left, right, values, self.prints.ids, stats=stats, holder=HeldPrints([self.prints]))
 
     def _look_up(
         self, queries: Prints, threshold: float, method: str, groups: int, run: Run | None, within: bool = False
     ) -> tuple[Found, dict[str, Any]]:
-        """All matches, and how many prints were compared; within the database the greater of both ways counts."""
+        """Return matches and counts; `within` the database, the better of both ways counts."""
         choice("method", method, METHODS)
         least = fraction("threshold", threshold)
         run = run or Run()
@@ -191,7 +192,7 @@ class Database:
         return (found[0][match], found[1][match], found[2][match]), stats
 
     def _tables(self, run: Run) -> CornerTables:
-        """The corners of all prints."""
+        """Return the corners of all prints."""
         if self._made is None:
             self._made = CornerTables(self.prints, seed=self.seed, run=run)
         return self._made
@@ -199,7 +200,7 @@ class Database:
     def _comparer(
         self, queries: Prints, method: str, groups: int, run: Run, within: bool
     ) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
-        """What gives the prints that a query is compared with, ascending, and their similarities to it."""
+        """Return a function that compares a query: ascending prints, and their similarities."""
         tables = self._tables(run)
         every = np.arange(len(self.prints))
         if method == "grid":
@@ -214,7 +215,7 @@ class Database:
             votes, places = tables.vote(asking, LEAST if method == "corners" else 0.0, among)
             rows = np.flatnonzero(votes)
             looked_at = rows if method == "corners" else among
-            similarity = np.zeros(len(looked_at))  # of those that no corner agrees with
+            similarity = np.zeros(len(looked_at))  # 0 if no corner agrees
             similarity[np.searchsorted(looked_at, rows)] = _similarity(
                 lay_upon_each(tables.points, tables.starts, rows, asking.points, places[rows], REACH, SLACK, ROUNDS)
             )
@@ -225,12 +226,12 @@ class Database:
 
 @dataclass(frozen=True)
 class HeldPrints(Holder):
-    """The prints of one collection or of two, to be looked at."""
+    """The prints of one collection or of two."""
 
     sides: list[Prints]
 
     def look(self, rows: np.ndarray) -> list[np.ndarray]:
-        """The minutiae of prints, counted through both collections."""
+        """Return the minutiae of prints; the second collection is counted after the first."""
         split = len(self.sides[0])
         return [self.sides[0][row] if row < split else self.sides[1][row - split] for row in rows.tolist()]
 
@@ -242,7 +243,7 @@ class HeldPrints(Holder):
 
 
 def either_way(left: np.ndarray, right: np.ndarray, values: np.ndarray, size: int) -> Found:
-    """Pairs with left before right, each once, with the greater of their values."""
+    """Return pairs with left before right, each once, with the greater of their values."""
     numbers, which = np.unique(np.minimum(left, right) * size + np.maximum(left, right), return_inverse=True)
     greatest = np.zeros(len(numbers))
     np.maximum.at(greatest, which, values)
@@ -250,6 +251,6 @@ def either_way(left: np.ndarray, right: np.ndarray, values: np.ndarray, size: in
 
 
 def _similarity(counts: np.ndarray) -> np.ndarray:
-    """Of rows of the minutiae that meet, and of those of each print where the two overlap."""
+    """Return similarities from rows: minutiae that meet, and those of each print in the overlap."""
     similarity: np.ndarray = counts[:, 0] / (np.sqrt(counts[:, 1] * counts[:, 2]) + DOUBT)
     return similarity

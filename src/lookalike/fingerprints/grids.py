@@ -39,7 +39,7 @@ def local_grids(
     """Return which squares of a grid around each minutia hold another one: minutiae x squares.
 
     The grid is turned to the direction of the minutia, so no shift or turn of the print changes it.
-    It reaches `radius` to each side, once for each of `directions` directions of the other.
+    It reaches `radius` to each side, with a layer for each of `directions` directions of the other.
     """
     half = int(np.ceil(positive("radius", radius) / positive("square", square)))
     directions = whole("directions", directions)

@@ -11,7 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import ENCODING_HINT, SKIP_HINT, DataError, LookalikeError, UsageError, choice, positive
+from lookalike.core.errors import (
+    DataError,
+    LookalikeError,
+    UsageError,
+    argument,
+    choice,
+    encoding_hint,
+    positive,
+    skip_hint,
+)
 from lookalike.core.run import Run
 from lookalike.fingerprints.prints import MARK, Prints
 from lookalike.io.formats import SUFFIXES as TABLE_SUFFIXES
@@ -43,10 +52,11 @@ def read_prints(
     on_error: str = "fail",
     run: Run | None = None,
 ) -> Prints:
-    """Read prints from files, folders and globs; ids are file names without suffix, or paths.
+    """Read prints from files, folders and globs.
 
-    If a template holds several prints, they are called "name", "name#2" and so on. A table has one
-    row per minutia, with the columns x, y (downwards, as in an image) and angle (degrees,
+    An id is the name of the file without suffix, or its path if two names are equal. If a template
+    holds several prints, they are called "name", "name#2" and so on. A table has one row per
+    minutia, with the columns x, y (downwards, as in an image) and angle (degrees,
     counter-clockwise). If it has a column `id` (by default id, print or finger), rows of one value
     are a print. `dpi` is the resolution of .xyt files and tables, which do not state it. A file
     that cannot be read raises an error, or is skipped and counted if `on_error` is "skip".
@@ -66,11 +76,9 @@ def read_prints(
             except (LookalikeError, OSError) as error:
                 if on_error == "fail":
                     why = str(error).rstrip(".").removeprefix(f"{path}: ")
-                    for hint in (SKIP_HINT, ENCODING_HINT):  # these are about rows
+                    for hint in (skip_hint(), encoding_hint()):  # these are about rows
                         why = why.removesuffix(f"; {hint}")
-                    raise DataError(
-                        f"{path}: {why}; on_error='skip' (--on-error skip) leaves such files out."
-                    ) from error
+                    raise DataError(f"{path}: {why}; {skip_hint('files')}.") from error
                 skipped += 1
             tick(1)
     if skipped == len(files):
@@ -206,7 +214,8 @@ def _table_prints(table: pa.Table, name: str, id: str | None, scale: float) -> l
         ]
         if others:
             raise DataError(
-                f"column {columns[others[0]]!r} is unknown: drop it, or name the id column of the prints with --id"
+                f"column {columns[others[0]]!r} is unknown: drop it, or name the id column of "
+                f"the prints with {argument('id')}"
             )
         return [(name, minutiae)]
     try:

@@ -31,7 +31,7 @@ class Prints:
 
     @classmethod
     def of(cls, prints: Iterable[Any], ids: Any = None) -> "Prints":
-        """Make prints from lists of minutiae (x, y, angle), one per print; default ids: "0", "1"..."""
+        """Make prints from lists of minutiae (x, y, angle), one per print; default ids: "0", ..."""
         rows = [_as_minutiae(number, one) for number, one in enumerate(prints)]
         starts = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
         names = pa.array([str(name) for name in (range(len(rows)) if ids is None else ids)], pa.string())

@@ -24,6 +24,7 @@ from lookalike.core.errors import (
     DataError,
     NotThere,
     StoreError,
+    argument,
     choice,
     fraction,
     whole,
@@ -258,7 +259,7 @@ class Index(Asking):
             raise DataError(f"ids must be unique; {Counter(ids).most_common(1)[0][0]!r} occurs more than once.")
         there = [name for name in ids if writer.number_of(name) is not None]
         if there and not replace:
-            raise AlreadyThere(f"id {there[0]!r} already exists; replace=True (--replace) replaces the old item.")
+            raise AlreadyThere(f"id {there[0]!r} already exists; {argument('replace', True)} replaces the old item.")
         for name in there:
             drop(writer, encoder.fitted(), name)
         writer.add(joined(waiting.encoded), ids, waiting.texts or None)

@@ -82,6 +82,12 @@ class Sifted(Measured):
         one, other, value = self[row]
         return ExplainedRows([{"item": one, "similar to": other, self.kind: value}])
 
+    def report(self, path: str | Path, title: str | None = None) -> None:
+        """Write an HTML page that shows the removed items, and which item each is similar to."""
+        from lookalike.index import describe  # noqa: F401  which registers how pages show this result
+
+        super().report(path, title)
+
     def __repr__(self) -> str:
         return f"<{len(self.ids) - len(self):,} of {counted(len(self.ids), 'item')} kept, {len(self):,} removed>"
 

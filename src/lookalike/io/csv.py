@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.core.errors import ENCODING_HINT, DataError
+from lookalike.core.errors import DataError, encoding_hint
 from lookalike.core.wording import counted
 from lookalike.io.part import BOM, COLONS, UNIT, Block, Part, selected
 
@@ -182,7 +182,7 @@ def _check_odd_row(part: Part, error: str) -> None:
     if odd:
         row, wanted, got = map(int, odd.groups())
         where = f"{part.name}, row {row - (not part.names)}"
-        raise DataError(f"{where}: {counted(got, 'field')}, not {wanted}, and not valid UTF-8; {ENCODING_HINT}.")
+        raise DataError(f"{where}: {counted(got, 'field')}, not {wanted}, and not valid UTF-8; {encoding_hint()}.")
 
 
 # --- columns ---
@@ -195,7 +195,7 @@ def csv_schema(part: Part) -> pa.Schema:
     if odd is not None:
         shown = ", ".join(name.encode(errors="surrogateescape").decode(errors="replace") for name in names)
         why = f"a column's name is not valid UTF-8 (byte {hex(ord(odd) - 0xDC00)}); it has {shown}"
-        raise DataError(f"{part.name}: {why}; {ENCODING_HINT}.")
+        raise DataError(f"{part.name}: {why}; {encoding_hint()}.")
     return pa.schema([(name, pa.string()) for name in names])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, one_column
+from lookalike.core.errors import DataError, argument, one_column
 from lookalike.io.csv import frame_index
 from lookalike.io.formats import FORMATS, PAGE_SUFFIXES, format_of
 from lookalike.io.inputs import find_parts
@@ -23,7 +23,6 @@ from lookalike.io.tables import as_text, conform, find_faults, is_binary, is_tex
 from lookalike.items.pages import article_text, decode_page, need_selectolax, visible_text
 
 TEXT_NAMES = ("text", "content", "body", "document")
-HTML_HINT = "html=True (--html) reads pages in any encoding"
 MARKUP = 10  # about how many bytes of a web page there are per byte of its text
 
 
@@ -104,7 +103,7 @@ class Source(ItemSource):
         """Return whether the documents have ids of their own, not just row numbers."""
         have = {self._columns(part)[1] is not None for part in self.parts}
         if len(have) > 1:
-            raise DataError("some inputs have ids and others do not; id='-' (--id -) numbers all rows instead.")
+            raise DataError(f"some inputs have ids and others do not; {argument('id', '-')} numbers all rows instead.")
         return have == {True}
 
     def check_names(self) -> None:
@@ -179,7 +178,7 @@ class Source(ItemSource):
     def _bad_row(self, part: Part, row: int, why: str) -> DataError:
         path = part.paths[row if part.format == "files" else 0] if part.paths else Path()
         if not self.html and format_of(path, PAGE_SUFFIXES):
-            return DataError(f"{part.place(row)}: {why}; {HTML_HINT}.")
+            return DataError(f"{part.place(row)}: {why}; {argument('html', True)} reads pages in any encoding.")
         return super()._bad_row(part, row, why)
 
     # --- columns ---
@@ -237,8 +236,12 @@ class Source(ItemSource):
             likely = [n for n in usual if n in schema.names] or texts
             if not likely or (len(likely) > 1 and likely[0] not in usual):
                 have = ", ".join(schema.names) or "none"
-                pages = " (--html reads the column html as web pages)" if "html" in schema.names else ""
-                raise DataError(f"{part.name}: which column is the text? Name it with --text{pages}; it has {have}.")
+                pages = (
+                    f" ({argument('html', True)} reads the column html as web pages)" if "html" in schema.names else ""
+                )
+                raise DataError(
+                    f"{part.name}: which column is the text? Name it with {argument('text')}{pages}; it has {have}."
+                )
             name = likely[0]
         one_column(schema.names, name, f"{part.name}:", " for the text")
         if part.format != "jsonl" and not is_text(schema.field(name).type):

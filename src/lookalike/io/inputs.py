@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError, argument
 from lookalike.io.files import why_no_text
 from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIXES, format_of, format_of_start
 from lookalike.io.part import BOM, UTF8, Part
@@ -26,8 +26,8 @@ FOREIGN = {  # the first bytes of files that are not text in UTF-8
     b"PK\x03\x04": "is a spreadsheet or another zip archive; save its table as CSV in UTF-8",
     b"BZh": "is compressed with bzip2, which is not supported; pipe it through bzcat and read -",
     b"\xfd7zXZ": "is compressed with xz, which is not supported; pipe it through xzcat and read -",
-    b"\xff\xfe": "is in UTF-16; encoding='utf-16' (--encoding utf-16) reads it",
-    b"\xfe\xff": "is in UTF-16; encoding='utf-16' (--encoding utf-16) reads it",
+    b"\xff\xfe": "is in UTF-16; {} reads it",
+    b"\xfe\xff": "is in UTF-16; {} reads it",
     b"%PDF": "is a PDF; convert it with pdftotext",
 }
 NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # side files that other programs write next to tables
@@ -112,7 +112,7 @@ def check_text(path: Path, encoding: str = UTF8, named: bool = True) -> None:
         start = file.read(8)
     for magic, what in FOREIGN.items():
         if start.startswith(magic) and not (encoding != UTF8 and "UTF-16" in what):
-            raise DataError(f"{path}: {what}.")
+            raise DataError(f"{path}: {what.format(argument('encoding', 'utf-16'))}.")
 
 
 def _expand(given: Path, format: str | None, suffixes: Mapping[str, str], html: bool) -> list[Part]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, LookalikeError, did_you_mean
+from lookalike.core.errors import DataError, LookalikeError, argument, did_you_mean
 from lookalike.io.part import CODECS, Part
 from lookalike.io.tables import reading
 from lookalike.items.vectors import as_floats
@@ -96,7 +96,9 @@ def read_zip(part: Part, source: Any, vector: str | None, identity: str | None) 
         if vector is None:
             others = [name for name in names if name != identity]
             if len(others) != 1:
-                raise DataError(f"{part.name}: which array holds the vectors? Name it with --vector; {has(names)}.")
+                raise DataError(
+                    f"{part.name}: which array holds the vectors? Name it with {argument('vector')}; {has(names)}."
+                )
             vector = others[0]
         for name in (vector, identity):
             if name is not None and name not in names:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, one_column
+from lookalike.core.errors import DataError, UsageError, argument, one_column
 from lookalike.core.run import Run
 from lookalike.io.cells import NUMBER, as_numbers, as_seconds, as_valid_text, is_date
 from lookalike.io.csv import csv_cells, delimiter_of, frame_index
@@ -153,7 +153,9 @@ class RatingSource(ItemSource):
             if not free:
                 have = ", ".join(schema.names) or "none"
                 cells = [mark for mark in ";|\t" if mark in have]
-                hint = f"Does it need --separator {cells[0]!r}?" if cells else f"Name it with --{what}."
+                hint = (
+                    f"Does it need {argument('separator', cells[0])}?" if cells else f"Name it with {argument(what)}."
+                )
                 raise DataError(f"{part.name}: no column for the {what}; it has {have}. {hint}")
             found[what] = free.pop(0)
         for what in ("user", "item"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError
+from lookalike.core.errors import DataError, UsageError, argument
 from lookalike.core.run import Run
 from lookalike.io.csv import HEAD
 from lookalike.io.formats import FORMATS, TABLES
@@ -93,7 +93,9 @@ def as_tables(parts: list[Part], separator: str | None) -> list[Part]:
     for part in tables:
         if not FORMATS[part.format].columns:
             known = ", ".join(TABLES)
-            raise DataError(f"{part.name}: cannot infer the format from the name; set --format to one of {known}.")
+            raise DataError(
+                f"{part.name}: cannot infer the format from the name; set {argument('format')} to one of {known}."
+            )
     return [replace(part, separator=separator or part.separator) for part in tables]
 
 

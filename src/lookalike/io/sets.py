@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, UsageError, one_column
+from lookalike.core.errors import DataError, UsageError, argument, one_column, parameter
 from lookalike.core.run import Run
 from lookalike.io.csv import frame_index
 from lookalike.io.elements import MOST_COPIES, Elements, Ids, assemble, strings_or_integers
@@ -95,9 +95,15 @@ class SetSource(ItemSource):
         super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
         text = next((part.name for part in self.parts if part.format == "text"), None)
         if self.rows is not None and text is not None:
-            raise UsageError(f"rows names columns of tables, but {text} is read as text; set --format for a table.")
+            raise UsageError(
+                f"{parameter('rows')} names columns of tables, but {text} is read as text; "
+                f"set {argument('format')} for a table."
+            )
         if self.separator is not None and text is None:
-            raise UsageError("separator is for text with one set per line; --format text reads a table that way.")
+            raise UsageError(
+                f"{parameter('separator')} is for text with one set per line; "
+                f"{argument('format', 'text')} reads a table that way."
+            )
 
     def _find(self, given: list[Any]) -> list[Part]:
         """Return the parts; unlike for documents, every text file is read line by line."""
@@ -202,7 +208,9 @@ class SetSource(ItemSource):
             rules[columns.count] = (is_count(kinds[columns.count]), "not counts")
         for name, (fits, why) in rules.items():
             if not fits:
-                raise DataError(f"{part.name}: column {name!r} holds {kinds[name]}, {why}; --rows names other columns.")
+                raise DataError(
+                    f"{part.name}: column {name!r} holds {kinds[name]}, {why}; {argument('rows')} names other columns."
+                )
         return columns
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import ENCODING_HINT, SKIP_HINT, DataError
+from lookalike.core.errors import DataError, encoding_hint, skip_hint
 from lookalike.io.formats import ENCODED
 from lookalike.io.part import Part
 
@@ -24,7 +24,7 @@ def names_apart(part: Part, schema: pa.Schema) -> None:
 
 def bad_row(part: Part, where: str, why: str) -> DataError:
     """Return the error for a bad row, with the remedies."""
-    hints = [ENCODING_HINT, SKIP_HINT] if NOT_UTF8 in why and part.format in ENCODED else [SKIP_HINT]
+    hints = [encoding_hint(), skip_hint()] if NOT_UTF8 in why and part.format in ENCODED else [skip_hint()]
     return DataError("; ".join([f"{where}: {why}", *hints]) + ".")
 
 

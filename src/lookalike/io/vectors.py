@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, argument
 from lookalike.core.run import Run
 from lookalike.io.codes import array_codes
 from lookalike.io.elements import common_type
@@ -78,7 +78,9 @@ class VectorSource(ItemSource):
         if part.paths:
             strange = next(path for path in part.paths if format_of(path, TABLES) is None)
             known = ", ".join(VECTOR_FORMATS)
-            raise DataError(f"{strange}: cannot infer the format from the name; set --format to one of {known}.")
+            raise DataError(
+                f"{strange}: cannot infer the format from the name; set {argument('format')} to one of {known}."
+            )
         kinds = [kind for magic, kind in MAGIC.items() if part.content.startswith(magic)]
         return replace(part, format=(kinds or ["csv"])[0])
 

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -44,7 +45,8 @@ class Sets:
         if bag or not all(hasattr(item, "__len__") for item in rows):
             rows = [list(item.elements()) if isinstance(item, Counter) else list(item) for item in rows]
         indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
-        return cls.sorted(indptr, hash_values(list(chain.from_iterable(rows))), bag)
+        sets = cls.sorted(indptr, hash_values(list(chain.from_iterable(rows))), bag)
+        return replace(sets, named=partial(_originals, rows, bag))
 
     @classmethod
     def sorted(cls, indptr: np.ndarray, hashes: np.ndarray, bag: bool = False) -> "Sets":
@@ -87,6 +89,12 @@ class Sets:
     def to_arrow(self) -> pa.LargeListArray:
         """Return one list of hashes per set."""
         return pa.LargeListArray.from_arrays(self.indptr, self.elements)
+
+
+def _originals(given: list[Any], bag: bool, rows: np.ndarray) -> list[Any]:
+    """Return some of the given collections as sets, or as Counters if they are bags."""
+    chosen = (given[row] for row in rows.tolist())
+    return [(Counter if bag else set)(one.tolist() if isinstance(one, np.ndarray) else one) for one in chosen]
 
 
 def text_bounds(texts: pa.LargeStringArray, rows: np.ndarray | None = None) -> tuple[np.ndarray, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, UsageError, choice, whole
+from lookalike.core.errors import DataError, UsageError, choice, parameter, whole
 from lookalike.items.sets import Sets, text_bounds
 from lookalike.items.stop_words import parse_codes, words_of
 from lookalike.kernels import characters, text
@@ -26,10 +26,7 @@ Rows = tuple[np.ndarray, np.ndarray]  # (indptr, elements)
 UNITS = ("char", "word", "stop")
 SPACES = ("collapse", "keep", "remove")
 FORMS = ("nfc", "nfkc", "none")
-STOP_OPTIONS = {  # on the command line
-    "stop_words": "--stop-words", "distance": "--spot-distance", "skip_stops": "--skip-stops",
-    "antecedents": "--antecedents",
-}  # fmt: skip
+STOP_PARAMETERS = ("stop_words", "distance", "skip_stops", "antecedents")
 DEFAULT_K = {"char": 9, "word": 5, "stop": 3}
 
 
@@ -88,9 +85,9 @@ class Shingles:
             object.__setattr__(self, "stop_words", word_list("stop_words", self.stop_words))
         if self.antecedents is not None:
             object.__setattr__(self, "antecedents", word_list("antecedents", self.antecedents))
-        for name, option in STOP_OPTIONS.items():
+        for name in STOP_PARAMETERS:
             if self.unit != "stop" and getattr(self, name) != DEFAULTS[name]:
-                rule = f"{name} ({option}) is for stop-word shingles, such as stop:3"
+                rule = f"{parameter(name)} is for stop-word shingles, such as stop:3"
                 raise UsageError(f"{rule}; got {self.unit}:{self.k}.")
         if self.stop_words == "en":
             object.__setattr__(self, "stop_words", None)

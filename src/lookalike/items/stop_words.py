@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import UsageError, parameter
 from lookalike.core.words import read_words
 
 LISTS = sorted((Path(__file__).parent / "words").glob("*.txt"))
@@ -13,8 +13,8 @@ def parse_codes(given: str) -> str:
     """Return language codes such as "en,de" in alphabetical order, each once: "de,en"."""
     codes = {code.strip().lower() for code in given.split(",")}
     if not codes <= LANGUAGES.keys():
-        known = f"stop_words must be language codes ({', '.join(LANGUAGES)})"
-        raise UsageError(f"{known} or words (--stop-words: a file of words); got {given!r}.")
+        known = f"{parameter('stop_words')} must be language codes ({', '.join(LANGUAGES)})"
+        raise UsageError(f"{known} or a list of words; got {given!r}.")
     return ",".join(sorted(codes))
 
 

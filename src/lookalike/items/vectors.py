@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import SKIP_HINT, DataError, choice
+from lookalike.core.errors import DataError, choice, skip_hint
 
 BLOCK = 1 << 18  # numbers to work on at a time
 NOT_FINITE = "a component is nan or infinite"
@@ -66,7 +66,7 @@ class Vectors:
             return self
         if self.on_error == "fail":
             named = "" if self.ids is None else f" ({self.ids[bad[0]]})"
-            raise DataError(f"row {bad[0]}{named}: {why}; {SKIP_HINT}.")
+            raise DataError(f"row {bad[0]}{named}: {why}; {skip_hint()}.")
         good = np.delete(np.arange(len(self)), bad)
         ids = pa.array(good) if self.ids is None else self.ids.take(good)
         return Vectors(self.values[good], ids, self.on_error, self.skipped + len(bad))
@@ -157,7 +157,7 @@ def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:
     }
     for row, why in ragged.items():
         if on_error == "fail":
-            raise DataError(f"row {row}: {why}; {SKIP_HINT}.")
+            raise DataError(f"row {row}: {why}; {skip_hint()}.")
     even = [as_numpy(row) if hasattr(row, "detach") else row for i, row in enumerate(rows) if i not in ragged]
     return as_array_of_numbers(even, "vectors must be rows of numbers.") if even else np.zeros((0, 0)), ragged
 

@@ -57,8 +57,8 @@ def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 def minkowski(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, r: float = 2) -> np.ndarray:
     """Scale differences by a power of two near the greatest, to avoid overflow and underflow."""
-    if isinstance(r, bool) or not isinstance(r, Real) or not r >= 1:
-        raise UsageError(f"r must be a number of at least 1, or infinity; got {r!r}.")
+    if isinstance(r, bool) or not isinstance(r, Real) or not r > 0:
+        raise UsageError(f"r must be a positive number, or infinity; got {r!r}.")
     r = float(r)
     if r == 2:
         return measured(DISTANCE, vectors, left, right)
@@ -76,8 +76,8 @@ def minkowski(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, r: float
         if r < 500:
             scale = np.ldexp(1.0, np.frexp(scale)[1] - 1)  # dividing by a power of two rounds nothing
         apart /= scale[:, None]
-        total = apart.sum(axis=1) if r == 1 else np.power(np.power(apart, r).sum(axis=1), 1 / r)
         with np.errstate(over="ignore"):
+            total = apart.sum(axis=1) if r == 1 else np.power(np.power(apart, r).sum(axis=1), 1 / r)
             out[part] = np.where(infinite, math.inf, scale * total)
     return out
 

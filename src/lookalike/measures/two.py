@@ -71,10 +71,15 @@ def overlap(a: Collection[Any], b: Collection[Any]) -> int:
 
 
 def minkowski(x: Sequence[float], y: Sequence[float], r: float = 2) -> float:
-    """Return the L_r norm of the difference, (sum |x_i - y_i|**r) ** (1/r), for r of at least 1.
+    """Return the L_r norm of the difference, (sum |x_i - y_i|**r) ** (1/r), for r > 0.
+
+    For r < 1 it is not a metric: the triangle inequality fails.
 
     >>> [minkowski((2, 7), (6, 4), r) for r in (1, 2, math.inf)]
     [7.0, 5.0, 4.0]
+    >>> from lookalike.measures import counterexample
+    >>> counterexample(lambda x, y: minkowski(x, y, 0.5), [(0, 0), (1, 0), (1, 1)]).axiom
+    'd(x, z) <= d(x, y) + d(y, z)'
     """
     return _of_two(rows.minkowski, x, y, r=r)
 

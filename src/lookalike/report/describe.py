@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.core.errors import argument
 from lookalike.core.wording import counted, rounded
 from lookalike.measures import MEASURES
 from lookalike.report.beside import Beside, beside
@@ -237,7 +238,7 @@ def advice_of(plan: "Plan | None", audit: "Audit | None", stats: dict[str, Any],
     items = stats.get("items", 1000)
     if plan is not None and plan.bands is not None and audit is None:
         few = min(1000, items)
-        lines.append(f"To measure the recall, run it again with --audit {few} (audit={few}).")
+        lines.append(f"To measure the recall, run it again with {argument('audit', few)}.")
     if pairs is not None and pairs.cut is not None and not stats.get("nearest"):
         if not len(pairs) and items > 1:
             easier = "lower" if pairs.rising else "greater"

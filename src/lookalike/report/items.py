@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, argument
 from lookalike.io.documents import Source
 from lookalike.io.sets import SetSource
 from lookalike.items.bits import Bits
@@ -54,7 +54,9 @@ class HeldItems(Holder):
             items = self.sides[min(at, len(self.sides) - 1)](names)
             if names and not items:
                 example = f"such as {names[0]!r}"
-                raise DataError(f"none of the ids of the result, {example}, is in the items; --id names their column.")
+                raise DataError(
+                    f"none of the ids of the result, {example}, is in the items; {argument('id')} names their column."
+                )
             found.extend(items.get(name) for name in names)
             start += len(ids)
         return found

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, argument
 from lookalike.core.run import Run, slices
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
@@ -323,7 +323,7 @@ def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
     if twice is not None:
         raise DataError(
             f"ids must be unique; {whole[twice].as_py()!r} occurs more than once. "
-            "Name another column with --id, or number the rows with --id -."
+            f"Name another column with {argument('id')}, or number the rows with {argument('id', '-')}."
         )
     return whole
 

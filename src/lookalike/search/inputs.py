@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +93,7 @@ def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bi
     if all(isinstance(item, Path) for item in items):
         return Source(items)
     if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
-        sets = Sets.of(items)
-        named = partial(_elements, items, sets.bag)
-        return replace(sets, named=named, ids=None if ids is None else as_ids(ids, len(items)))
+        return replace(Sets.of(items), ids=None if ids is None else as_ids(ids, len(items)))
     return _texts(items, ids)
 
 
@@ -104,16 +101,6 @@ def _texts(texts: Any, ids: list[Any] | None) -> Source:
     array = as_array(texts)
     named = {} if ids is None else {"id": as_ids(ids, len(array))}
     return Source(pa.table(named | {"text": array}))
-
-
-def _elements(items: list[Any], bag: bool, rows: np.ndarray) -> list[Any]:
-    return [as_elements(items[row], bag) for row in rows.tolist()]
-
-
-def as_elements(given: Any, bag: bool) -> set[Any] | Counter[Any]:
-    """Return a given set as a set, or as a Counter if it is a bag."""
-    elements = given.tolist() if isinstance(given, np.ndarray) else given
-    return Counter(elements) if bag else set(elements)
 
 
 def as_vectors(given: Any, ids: list[Any] | None, measure: str, run: Run) -> Vectors | Bits | None:

@@ -231,7 +231,7 @@ def _errors(app: FastAPI) -> None:
 
     def failed(request: Request, error: LookalikeError) -> JSONResponse:
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
-        line = str(error).replace(" replace=True (--replace) replaces", ' "replace": true replaces')  # as in a request
+        line = str(error).replace(" replace=True replaces", ' "replace": true replaces')  # as in a request
         if status < 500:
             return JSONResponse({"error": line.partition("; on_error=")[0].rstrip(".") + "."}, status)
         log.error("%s", error)

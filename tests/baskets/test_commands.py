@@ -168,7 +168,7 @@ def test_bad_rows_of_the_command(run: Commands, inputs):
     path = inputs / "a.csv"
     path.write_text("user,item,rating\na,x,5\na,x,4\nb,y,?\n,z,1\n")
     assert complaint(run("baskets", path)).startswith(
-        f"{path}, row 3: rating must be a number; got '?'; on_error='skip'"
+        f"{path}, row 2: rating must be a number; got '?'; on_error='skip'"
     )
     done = run("baskets", path, "--on-error", "skip")
     assert done.err.splitlines()[0] == "ratings: 1 by 1 user of 1 item (1 repeated, only the last counts; 2 skipped)"

@@ -134,7 +134,7 @@ def test_a_null_text(run: Commands, corpus: Path, out: Path) -> None:
     corpus.write_bytes(encode_jsonl(ROWS[:2]) + b'{"id": "x", "text": null}\n')
     for command in ("pairs", "dedup", "clusters"):
         message = fails(run, DATA, command, corpus, "-o", out / "p.csv", out=out)
-        assert message.startswith(f"{corpus}, row 3: text is null; ")
+        assert message.startswith(f"{corpus}, row 2: text is null; ")
 
 
 @pytest.mark.slow
@@ -152,9 +152,9 @@ def test_an_empty_text_is_counted_and_like_nothing(run: Commands, corpus: Path) 
 @pytest.mark.parametrize(
     ("name", "content", "where"),
     [
-        ("a.jsonl", b'{"text": "fine"}\n{"text": "caf\xe9"}\n', ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
-        ("a.csv", b"text\nfine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
-        ("a.txt", b"fine\ncaf\xe9\n", ", row 2: text is not valid UTF-8 (byte 3 is 0xe9)"),
+        ("a.jsonl", b'{"text": "fine"}\n{"text": "caf\xe9"}\n', ", row 1: text is not valid UTF-8 (byte 3 is 0xe9)"),
+        ("a.csv", b"text\nfine\ncaf\xe9\n", ", row 1: text is not valid UTF-8 (byte 3 is 0xe9)"),
+        ("a.txt", b"fine\ncaf\xe9\n", ", row 1: text is not valid UTF-8 (byte 3 is 0xe9)"),
     ],
 )
 def test_invalid_utf8(run: Commands, tmp_path: Path, out: Path, name: str, content: bytes, where: str) -> None:
@@ -194,18 +194,18 @@ def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
     message = fails(run, DATA, "pairs", folder, "-o", out / "p.csv", out=out)
     assert message.startswith(f"{folder}/b.bin: holds null bytes, so it is not text; ")
     message = fails(run, DATA, "pairs", folder / "b.bin", "-o", out / "p.csv", out=out)  # alone, it is read as lines
-    assert message.startswith(f"{folder}/b.bin, row 2: text is not valid UTF-8 (byte 117 is 0x80); ")
+    assert message.startswith(f"{folder}/b.bin, row 1: text is not valid UTF-8 (byte 117 is 0x80); ")
 
 
 def test_a_broken_line_of_json(run: Commands, corpus: Path, out: Path) -> None:
     corpus.write_bytes(encode_jsonl(ROWS[:2]) + b'{"id": "x", "text": \n')
-    assert f"{corpus}, row 3: not valid JSON (" in fails(run, DATA, "pairs", corpus, "-o", out / "p.csv", out=out)
+    assert f"{corpus}, row 2: not valid JSON (" in fails(run, DATA, "pairs", corpus, "-o", out / "p.csv", out=out)
 
 
 def test_a_row_of_csv_with_too_many_fields(run: Commands, tmp_path: Path, out: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(encode_csv(ROWS[:2]) + b"x,y,z,too many\n")
-    assert f"{path}, row 3: 4 fields, not 3; " in fails(run, DATA, "dedup", path, "-o", out / "p.csv", out=out)
+    assert f"{path}, row 2: 4 fields, not 3; " in fails(run, DATA, "dedup", path, "-o", out / "p.csv", out=out)
 
 
 def test_ids_that_are_not_unique(run: Commands, tmp_path: Path, out: Path) -> None:

@@ -434,7 +434,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name"], "max_lag": 9},
             UsageError,
-            "max_lag applies to the validation column: name it with validate (--validate).",
+            "max_lag applies to the validation column: name it with validate=.",
         ),
         (
             (PEOPLE,),

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lookalike.core.errors import SKIP_HINT, DataError, UsageError
+from lookalike.core.errors import DataError, UsageError, skip_hint
 from lookalike.fingerprints import Database, read_prints
 from lookalike.fingerprints.print_files import iso_minutiae
 from tests.print_samples import as_csv, iso_record
 
-SKIP_FILES = SKIP_HINT.replace("rows", "files")
+SKIP_FILES = skip_hint("files")
 
 
 # --- files ---
@@ -247,16 +247,16 @@ def test_tables_without_rows(inputs):
     [
         ("a.csv", "", "no column 'x' for the minutiae; it has "),
         ("a.csv", "x,y\n1,2\n", "no column 'angle' for the minutiae; it has x, y"),
-        ("a.csv", "x,y,angle\n1,2,3\n1,,3\n", "row 2: y must be a number; got ''"),
-        ("a.csv", "x,y,angle\n1,two,3\n", "row 1: y must be a number; got 'two'"),
-        ("a.csv", "x,y,angle\n1,2,3\nnan,2,3\n", "row 2: x must be a number; got 'nan'"),
-        ("a.csv", "x,y,angle\n1,2,-inf\n", "row 1: angle must be a number; got '-inf'"),
+        ("a.csv", "x,y,angle\n1,2,3\n1,,3\n", "row 1: y must be a number; got ''"),
+        ("a.csv", "x,y,angle\n1,two,3\n", "row 0: y must be a number; got 'two'"),
+        ("a.csv", "x,y,angle\n1,2,3\nnan,2,3\n", "row 1: x must be a number; got 'nan'"),
+        ("a.csv", "x,y,angle\n1,2,-inf\n", "row 0: angle must be a number; got '-inf'"),
         ("a.csv", "id,x,y,angle\n,1,2,3\n", "column 'id' has an empty id"),
-        ("a.csv", "x,y,angle\n1,2\n", "row 1: 2 fields, not 3"),
+        ("a.csv", "x,y,angle\n1,2\n", "row 0: 2 fields, not 3"),
         ("a.csv", "x,y,x,angle\n1,2,3,4\n", ""),
         ("a.jsonl", "", "no column 'x' for the minutiae; it has "),
         ("a.jsonl", '{"x": 1, "y": 2, "angle": [3]}\n', "column 'angle' must hold numbers"),
-        ("a.jsonl", '{"x": 1, "y": 2, "angle": null}\n', "row 1: angle must be a number; got None"),
+        ("a.jsonl", '{"x": 1, "y": 2, "angle": null}\n', "row 0: angle must be a number; got None"),
         ("a.jsonl", '{"id": null, "x": 1, "y": 2, "angle": 3}\n', "column 'id' has an empty id"),
         ("a.jsonl", '{"id": [1], "x": 1, "y": 2, "angle": 3}\n', "column 'id' "),
         ("a.jsonl", '{"x": 1,\n', ""),

@@ -35,7 +35,7 @@ def test_the_commands(run, inputs, out):
     again = run("index", "add", out / "i", inputs / "a.csv")
     assert (again.code, again.err.splitlines()[-1]) == (
         1,
-        "lookalike: id 't0' already exists; replace=True (--replace) replaces the old item.",
+        "lookalike: id 't0' already exists; --replace replaces the old item.",
     )
     assert run("index", "add", out / "i", inputs / "a.csv", "--replace").code == 0
     asked = run("index", "query", out / "i", inputs / "a.csv", "--top", "1")
@@ -304,10 +304,10 @@ def failing(inputs, out):
     (inputs / "late.jsonl").write_text(bad)
     pq.write_table(pa.table({"text": [clear(3), clear(4)], "bytes": [b"fine", b"\xff"]}), inputs / "bytes.parquet")
     return {
-        "a bad row": ((inputs / "bad.jsonl", "-o", out / "n.jsonl"), "row 2: text is null"),
+        "a bad row": ((inputs / "bad.jsonl", "-o", out / "n.jsonl"), "row 1: text is null"),
         "a bad row in the second input": (
             (inputs / "good.jsonl", inputs / "late.jsonl", "-o", out / "n.jsonl"),
-            "late.jsonl, row 2: text is null",
+            "late.jsonl, row 1: text is null",
         ),
         "an output of columns": ((inputs / "bytes.parquet", "-o", out / "n.jsonl"), "n.jsonl: cannot be written: "),
         "an output": ((inputs / "good.jsonl", "-o", out / TOO_LONG), "cannot be written: File name too long"),

@@ -270,7 +270,7 @@ def test_columns_of_json_have_one_type_however_they_are_cut(tmp_path: Path, size
         {"text": "c", "more": 3, "id": 4},
     ]
     path = put(tmp_path / "a.jsonl", encode_jsonl(rows))
-    with pytest.raises(DataError, match="row 1: id is null"):
+    with pytest.raises(DataError, match="row 0: id is null"):
         documents(Source(path, batch_bytes=size))
     source = Source(path, id="-", batch_bytes=size)
     assert documents(source) == [(0, "a"), (1, "b"), (2, "c")]
@@ -420,32 +420,32 @@ JSON_LINES = [
 ]
 join = b"\n".join
 BAD: dict[str, tuple[bytes, str, list[str], int]] = {  # content, first bad row, ids of good rows, number of bad ones
-    "string.parquet": (encode_parquet(bad_table(pa.string()), 3), "row 2: text is null", ["a", "d", "f"], 4),
-    "binary.parquet": (encode_parquet(bad_table(pa.large_binary()), 3), "row 2: text is null", ["a", "d", "f"], 4),
-    "string.arrow": (encode_arrow(bad_table(pa.string()), batch=3), "row 2: text is null", ["a", "d", "f"], 4),
+    "string.parquet": (encode_parquet(bad_table(pa.string()), 3), "row 1: text is null", ["a", "d", "f"], 4),
+    "binary.parquet": (encode_parquet(bad_table(pa.large_binary()), 3), "row 1: text is null", ["a", "d", "f"], 4),
+    "string.arrow": (encode_arrow(bad_table(pa.string()), batch=3), "row 1: text is null", ["a", "d", "f"], 4),
     "dictionary.arrow": (
         encode_arrow(pa.table({"id": list("abc"), "text": pa.DictionaryArray.from_arrays([1, 0, None], BAD_VALUES)})),
-        "row 2: text is not valid UTF-8 (byte 0 is 0xff)", ["a"], 2,
+        "row 1: text is not valid UTF-8 (byte 0 is 0xff)", ["a"], 2,
     ),
     "id.parquet": (
-        encode_parquet(pa.table({"id": ["a", None, "c"], "text": ["good"] * 3})), "row 2: id is null", ["a", "c"], 1),
-    "a.jsonl": (join(JSON_LINES), "row 2: text is null", ["a", "d", "o"], 13),
-    "a.jsonl.gz": (gzip.compress(join(JSON_LINES[2:])), "row 1: text is not valid UTF-8", ["d", "o"], 12),
-    "broken.jsonl": (join(JSON_LINES[4:]), "row 1: not valid JSON", ["o"], 11),
-    "list.jsonl": (join(JSON_LINES[5:]), "row 1: not a JSON object but list", ["o"], 10),
-    "number.jsonl": (join(JSON_LINES[:1] + JSON_LINES[6:]), "row 2: text is int, not str", ["a", "o"], 9),
-    "mixed.jsonl": (join(JSON_LINES[:1] + JSON_LINES[7:]), "row 2: id is int, not str", ["a", "o"], 8),
-    "half.jsonl": (join(JSON_LINES[:1] + JSON_LINES[8:]), "row 2: JSON parse error: The surr", ["a", "o"], 7),
-    "two.jsonl": (join(JSON_LINES[:1] + JSON_LINES[10:]), "row 2: not valid JSON (Extra data", ["a", "o"], 5),
-    "twice.jsonl": (join(JSON_LINES[:1] + JSON_LINES[11:]), "row 2: JSON parse error: Column(/id)", ["a", "o"], 4),
-    "array.jsonl": (json.dumps([GOOD, GOOD]).encode(), "row 1: not a JSON object but list", [], 1),
-    "pretty.jsonl": (json.dumps(GOOD, indent=1).encode(), "row 1: not valid JSON", [], 4),
+        encode_parquet(pa.table({"id": ["a", None, "c"], "text": ["good"] * 3})), "row 1: id is null", ["a", "c"], 1),
+    "a.jsonl": (join(JSON_LINES), "row 1: text is null", ["a", "d", "o"], 13),
+    "a.jsonl.gz": (gzip.compress(join(JSON_LINES[2:])), "row 0: text is not valid UTF-8", ["d", "o"], 12),
+    "broken.jsonl": (join(JSON_LINES[4:]), "row 0: not valid JSON", ["o"], 11),
+    "list.jsonl": (join(JSON_LINES[5:]), "row 0: not a JSON object but list", ["o"], 10),
+    "number.jsonl": (join(JSON_LINES[:1] + JSON_LINES[6:]), "row 1: text is int, not str", ["a", "o"], 9),
+    "mixed.jsonl": (join(JSON_LINES[:1] + JSON_LINES[7:]), "row 1: id is int, not str", ["a", "o"], 8),
+    "half.jsonl": (join(JSON_LINES[:1] + JSON_LINES[8:]), "row 1: JSON parse error: The surr", ["a", "o"], 7),
+    "two.jsonl": (join(JSON_LINES[:1] + JSON_LINES[10:]), "row 1: not valid JSON (Extra data", ["a", "o"], 5),
+    "twice.jsonl": (join(JSON_LINES[:1] + JSON_LINES[11:]), "row 1: JSON parse error: Column(/id)", ["a", "o"], 4),
+    "array.jsonl": (json.dumps([GOOD, GOOD]).encode(), "row 0: not a JSON object but list", [], 1),
+    "pretty.jsonl": (json.dumps(GOOD, indent=1).encode(), "row 0: not valid JSON", [], 4),
     "a.csv": (
         b'id,text\na,"good\n"\nb,"\xff"\nc,one,two\nd,good\ne\nf,"go\nod"\ng,too,many,\nh\xff,good\n',
-        "row 2: text is not valid UTF-8 (byte 0 is 0xff)", ["a", "d", "f"], 5,
+        "row 1: text is not valid UTF-8 (byte 0 is 0xff)", ["a", "d", "f"], 5,
     ),
-    "fields.csv": (b"id,text\n\na,good\nb,one,two\nc\n", "row 2: 3 fields, not 2", ["a"], 2),
-    "a.tsv": (b"id\ttext\na\tgood\nb\n", "row 2: 1 field, not 2", ["a"], 1),
+    "fields.csv": (b"id,text\n\na,good\nb,one,two\nc\n", "row 1: 3 fields, not 2", ["a"], 2),
+    "a.tsv": (b"id\ttext\na\tgood\nb\n", "row 1: 1 field, not 2", ["a"], 1),
 }  # fmt: skip
 
 
@@ -457,7 +457,7 @@ def test_a_bad_row_is_an_error_with_file_and_row(tmp_path: Path, name: str) -> N
         with pytest.raises(DataError) as error:
             documents(Source(path, batch_bytes=size))
         assert f"{path}, {first}" in str(error.value)
-        assert str(error.value).endswith("; on_error='skip' (--on-error skip) leaves such rows out.")
+        assert str(error.value).endswith("; on_error='skip' skips such rows.")
         assert "\n" not in str(error.value)
 
 
@@ -493,7 +493,7 @@ def test_row_numbers_count_bad_rows_too(tmp_path: Path, size: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_bad_lines_of_text(tmp_path: Path, size: int) -> None:
     path = put(tmp_path / "a.txt", b"one\ncaf\xe9\nthree\n")
-    with pytest.raises(DataError, match=r"a\.txt, row 2: text is not valid UTF-8 \(byte 3 is 0xe9\)"):
+    with pytest.raises(DataError, match=r"a\.txt, row 1: text is not valid UTF-8 \(byte 3 is 0xe9\)"):
         documents(Source(path, batch_bytes=size))
     source = Source(path, on_error="skip", batch_bytes=size)
     assert rows_of(source) == [{"id": 0, "text": "one"}, {"id": 2, "text": "three"}]
@@ -530,7 +530,7 @@ def test_skipping_all_rows_is_an_error(tmp_path: Path, name: str, size: int) -> 
         with pytest.raises(DataError) as error:
             read(Source(path, on_error="skip", batch_bytes=size))
         every = "the only row was" if bad == 1 else f"all {bad} rows were"
-        start = f"{path}: {every} left out, so nothing is left to compare. Row 1: {first.removeprefix('row 1: ')}"
+        start = f"{path}: {every} left out, so nothing is left to compare. Row 0: {first.removeprefix('row 0: ')}"
         assert str(error.value).startswith(start)
     good = put(tmp_path / "good.jsonl", b'{"id": "x", "text": "good"}')
     both = Source([path, good], on_error="skip", text="text", batch_bytes=size)
@@ -743,7 +743,7 @@ def test_files_that_are_not_text_are_reported(inputs, name, content, message):
 @pytest.mark.parametrize("content", ['[{"text": "one"}]', '[\n{"text": "one"}\n]'])
 def test_how_to_make_lines_of_an_array(inputs, content):
     (inputs / "a.json").write_text(content)
-    with pytest.raises(DataError, match=r"row 1: not .* \(convert an array with jq -c '.\[\]'\)"):
+    with pytest.raises(DataError, match=r"row 0: not .* \(convert an array with jq -c '.\[\]'\)"):
         list(la.Source(inputs / "a.json").batches())
 
 
@@ -825,7 +825,7 @@ def test_names_of_columns_that_are_not_utf8(tmp_path: Path) -> None:
 def test_rows_that_are_neither_whole_nor_utf8(tmp_path: Path, size: int, capfd: pytest.CaptureFixture[str]) -> None:
     path = put(tmp_path / "a.csv", b"id,text\na,one\nb,two\xe9,three\n")
     for on_error in ("fail", "skip"):
-        with pytest.raises(DataError, match=r"a\.csv, row 2: 3 fields, not 2, and not valid UTF-8; encoding='win"):
+        with pytest.raises(DataError, match=r"a\.csv, row 1: 3 fields, not 2, and not valid UTF-8; encoding='win"):
             documents(Source(path, on_error=on_error, batch_bytes=size))
     assert documents(Source(path, on_error="skip", encoding="latin-1")) == [("a", "one")]
     assert capfd.readouterr() == ("", "")

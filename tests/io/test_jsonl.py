@@ -1,10 +1,13 @@
 """Check the reader of JSON lines: inferred types, faulty lines, and the fault of each."""
 
+import gzip
 import json
 
 import pyarrow as pa
 import pytest
 
+from lookalike import Source
+from lookalike.core.errors import DataError
 from lookalike.io.jsonl import json_schema, read_json, simple_types
 from lookalike.io.part import Part
 
@@ -77,3 +80,43 @@ def test_what_arrow_alone_refuses_is_found_by_halves(line, why, at):
     (block,) = read_json(part(*lines), pa.schema([("x", pa.string())]), 1 << 20)
     assert block.faults == {at: why}
     assert block.table["x"].to_pylist() == ["good"] * 9
+
+
+# --- arrays ---
+
+OBJECTS = [{"id": "a", "text": "one [1], {2}"}, {"id": "b", "text": 'two "quoted",\nlines'}, {"id": "c", "text": "é\\"}]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("before", ["", "\ufeff", " \n\t"])
+@pytest.mark.parametrize("size", [1, 60, 1 << 20])
+def test_an_array_of_objects_is_read_like_lines(tmp_path, indent, before, size):
+    path = tmp_path / "a.json"
+    path.write_text(before + json.dumps(OBJECTS, indent=indent, ensure_ascii=False) + "\n", "utf-8")
+    batches = list(Source(path, batch_bytes=size).batches())
+    assert [row for batch in batches for row in batch.to_pylist()] == OBJECTS
+
+
+def test_arrays_that_are_empty_compressed_or_on_standard_input(tmp_path, run):
+    (tmp_path / "empty.json").write_text(" [ ] ")
+    assert run("pairs", tmp_path / "empty.json", "-q").code == 0
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(json.dumps(OBJECTS).encode()))
+    assert run("dedup", tmp_path / "a.json.gz", "-o", tmp_path / "kept.jsonl", "-q").code == 0
+    assert [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()] == OBJECTS
+
+
+def test_bad_elements_of_an_array_are_skipped_or_reported(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b'[{"text": "one"}, 5, {"text": null}, {"text": "caf\xe9"}, {"text": "two"}]')
+    with pytest.raises(DataError, match=r"a\.json, row 1: not a JSON object but int; on_error='skip' skips such rows"):
+        list(Source(path).batches())
+    source = Source(path, on_error="skip")
+    assert [text for batch in source.batches() for text in batch["text"].to_pylist()] == ["one", "two"]
+    assert source.skipped == 3
+
+
+@pytest.mark.parametrize("text", ['[{"text": "a"}, {"text": }]', '[{"text": "a"}', '[{"text": "a"},]', '[{"a": 1}] {}'])
+def test_broken_arrays(tmp_path, text):
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(DataError, match=r"a\.json, row 0: not valid JSON \("):
+        list(Source(tmp_path / "a.json").batches())

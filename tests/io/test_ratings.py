@@ -201,8 +201,8 @@ def test_bad_rows(tmp_path, name, content, why):
     path.write_bytes(content.encode("latin-1") if "\xff" in content else content.encode())
     with pytest.raises(DataError) as error:
         Ratings.read(path)
-    assert str(error.value).startswith(f"{path}, row 2: {why}; ")
-    assert str(error.value).endswith("; on_error='skip' (--on-error skip) leaves such rows out.")
+    assert str(error.value).startswith(f"{path}, row 1: {why}; ")
+    assert str(error.value).endswith("; on_error='skip' skips such rows.")
     ratings = Ratings.read(path, on_error="skip")
     assert ratings.stats["skipped"] == 1
     assert len(ratings) == content.count("\n") - (name == "a.csv") - 1 - content.count("\n\n")
@@ -220,7 +220,7 @@ def test_bad_rows(tmp_path, name, content, why):
 def test_columns_of_other_types(columns, why):
     with pytest.raises(DataError) as error:
         Ratings.of(pa.table({"user": ["a"], "item": ["x"], **columns}))
-    assert str(error.value).startswith(f"the table, row 1: {why}; ")
+    assert str(error.value).startswith(f"the table, row 0: {why}; ")
 
 
 def test_ids_of_other_types():
@@ -399,7 +399,7 @@ def test_the_index_of_a_frame_is_passed_over(tmp_path, first):
 def test_no_good_row_is_an_error(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("user,item,rating\nu,i,good\nv,i,bad\n")
-    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: rating must be a number; got 'g"):
+    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 0: rating must be a number; got 'g"):
         Ratings.read(path, on_error="skip")
 
 

@@ -135,8 +135,8 @@ def test_rows_with_too_few_cells(inputs: Path) -> None:
     path.write_bytes(SHORT)
     with pytest.raises(DataError) as error:
         rows_of(path)
-    hint = "on_error='skip' (--on-error skip) leaves such rows out"
-    assert str(error.value) == f"{path}, row 2: 2 fields, not 3; {hint}."
+    hint = "on_error='skip' skips such rows"
+    assert str(error.value) == f"{path}, row 1: 2 fields, not 3; {hint}."
     source = RecordSource(path, on_error="skip")
     for _ in range(2):  # reading again starts from zero
         assert [row["id"] for row in source.read(Run(1)).to_pylist()] == ["a", "c", "e"]
@@ -149,7 +149,7 @@ def test_broken_lines_of_json(inputs: Path, size: int) -> None:
     path.write_bytes(BROKEN)
     with pytest.raises(DataError) as error:
         rows_of(path, batch_bytes=size)
-    assert str(error.value).startswith(f"{path}, row 2: not valid JSON")
+    assert str(error.value).startswith(f"{path}, row 1: not valid JSON")
     source = RecordSource(path, on_error="skip", batch_bytes=size)
     assert source.read(Run(1)).to_pylist() == [{"id": "a"}, {"id": "c"}, {"id": "e"}]
     assert source.skipped == 2
@@ -159,7 +159,7 @@ def test_faults_of_the_second_file(inputs: Path) -> None:
     """Rows are numbered per file; the faults of both files are counted together."""
     write(inputs / "1.csv", ROWS)
     (inputs / "2.csv").write_bytes(SHORT)
-    with pytest.raises(DataError, match=rf"^{re.escape(str(inputs / '2.csv'))}, row 2: "):
+    with pytest.raises(DataError, match=rf"^{re.escape(str(inputs / '2.csv'))}, row 1: "):
         rows_of(inputs)
     (inputs / "3.csv").write_bytes(SHORT)
     source = RecordSource(inputs, on_error="skip")
@@ -170,7 +170,7 @@ def test_faults_of_the_second_file(inputs: Path) -> None:
 def test_no_good_row_is_an_error(inputs: Path) -> None:
     path = inputs / "a.csv"
     path.write_bytes(b"id,name\n1\n2,b,c\n")
-    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 1: 1 field, not 2\.$"):
+    with pytest.raises(DataError, match=r"a\.csv: all 2 rows were left out, .* Row 0: 1 field, not 2\.$"):
         RecordSource(path, on_error="skip").read(Run(1))
 
 
@@ -181,7 +181,7 @@ def test_a_fault_far_down(inputs: Path) -> None:
     path.write_text("id,name,phone\n" + "\n".join(rows) + "\n")
     with pytest.raises(DataError) as error:
         rows_of(path, batch_bytes=1 << 16)
-    assert str(error.value).startswith(f"{path}, row 15001: 2 fields, not 3")
+    assert str(error.value).startswith(f"{path}, row 15000: 2 fields, not 3")
     assert len(rows_of(path, on_error="skip", batch_bytes=1 << 16)) == 19_999
 
 
@@ -370,7 +370,7 @@ def test_separator_and_skipped_rows(run: Commands, inputs: Path) -> None:
     path.write_bytes(encode_csv(ROWS, ";") + b"f;too few\n")
     refused = run("resolve", path, *FIELDS, "--separator", ";")
     assert refused.code == 1
-    assert f"{path}, row 6: 2 fields, not 3" in complaint(refused)
+    assert f"{path}, row 5: 2 fields, not 3" in complaint(refused)
     outcome = run("resolve", path, *FIELDS, "--separator", ";", "--on-error", "skip")
     assert outcome.code == 0
     assert re.search(r"read: 1 bad row", outcome.err)

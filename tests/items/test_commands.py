@@ -91,7 +91,7 @@ def test_pages_without_the_option_give_a_note(run: Commands, folder: Path) -> No
 
 @pytest.mark.slow
 def test_pages_without_the_option_that_fail_advise_it(run: Commands, folder: Path) -> None:
-    hint = "is not valid UTF-8 (byte {} is 0x93); html=True (--html) reads pages in any encoding."
+    hint = "is not valid UTF-8 (byte {} is 0x93); --html reads pages in any encoding."
     at = (folder / "a.html").read_bytes().index(b"\x93")
     assert complaint(run("pairs", folder, "-q")) == f"{folder / 'a.html'}: text {hint.format(at)}"
     assert complaint(run("pairs", folder / "a.html", "-q")).endswith(hint.format(at))

@@ -387,14 +387,14 @@ def test_strings_that_are_not_utf8(tmp_path: Path) -> None:
     path.write_bytes(b"id,html\n1,<p>caf\xe9\n2,<p>caf\xc3\xa9\n3,<meta charset=koi8-r>\xcd\xd1\xcb\n")
     assert documents(Source(path, html=True)) == [("1", "café"), ("2", "café"), ("3", "мяк")]
     assert [row["html"] for row in whole(Source(path, html=True))] == ["<p>café", "<p>café", "<meta charset=koi8-r>мяк"]
-    with pytest.raises(DataError, match="row 1: html is not valid UTF-8"):
+    with pytest.raises(DataError, match="row 0: html is not valid UTF-8"):
         documents(Source(path, text="html"))
 
 
 def test_nulls_are_faults(tmp_path: Path) -> None:
     for pages in (["<p>a", None], [b"<p>\xe9", None]):
         table = pa.table({"id": [1, 2], "html": pages})
-        with pytest.raises(DataError, match="row 2: html is null"):
+        with pytest.raises(DataError, match="row 1: html is null"):
             documents(Source(table, html=True))
         source = Source(table, html=True, on_error="skip")
         assert len(documents(source)) == len(whole(source)) == source.documents == source.skipped == 1

@@ -13,7 +13,7 @@ from scipy import sparse
 from lookalike.core.errors import DataError, UsageError
 from lookalike.items.vectors import BLOCK, Vectors, not_finite
 
-HINT = r"; on_error='skip' \(--on-error skip\) leaves such rows out\.$"
+HINT = r"; on_error='skip' skips such rows\.$"
 NAN = float("nan")
 
 

@@ -242,5 +242,5 @@ def _numbers(table: pa.Table, name: str | None) -> np.ndarray:
         raise DataError(f"column {name!r} must hold numbers: {' '.join(str(error).split())}") from None
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
-        raise DataError(f"row {bad[0] + 1}: {name} must be a number; got {table[name][int(bad[0])].as_py()!r}")
+        raise DataError(f"row {bad[0]}: {name} must be a number; got {table[name][int(bad[0])].as_py()!r}")
     return numbers

@@ -181,7 +181,7 @@ def _check_odd_row(part: Part, error: str) -> None:
     odd = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", error)
     if odd:
         row, wanted, got = map(int, odd.groups())
-        where = f"{part.name}, row {row - (not part.names)}"
+        where = f"{part.name}, row {row - 1 - (not part.names)}"
         raise DataError(f"{where}: {counted(got, 'field')}, not {wanted}, and not valid UTF-8; {encoding_hint()}.")
 
 

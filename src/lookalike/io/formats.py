@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lookalike.io import arrow, csv, files, jsonl, lines
+from lookalike.io import arrow, csv, excel, files, jsonl, lines
 from lookalike.io.part import CODECS, Block, Part
 
 
@@ -33,6 +33,7 @@ FORMATS: Mapping[str, Format] = {
     "jsonl": Format(jsonl.read_json, jsonl.json_schema, (".jsonl", ".ndjson", ".json"), (b"{",), encoded=True),
     "csv": Format(csv.read_csv, csv.csv_schema, (".csv",), encoded=True),
     "tsv": Format(csv.read_csv, csv.csv_schema, (".tsv",), encoded=True),
+    "excel": Format(excel.read_excel, excel.excel_schema, (".xlsx",)),
     "text": Format(lines.read_lines, lines.lines_schema, (".txt",), encoded=True, columns=False),
     "files": Format(files.read_files, files.files_schema, encoded=True, columns=False, rows=files.files_rows),
     "table": Format(arrow.read_table, arrow.table_schema, rows=arrow.table_rows),

@@ -23,7 +23,7 @@ from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIX
 from lookalike.io.part import BOM, UTF8, Part
 
 FOREIGN = {  # the first bytes of files that are not text in UTF-8
-    b"PK\x03\x04": "is a spreadsheet or another zip archive; save its table as CSV in UTF-8",
+    b"PK\x03\x04": "is a zip archive; unpack it, or name an Excel workbook .xlsx",
     b"BZh": "is compressed with bzip2, which is not supported; pipe it through bzcat and read -",
     b"\xfd7zXZ": "is compressed with xz, which is not supported; pipe it through xzcat and read -",
     b"\xff\xfe": "is in UTF-16; {} reads it",

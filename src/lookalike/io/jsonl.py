@@ -1,4 +1,4 @@
-"""Reads JSON lines into Arrow tables, one block of lines at a time.
+"""Reads JSON lines, or one JSON array of objects, into Arrow tables, one block of rows at a time.
 
 Arrow parses a whole block at once. If it rejects a block, Python parses it line by line, because
 its messages are better; remaining faults are found by bisection.
@@ -6,6 +6,7 @@ its messages are better; remaining faults are found by bisection.
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.io.lines import blocks
-from lookalike.io.part import Block, Part
+from lookalike.io.part import BOM, Block, Part
 
 LOOK = 1000  # lines that decide the columns of the file
+HEAD = 4096  # bytes that show whether a file is an array
+SPACE = re.compile(r"[ \t\r\n]*")
 SIZE = 4 << 20  # bytes read at a time to find the columns
 
 
@@ -25,7 +28,7 @@ def json_schema(part: Part) -> pa.Schema:
     Integers are unsigned unless one is negative; lists have the type of their first element.
     """
     kinds: dict[str, pa.DataType] = {}
-    for line in islice((line for block in blocks(part, SIZE) for line in _lines(block)), LOOK):
+    for line in islice((line for block in _blocks(part, SIZE) for line in _lines(block)), LOOK):
         row, _ = _object(line)
         for name, value in (row or {}).items():
             kind = _type_of(value)
@@ -61,7 +64,7 @@ def simple_types(schema: pa.Schema, lists: bool = False) -> pa.Schema:
 def all_columns(part: Part, keys: pa.Schema, order: list[str], size: int) -> pa.Schema:
     """Return the columns of all lines with types that fit every line; `keys` keep their types."""
     found = [keys]
-    for block in blocks(part, size):
+    for block in _blocks(part, size):
         table, _ = _parse(_lines(block), keys, "infer")
         found.append(pa.schema([(field.name, _without_times(field.type)) for field in table.schema]))
     merged = pa.unify_schemas(found, promote_options="permissive")
@@ -70,10 +73,56 @@ def all_columns(part: Part, keys: pa.Schema, order: list[str], size: int) -> pa.
 
 def read_json(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     """Yield the columns of the schema; a line that does not fit them is faulty."""
-    for block in blocks(part, size):
+    for block in _blocks(part, size):
         lines = _lines(block)
         table, faults = _parse(lines, schema, "ignore")
         yield Block(table, faults, [line for at, line in enumerate(lines) if at not in faults])
+
+
+def _blocks(part: Part, size: int) -> Iterator[bytes]:
+    """Yield blocks of lines; the elements of an array, which is read whole, become lines."""
+    elements = _array(part)
+    if elements is None:
+        yield from blocks(part, size)
+        return
+    waiting: list[bytes] = []
+    held = 0
+    for element in elements:
+        waiting.append(element)
+        held += len(element)
+        if held >= size:
+            yield b"\n".join(waiting)
+            waiting, held = [], 0
+    yield b"\n".join(waiting)
+
+
+def _array(part: Part) -> list[bytes] | None:
+    """Return the elements of a file that is one JSON array, each as a line; None for other files."""
+    with part.open() as stream:
+        start = stream.read(HEAD)
+        if not start.removeprefix(BOM).lstrip().startswith(b"["):
+            return None
+        text = (start.removeprefix(BOM) + stream.read()).decode("utf-8", "surrogateescape")
+    decoder, at = json.JSONDecoder(), _next(text, _next(text, 0) + 1)
+    elements: list[bytes] = []
+    try:
+        while not text.startswith("]", at):
+            _, end = decoder.raw_decode(text, at)
+            elements.append(text[at:end].encode("utf-8", "surrogateescape").replace(b"\n", b" "))
+            at = _next(text, end)
+            if text.startswith(",", at) and not text.startswith("]", _next(text, at + 1)):
+                at = _next(text, at + 1)
+            elif not text.startswith("]", at):
+                return None
+    except (ValueError, RecursionError):
+        return None
+    return None if _next(text, at + 1) < len(text) else elements
+
+
+def _next(text: str, at: int) -> int:
+    """Return the place of the next character that is not white space."""
+    found = SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def _lines(block: bytes) -> list[bytes]:

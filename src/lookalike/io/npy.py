@@ -147,9 +147,9 @@ def read_vecs(part: Part) -> np.ndarray:
     wrong = np.flatnonzero(widths != width)
     if len(wrong):
         what = f"{widths[wrong[0]]} dimensions, where the first has {width}"
-        raise DataError(f"{part.name}, row {wrong[0] + 1}: {what}.")
+        raise DataError(f"{part.name}, row {wrong[0]}: {what}.")
     if len(rest):
-        raise DataError(f"{part.name}, row {len(rows) + 1}: the file ends in the middle of it.")
+        raise DataError(f"{part.name}, row {len(rows)}: the file ends in the middle of it.")
     return rows[:, 4:].view(kind)
 
 

@@ -61,9 +61,9 @@ class Part:
         return (path.relative_to(self.base) if self.base else path).as_posix()
 
     def place(self, row: int) -> str:
-        """Say where a row is, for messages: its file, or the part and the row number from 1."""
+        """Say where a row is, for messages: its file, or the part and the row number from 0."""
         whole_files = self.format in ("files", "pictures") and self.paths
-        return str(self.paths[row]) if whole_files else f"{self.name}, row {row + 1}"
+        return str(self.paths[row]) if whole_files else f"{self.name}, row {row}"
 
 
 class Block(NamedTuple):

@@ -13,6 +13,8 @@ from typing import Any
 from lookalike.core.errors import DataError, choice, whole
 from lookalike.measures import exact_fraction
 
+__all__ = ["as_string", "longest", "prefix", "probes", "shortest"]
+
 Threshold = float | str | Fraction
 
 

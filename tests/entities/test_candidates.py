@@ -25,7 +25,7 @@ from lookalike.entities.candidates import (
     value_keys,
 )
 from lookalike.entities.fields import Column, word_vectors
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.hashing import EMPTY
 from lookalike.search.tables import distinct
 
@@ -43,22 +43,22 @@ def decoded(numbers, records):
     return set(zip(*(side.tolist() for side in np.divmod(numbers, max(1, records))), strict=True))
 
 
-def possible(records, split):
+def possible(records, sides):
     """Return all pairs within one table, or between two."""
     every = itertools.combinations(range(records), 2)
-    return {(a, b) for a, b in every if split == ONE or a < split <= b}
+    return {(a, b) for a, b in every if sides.first is None or a < sides.first <= b}
 
 
-def equal_pairs(values, split):
-    return {(a, b) for a, b in possible(len(values), split) if values[a] is not None and values[a] == values[b]}
+def equal_pairs(values, sides):
+    return {(a, b) for a, b in possible(len(values), sides) if values[a] is not None and values[a] == values[b]}
 
 
-def too_frequent(values, split, most):
+def too_frequent(values, sides, most):
     """Return {value: pairs} of values with more than `most` pairs per record."""
     found = {}
     for value in set(values) - {None}:
         rows = [row for row, other in enumerate(values) if other == value]
-        pairs = sum(1 for a, b in itertools.combinations(rows, 2) if split == ONE or a < split <= b)
+        pairs = sum(1 for a, b in itertools.combinations(rows, 2) if sides.first is None or a < sides.first <= b)
         if pairs > most * len(rows):
             found[value] = pairs
     return found
@@ -75,8 +75,8 @@ def tables(draw, fields=3, most=14, values=tuple(VALUES)):
     records = draw(st.integers(0, most))
     number = draw(st.integers(1, fields))
     every = [draw(st.lists(st.sampled_from(values), min_size=records, max_size=records)) for _ in range(number)]
-    split = draw(st.one_of(st.just(ONE), st.integers(0, records)))
-    return every, split
+    sides = draw(st.builds(Sides, st.none() | st.integers(0, records)))
+    return every, sides
 
 
 # --- shared values ---
@@ -85,38 +85,38 @@ def tables(draw, fields=3, most=14, values=tuple(VALUES)):
 @given(tables(fields=1), st.sampled_from([0, 0.4, 1, 2, 30]))
 def test_shared_keys(table, most):
     """Pairs of frequent keys are left out and counted; other pairs with a common key come once."""
-    [values], split = table
+    [values], sides = table
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MOST_PER_RECORD", most)
-        rows, parts, keys, pairs = shared_keys(value_keys(column(values)), split)
-    frequent = too_frequent(values, split, most)
+        rows, parts, keys, pairs = shared_keys(value_keys(column(values)), sides)
+    frequent = too_frequent(values, sides, most)
     assert sorted(rows.tolist()) == [row for row, value in enumerate(values) if value in frequent]
     assert (keys, pairs) == (len(frequent), sum(frequent.values()))
     found = [pair for part in parts for pair in zip(*(np.divmod(part, max(1, len(values)))), strict=True)]
-    expected = {pair for pair in equal_pairs(values, split) if values[pair[0]] not in frequent}
+    expected = {pair for pair in equal_pairs(values, sides) if values[pair[0]] not in frequent}
     assert sorted(found) == sorted(expected)
 
 
 @given(tables(fields=3, most=16, values=(None, "a", "b", "c")), st.sampled_from([0, 0.4, 1, 30]))
 def test_same_values(table, most):
     """A frequent value counts together with another field, if the combination is not frequent."""
-    every, split = table
+    every, sides = table
     records = len(every[0])
     keys = [value_keys(column(values)) for values in every]
     for at, values in enumerate(every):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(candidates, "MOST_PER_RECORD", most)
-            parts, note = same_values(keys, at, split)
-        frequent = too_frequent(values, split, most)
-        expected = {pair for pair in equal_pairs(values, split) if values[pair[0]] not in frequent}
+            parts, note = same_values(keys, at, sides)
+        frequent = too_frequent(values, sides, most)
+        expected = {pair for pair in equal_pairs(values, sides) if values[pair[0]] not in frequent}
         left_out = {}
         for number, other in enumerate(every):
             if number == at:
                 continue
             both = [(a, b) if a in frequent and b is not None else None for a, b in zip(values, other, strict=True)]
-            still = too_frequent(both, split, most)
+            still = too_frequent(both, sides, most)
             left_out |= {(number, combination): pairs for combination, pairs in still.items()}
-            expected |= {pair for pair in equal_pairs(both, split) if both[pair[0]] not in still}
+            expected |= {pair for pair in equal_pairs(both, sides) if both[pair[0]] not in still}
         assert set().union(*(decoded(part, records) for part in parts)) == expected
         numbers = [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", note)]
         assert numbers[:1] == ([len(frequent)] if frequent else [])
@@ -128,7 +128,7 @@ def test_what_is_said_of_frequent_values():
     towns = ["salem"] * 100
     streets = ["elm"] * 70 + ["oak"] * 2 + [f"street {n}" for n in range(28)]
     keys = [value_keys(column(values)) for values in (towns, streets)]
-    parts, note = same_values(keys, 0, ONE)
+    parts, note = same_values(keys, 0, ALONE)
     assert note == "1 frequent value used only together with another field, 1 combination with 2,415 pairs left out"
     assert set().union(*(decoded(part, 100) for part in parts)) == {(70, 71)}
 
@@ -136,7 +136,7 @@ def test_what_is_said_of_frequent_values():
 @pytest.mark.parametrize(("count", "there"), [(61, True), (62, False)])
 def test_the_bound_of_frequent_values(count, there):
     """61 records have 30 pairs each; one more is too many."""
-    parts, note = same_values([value_keys(column(["x"] * count))], 0, ONE)
+    parts, note = same_values([value_keys(column(["x"] * count))], 0, ALONE)
     assert sum(map(len, parts)) == (count * (count - 1) // 2 if there else 0)
     assert bool(note) == (not there)
 
@@ -154,14 +154,14 @@ def test_missing_values_never_match():
     keys = value_keys(column([None] * 5 + ["a"]))
     assert (keys[:5] == EMPTY).all()
     assert keys[5] != EMPTY
-    parts, note = same_values([keys, value_keys(column(["x"] * 6))], 0, ONE)
+    parts, note = same_values([keys, value_keys(column(["x"] * 6))], 0, ALONE)
     assert (sum(map(len, parts)), note) == (0, "")
 
 
 def test_a_frequent_value_with_another_that_is_missing_says_nothing():
     """All have the same town, and none has a phone."""
     keys = [value_keys(column(["salem"] * 200)), value_keys(column([None] * 200))]
-    parts, _ = same_values(keys, 0, ONE)
+    parts, _ = same_values(keys, 0, ALONE)
     assert sum(map(len, parts)) == 0
 
 
@@ -170,7 +170,7 @@ def test_the_order_of_two_fields_matters():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MOST_PER_RECORD", 0)
         keys = [value_keys(column(["a", "b"])), value_keys(column(["b", "a"]))]
-        assert all(sum(map(len, same_values(keys, at, ONE)[0])) == 0 for at in range(2))
+        assert all(sum(map(len, same_values(keys, at, ALONE)[0])) == 0 for at in range(2))
 
 
 # --- similar as a whole ---
@@ -181,12 +181,12 @@ def test_the_order_of_two_fields_matters():
 @settings(max_examples=60)
 def test_alike(table, threshold):
     """No pair is less similar or found twice; equal ones are all found, few others are missed."""
-    every, split = table
+    every, sides = table
     columns = [column(values, f"field {n}", KINDS[n]) for n, values in enumerate(every)]
     records = len(every[0])
     sets = record_sets(columns, slice(0, records))
-    similar = {pair: jaccard(sets, *pair) for pair in possible(records, split)}
-    found = distinct(alike(columns, split, threshold, 1, RUN)[0])
+    similar = {pair: jaccard(sets, *pair) for pair in possible(records, sides)}
+    found = distinct(alike(columns, sides, threshold, 1, RUN)[0])
     pairs = decoded(found, records)
     assert len(found) == len(pairs)
     assert pairs <= {pair for pair in similar if similar[pair] >= threshold}
@@ -194,14 +194,14 @@ def test_alike(table, threshold):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("split", [ONE, 150])
-def test_most_that_are_alike_are_found(split):
+@pytest.mark.parametrize("sides", [ALONE, Sides(150)])
+def test_most_that_are_alike_are_found(sides):
     draw = np.random.default_rng(3)
     words = [f"{a}{b}" for a in ("an", "bo", "cal", "do") for b in ("tor", "sen", "lee", "wick")]
     columns = [column([" ".join(draw.choice(words, 3)) for _ in range(300)], f"field {n}") for n in range(2)]
     sets = record_sets(columns, slice(0, 300))
-    expected = {pair for pair in possible(300, split) if jaccard(sets, *pair) >= 0.5}
-    pairs = decoded(distinct(alike(columns, split, 0.5, 1, RUN)[0]), 300)
+    expected = {pair for pair in possible(300, sides) if jaccard(sets, *pair) >= 0.5}
+    pairs = decoded(distinct(alike(columns, sides, 0.5, 1, RUN)[0]), 300)
     assert pairs <= expected
     assert len(pairs) >= 0.9 * len(expected) > 50
 
@@ -213,13 +213,13 @@ def test_shingles_of_different_fields_differ():
 
 def test_categories_do_not_count_as_alike():
     columns = [column(["red"] * 4, kind="category")]
-    assert not len(distinct(alike(columns, ONE, 0.5, 1, RUN)[0]))
+    assert not len(distinct(alike(columns, ALONE, 0.5, 1, RUN)[0]))
 
 
 def test_records_without_values_are_not_alike():
     columns = [column([None] * 4), column([None] * 4)]
-    for split in (ONE, 2):
-        assert not len(distinct(alike(columns, split, 0.5, 1, RUN)[0]))
+    for sides in (ALONE, Sides(2)):
+        assert not len(distinct(alike(columns, sides, 0.5, 1, RUN)[0]))
 
 
 def test_a_typing_error_in_every_field():
@@ -227,7 +227,7 @@ def test_a_typing_error_in_every_field():
         column(["jonathan smithson", "jonathan smithzon"]),
         column(["1200 west elm street", "1200 west elm xtreet"]),
     ]
-    found = find_candidates(columns, ONE, threshold=0.5, nearest=0, seed=1, run=RUN)
+    found = find_candidates(columns, ALONE, threshold=0.5, nearest=0, seed=1, run=RUN)
     assert [stage.pairs for stage in found.stages] == [0, 0, 1]
 
 
@@ -238,10 +238,10 @@ def test_a_typing_error_in_every_field():
 @settings(max_examples=60)
 def test_near_values(table, nearest):
     """Each record with a value is paired with its nearest or with ties, the rest with none."""
-    [values], split = table
+    [values], sides = table
     one = column(values)
-    found = decoded(np.concatenate([np.empty(0, np.int64), *near_values(one, split, nearest, RUN)]), len(values))
-    assert found <= possible(len(values), split)
+    found = decoded(np.concatenate([np.empty(0, np.int64), *near_values(one, sides, nearest, RUN)]), len(values))
+    assert found <= possible(len(values), sides)
     assert all(values[a] is not None and values[b] is not None for a, b in found)
     if not any(value is not None for value in values):
         return
@@ -253,7 +253,7 @@ def test_near_values(table, nearest):
             continue
         others = [
             other
-            for pair in possible(len(values), split)
+            for pair in possible(len(values), sides)
             if row in pair and values[other := pair[0] if pair[1] == row else pair[1]] is not None
         ]
         ranked = sorted((near[row, other] for other in others), reverse=True)
@@ -265,9 +265,9 @@ def test_near_values(table, nearest):
         assert has[: len(wanted)] == pytest.approx(wanted, abs=1e-5)
 
 
-@pytest.mark.parametrize("split", [ONE, 0, 3, 5])
-def test_near_values_of_none(split):
-    assert sum(map(len, near_values(column([None] * 5), split, 2, RUN))) == 0
+@pytest.mark.parametrize("sides", [ALONE, Sides(0), Sides(3), Sides(5)])
+def test_near_values_of_none(sides):
+    assert sum(map(len, near_values(column([None] * 5), sides, 2, RUN))) == 0
 
 
 # --- all stages ---
@@ -276,15 +276,15 @@ def test_near_values_of_none(split):
 @given(tables(fields=3, most=10), st.integers(0, 2))
 @settings(max_examples=40)
 def test_find_candidates(table, nearest):
-    every, split = table
+    every, sides = table
     records = len(every[0])
     columns = [column(values, f"field {n}", KINDS[n]) for n, values in enumerate(every)]
-    found = find_candidates(columns, split, threshold=0.5, nearest=nearest, seed=1, run=RUN)
+    found = find_candidates(columns, sides, threshold=0.5, nearest=nearest, seed=1, run=RUN)
     assert (np.diff(found.numbers) > 0).all()
     pairs = decoded(found.numbers, records)
-    assert pairs <= possible(records, split)
-    assert pairs >= set().union(*(equal_pairs(values, split) for values in every))
-    assert found.possible == len(possible(records, split))
+    assert pairs <= possible(records, sides)
+    assert pairs >= set().union(*(equal_pairs(values, sides) for values in every))
+    assert found.possible == len(possible(records, sides))
     assert found.reduction == pytest.approx(1 - len(pairs) / max(1, found.possible))
     assert sum(stage.new for stage in found.stages) == len(pairs)
     assert all(stage.new <= stage.pairs for stage in found.stages)
@@ -302,18 +302,21 @@ def test_candidates_do_not_depend_on_threads(threads):
     assert found.stages == again.stages
 
 
-@pytest.mark.parametrize(("records", "split"), [(0, ONE), (0, 0), (1, ONE), (1, 0), (1, 1), (4, 0), (4, 4)])
-def test_tables_that_can_have_no_pair(records, split):
+@pytest.mark.parametrize(
+    ("records", "sides"),
+    [(0, ALONE), (0, Sides(0)), (1, ALONE), (1, Sides(0)), (1, Sides(1)), (4, Sides(0)), (4, Sides(4))],
+)
+def test_tables_that_can_have_no_pair(records, sides):
     columns = [column(["ann lee"] * records), column(["x"] * records, kind="category")]
-    found = find_candidates(columns, split, threshold=0.5, nearest=2, seed=1, run=RUN)
+    found = find_candidates(columns, sides, threshold=0.5, nearest=2, seed=1, run=RUN)
     assert (len(found.numbers), found.possible, found.reduction) == (0, 0, 1)
     assert found.numbers.dtype == np.int64
 
 
-@pytest.mark.parametrize("split", [ONE, 3])
-def test_all_missing(split):
+@pytest.mark.parametrize("sides", [ALONE, Sides(3)])
+def test_all_missing(sides):
     columns = [column([None] * 6), column([None] * 6, kind="name"), column([None] * 6, kind="category")]
-    found = find_candidates(columns, split, threshold=0.5, nearest=2, seed=1, run=RUN)
+    found = find_candidates(columns, sides, threshold=0.5, nearest=2, seed=1, run=RUN)
     assert len(found.numbers) == 0
     assert not any(stage.left_out for stage in found.stages)
 
@@ -321,7 +324,7 @@ def test_all_missing(split):
 def test_one_field_is_missing_throughout():
     """The other field still counts."""
     columns = [column(["ann lee", "bob ray", "ann lee"], kind="name"), column([None] * 3, kind="address")]
-    found = find_candidates(columns, ONE, threshold=0.5, nearest=2, seed=1, run=RUN)
+    found = find_candidates(columns, ALONE, threshold=0.5, nearest=2, seed=1, run=RUN)
     assert (0, 2) in decoded(found.numbers, 3)
 
 
@@ -334,14 +337,14 @@ def random_words(count, length, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("count", "split"), [(100_000, ONE), (60_000, 30_000)])
-def test_a_town_of_very_many(count, split):
+@pytest.mark.parametrize(("count", "sides"), [(100_000, ALONE), (60_000, Sides(30_000))])
+def test_a_town_of_very_many(count, sides):
     """Pairs come from the names: 1,000 of them occur twice."""
     names = random_words(count, 14, seed=1)
     names[-1000:] = names[:1000]
     found = find_candidates(
         [column(["salem"] * count, "town"), column(names, "name", "name")],
-        split, threshold=0.5, nearest=2, seed=1, run=RUN,
+        sides, threshold=0.5, nearest=2, seed=1, run=RUN,
     )  # fmt: skip
     twins = {(n, count - 1000 + n) for n in range(1000)}
     assert decoded(found.numbers, count) >= twins
@@ -359,7 +362,7 @@ def test_a_long_value_that_all_have_does_not_make_all_alike():
     names = random_words(count, 5, seed=2)
     columns = [column(["1200 north california avenue san francisco"] * count, "address", "address")]
     columns.append(column(names, "name", "name"))
-    found = find_candidates(columns, ONE, threshold=0.5, nearest=2, seed=1, run=RUN)
+    found = find_candidates(columns, ALONE, threshold=0.5, nearest=2, seed=1, run=RUN)
     assert len(found.numbers) <= 60 * count
 
 
@@ -367,12 +370,12 @@ def test_a_long_value_that_all_have_does_not_make_all_alike():
 def test_one_value_alone_that_all_have():
     """Nothing distinguishes the records, and there is no other field to combine it with."""
     count = 1_500
-    found = find_candidates([column(["salem"] * count)], ONE, threshold=0.5, nearest=2, seed=1, run=RUN)
+    found = find_candidates([column(["salem"] * count)], ALONE, threshold=0.5, nearest=2, seed=1, run=RUN)
     assert len(found.numbers) <= 60 * count
 
 
 def test_too_many_candidates_are_an_error():
-    found = CandidatePairs(10_000, ONE)
+    found = CandidatePairs(10_000, ALONE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MOST_PAIRS", 3)
         with pytest.raises(TooManyPairs) as error:
@@ -385,6 +388,6 @@ def test_too_many_candidates_are_an_error():
 def test_stages_in_words():
     assert str(Stage("same name", 1200, 7)) == "same name: 1,200 pairs, 7 of them new"
     assert str(Stage("same town", 1, 1, "left out")) == "same town: 1 pair, 1 of them new; left out"
-    found = CandidatePairs(10, ONE).plus("one", [np.array([12, 3]), np.array([3])]).plus("two", [np.array([3, 4])])
+    found = CandidatePairs(10, ALONE).plus("one", [np.array([12, 3]), np.array([3])]).plus("two", [np.array([3, 4])])
     assert found.numbers.tolist() == [3, 4, 12]
     assert [(stage.pairs, stage.new) for stage in found.stages] == [(2, 2), (2, 1)]

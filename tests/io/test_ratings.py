@@ -248,7 +248,7 @@ def test_ratings_of_json_may_turn_out_to_be_fractions(tmp_path):
     ("content", "options", "message"),
     [
         ("user,x\n", {}, None),
-        ("user\na\n", {}, "{path}: no column for the item; it has user. Name it with --item."),
+        ("user\na\n", {}, "{path}: no column for the item; it has user. Name it with item=."),
         ("a,b\n", {"user": "c"}, "{path}: no column 'c' for the user; it has a, b."),
         ("a,a,b\n", {"user": "a"}, "{path}: 2 columns 'a' for the user; it has a, a, b."),
         ("a,b\n", {"user": "a", "item": "a"}, "user, item, rating and time must be different columns; got a, a."),
@@ -259,7 +259,7 @@ def test_ratings_of_json_may_turn_out_to_be_fractions(tmp_path):
             {"separator": ";;"},
             "separator must be '::' or one ASCII character, not a quote or line end; got ';;'.",
         ),
-        ("a,b\n", {"format": "xls"}, "format must be one of parquet, arrow, jsonl, csv, tsv; got 'xls'."),
+        ("a,b\n", {"format": "xls"}, "format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'xls'."),
         ("a,b\n", {"on_error": "stop"}, "on_error must be one of fail, skip; got 'stop'."),
     ],
 )
@@ -280,14 +280,14 @@ def test_inputs_that_do_not_go_together(tmp_path):
     two.write_text("user,item\na,x\n")
     with pytest.raises(DataError) as error:
         Ratings.read([one, two])
-    message = f"either all inputs must have a rating, or none; {one} has one, {two} has none; --rating - ignores it."
+    message = f"either all inputs must have a rating, or none; {one} has one, {two} has none; rating='-' ignores it."
     assert str(error.value) == message
     assert len(Ratings.read([one, two], rating="-")) == 1
     nested = write(pa.table({"user": [["a"]], "item": ["x"]}), tmp_path / "3.parquet")
     with pytest.raises(DataError, match=r"column 'user' for the user holds list<.*>, which cannot be an id\.$"):
         Ratings.read(nested)
     (tmp_path / "u.data").write_text("1 2\n")
-    with pytest.raises(DataError, match="cannot infer the format from the name; set --format"):
+    with pytest.raises(DataError, match="cannot infer the format from the name; set format="):
         Ratings.read(tmp_path / "u.data")
     (tmp_path / "u.data").write_text("1\t2\n1\t3\n")  # tabs make it a table
     assert len(Ratings.read(tmp_path / "u.data")) == 2

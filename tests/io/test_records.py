@@ -85,10 +85,12 @@ def test_a_name_without_a_known_format(inputs: Path) -> None:
     path.write_bytes(encode_csv(ROWS))
     with pytest.raises(DataError) as error:
         RecordSource(path)
-    known = "parquet, arrow, jsonl, csv, tsv"
-    assert str(error.value) == f"{path}: cannot infer the format from the name; set --format to one of {known}."
+    known = "parquet, arrow, jsonl, csv, tsv, excel"
+    assert str(error.value) == f"{path}: cannot infer the format from the name; set format= to one of {known}."
     assert rows_of(path, format="csv") == ROWS
-    with pytest.raises(UsageError, match=r"^format must be one of parquet, arrow, jsonl, csv, tsv; got 'text'\."):
+    with pytest.raises(
+        UsageError, match=r"^format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'text'\."
+    ):
         RecordSource(path, format="text")
 
 
@@ -412,11 +414,19 @@ def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
         ((), 2, "name at least one --field to compare, such as --field name."),
         (("-f", "nme"), 1, "the table has no column 'nme' for field 'nme'; it has id, name, phone."),
         (("-f", "name=nam"), 2, "the kind of field 'name' must be one of"),
-        (("-f", "name", "--max-lag", "9"), 2, "max_lag applies to the validation column"),
-        (("-f", "name", "--precision", "95"), 2, "precision must be in (0, 1]; got 95.0. Did you mean 0.95?"),
+        (("-f", "name", "--max-lag", "9"), 2, "--max-lag applies to the validation column: name it with --validate."),
+        (("-f", "name", "--precision", "95"), 2, "--precision must be in (0, 1]; got 95.0. Did you mean 0.95?"),
         (("-f", "name", "--precision", "x"), 2, "Invalid value for '--precision'"),
-        (("-f", "name", "--validate", "name"), 2, "validate must be a column that is not scored"),
-        (("-f", "name", "--validate", "phone"), 2, "validate must be a column of dates or numbers"),
+        (
+            ("-f", "name", "--validate", "name"),
+            2,
+            "--validate must be a column that is not scored; 'name' is among the fields.",
+        ),
+        (
+            ("-f", "name", "--validate", "phone"),
+            2,
+            "--validate must be a column of dates or numbers; 'phone' holds phone.",
+        ),
         (
             ("-f", "name", "--plot", "p.png"),
             2,
@@ -424,12 +434,16 @@ def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
         ),
         (("-f", "name", "--id", "key"), 1, "the table has no column 'key' for the id; it has id, name, phone."),
         (("-f", "name", "--id", "phone"), 1, "ids must be unique; '212-555-0100' occurs more than once."),
-        (("-f", "name", "--separator", ";;"), 2, "separator must be '::' or one ASCII character"),
-        (("-f", "name", "--format", "text"), 2, "format must be one of"),
+        (("-f", "name", "--separator", ";;"), 2, "--separator must be '::' or one ASCII character"),
+        (
+            ("-f", "name", "--format", "text"),
+            2,
+            "--format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'text'.",
+        ),
         (("-f", "name", "-o", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
         (("-f", "name", "--clusters", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
         (("-f", "name", "--table", "/nowhere/t.csv"), 1, "/nowhere/t.csv: cannot be written, there is no folder"),
-        (("-f", "name", "--on-error", "no"), 2, "on_error must be one of fail, skip"),
+        (("-f", "name", "--on-error", "no"), 2, "--on-error must be one of fail, skip; got 'no'."),
     ],
 )
 def test_complaints(run: Commands, people: Path, options: tuple[str, ...], code: int, message: str) -> None:

@@ -9,7 +9,7 @@ import lookalike as la
 from lookalike.core.run import Run
 from lookalike.entities.candidates import find_candidates
 from lookalike.entities.fields import Column, canonical, normalise
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import Sides
 
 pytestmark = pytest.mark.spark
 
@@ -32,7 +32,7 @@ def test_candidates_of_records(there, split):
     for name, kind in kinds.items():
         values = normalise(table[name], kind).values
         columns.append(Column(name, kind, values, canonical(values, kind)))
-    here = find_candidates(columns, ONE if split is None else split, threshold=0.6, nearest=0, seed=1, run=Run())
+    here = find_candidates(columns, Sides(split), threshold=0.6, nearest=0, seed=1, run=Run())
     sides = [table] if split is None else [table.slice(0, split), table.slice(split)]
     fields = [f"{name}={kind}" for name, kind in kinds.items()]
     found = la.spark.resolve_candidates(*map(there.frame, sides), fields=fields).toArrow()

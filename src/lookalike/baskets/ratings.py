@@ -16,7 +16,9 @@ from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.elements import MOST_COPIES, assemble
 from lookalike.io.objects import unwrapped
+from lookalike.io.part import UTF8
 from lookalike.io.ratings import HEADLESS, RatingRows, RatingSource
+from lookalike.io.source import BATCH_BYTES
 from lookalike.io.tables import is_text
 from lookalike.items.sets import Sets, hash_integers, hash_texts
 
@@ -57,9 +59,30 @@ class Ratings:
     bounds: tuple[float, float] | None = None  # of the scale, if not those of the ratings
 
     @classmethod
-    def read(cls, inputs: Any, *, run: Run | None = None, **options: Any) -> "Ratings":
-        """Read files, folders, globs, `-` or Arrow tables; for options see `RatingSource`."""
-        source = RatingSource(inputs, **options)
+    def read(
+        cls, inputs: Any, *, user: str | None = None, item: str | None = None, rating: str | None = None,
+        time: str | None = None, separator: str | None = None, format: str | None = None, on_error: str = "fail",
+        encoding: str = UTF8, batch_bytes: int = BATCH_BYTES, run: Run | None = None,
+    ) -> "Ratings":  # fmt: skip
+        """Read files, folders, globs, `-` (standard input) or Arrow tables, and return the ratings.
+
+        Args:
+            inputs: one of these, or several.
+            user: the column of users; by default one with a usual name, else the first.
+            item: the column of items; by default one with a usual name, else the next.
+            rating: the column of ratings; "-" for none; by default one with a usual name, if any.
+            time: the column of times; "-" for none; by default one with a usual name, if any.
+            separator: the character between the cells of CSV, or "::"; by default detected.
+            format: the format of the files; by default that of their suffixes.
+            on_error: "fail", or "skip" to leave out bad rows and count them.
+            encoding: the encoding of CSV and JSON lines.
+            batch_bytes: about how many bytes to read at a time.
+            run: how to run and to show progress.
+        """
+        source = RatingSource(
+            inputs, user=user, item=item, rating=rating, time=time, separator=separator, format=format,
+            on_error=on_error, encoding=encoding, batch_bytes=batch_bytes,
+        )  # fmt: skip
         ratings = cls.of_rows(source.read(run or Run()), source.skipped)
         return replace(ratings, columns=source.columns)
 

@@ -53,7 +53,13 @@ class Recommendation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recommendations(Result):
-    """Recommendations for a user, best first."""
+    """Recommendations for a user, best first.
+
+    >>> rows = [("ann", "Vertigo"), ("ann", "Fargo"), ("bob", "Fargo"), ("bob", "Vertigo"), ("bob", "Alien")]
+    >>> found = recommend(rows, "ann")
+    >>> found, found[0].item
+    (<1 item for 'ann', liked by similar users>, 'Alien')
+    """
 
     user: Any
     found: list[Recommendation]
@@ -160,7 +166,13 @@ def recommend_all(
 
 
 class Recommender:
-    """An index of ratings for repeated recommendations; for the parameters see `recommend`."""
+    """An index of ratings for repeated recommendations; for the parameters see `recommend`.
+
+    >>> rows = [("ann", "Vertigo"), ("ann", "Fargo"), ("bob", "Fargo"), ("bob", "Vertigo"), ("bob", "Alien")]
+    >>> recommender = Recommender(rows)
+    >>> recommender.recommend("ann"), recommender.recommend("bob")
+    (<1 item for 'ann', liked by similar users>, <0 items for 'bob', liked by similar users>)
+    """
 
     def __init__(
         self,

@@ -146,7 +146,12 @@ def named_elements(data: Ratings, by: str, ratings: str, some: RatedElements, ro
 
 
 class ItemGroups(Dedup):
-    """Items in groups; each is verified to be similar to its centre, so that no chains form."""
+    """Groups of items; each is verified to be similar to its centre, so that no chains form.
+
+    >>> groups = group_items([(user, film) for user in "abc" for film in ("Alien", "Aliens")])
+    >>> groups, groups[0]
+    (<1 group of 2 among 2 items>, ['Alien', 'Aliens'])
+    """
 
     def __len__(self) -> int:
         """Return how many groups have two or more items."""

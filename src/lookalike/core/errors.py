@@ -61,7 +61,7 @@ class TooManyPairs(LookalikeError):
 
 
 def all_left_out(name: str, rows: int, first: str) -> DataError:
-    """Return the error for an input without a valid row; `first` says what is wrong with row 1."""
+    """Return the error for an input without a valid row; `first` says what is wrong with the first."""
     every = "the only row was" if rows == 1 else f"all {rows:,} rows were"
     return DataError(f"{name}: {every} left out, so nothing is left to compare. Row 0: {first}.")
 

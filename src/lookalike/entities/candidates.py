@@ -7,6 +7,7 @@ also paired with those nearest to it in each field of words, however far away th
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +19,9 @@ from lookalike.core.wording import counted
 from lookalike.entities.fields import TRIGRAMS, Column, word_vectors
 from lookalike.find import find_matches, find_pairs
 from lookalike.items.sets import Sets, hash_texts
+from lookalike.items.sides import Sides
 from lookalike.items.vectors import Vectors
-from lookalike.kernels.buckets import ONE, members
+from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
 from lookalike.search.tables import distinct, merge
 from lookalike.theory.banding import sort_keys
@@ -49,7 +51,7 @@ class CandidatePairs:
     """Pairs to score, as ascending numbers left * records + right, and the stages behind them."""
 
     records: int
-    split: int
+    sides: Sides
     numbers: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     stages: tuple[Stage, ...] = ()
 
@@ -75,7 +77,7 @@ class CandidatePairs:
     def possible(self) -> int:
         """Return the number of all pairs of records."""
         one = self.records
-        return one * (one - 1) // 2 if self.split == ONE else self.split * (one - self.split)
+        return one * (one - 1) // 2 if self.sides.first is None else self.sides.first * (one - self.sides.first)
 
     @property
     def reduction(self) -> float:
@@ -84,22 +86,22 @@ class CandidatePairs:
 
 
 def find_candidates(
-    columns: Sequence[Column], split: int, *, threshold: float, nearest: int, seed: int, run: Run
+    columns: Sequence[Column], sides: Sides, *, threshold: float, nearest: int, seed: int, run: Run
 ) -> CandidatePairs:
     """Find pairs that share a value, are similar enough, or nearest in a field."""
-    found = CandidatePairs(len(columns[0].values), split)
+    found = CandidatePairs(len(columns[0].values), sides)
     with run.stage("same values", len(columns)) as tick:
         keys = [value_keys(column) for column in columns]
         for at, column in enumerate(columns):
-            found = found.plus(f"same {column.name}", *same_values(keys, at, split))
+            found = found.plus(f"same {column.name}", *same_values(keys, at, sides))
             tick(1)
     run = run.quietly()
-    found = found.plus(f"similarity >= {threshold:g}", *alike(columns, split, threshold, seed, run))
+    found = found.plus(f"similarity >= {threshold:g}", *alike(columns, sides, threshold, seed, run))
     if nearest and found.possible > MOST_FOR_NEAREST:
         return found.plus("nearest", [], f"left out: there are more than {MOST_FOR_NEAREST:,} pairs of records")
     for column in columns if nearest else ():
         if column.wordy:
-            found = found.plus(f"{nearest} nearest by {column.name}", near_values(column, split, nearest, run))
+            found = found.plus(f"{nearest} nearest by {column.name}", near_values(column, sides, nearest, run))
     return found
 
 
@@ -112,9 +114,9 @@ def value_keys(column: Column) -> np.ndarray:
     return keys
 
 
-def same_values(keys: list[np.ndarray], at: int, split: int) -> tuple[list[np.ndarray], str]:
+def same_values(keys: list[np.ndarray], at: int, sides: Sides) -> tuple[list[np.ndarray], str]:
     """Return pairs that share a value, or a frequent value and one in another field; and a note."""
-    frequent, parts, values, _ = shared_keys(keys[at], split)
+    frequent, parts, values, _ = shared_keys(keys[at], sides)
     left_out = pairs = 0
     if len(frequent):
         for other in (one for number, one in enumerate(keys) if number != at):
@@ -122,7 +124,7 @@ def same_values(keys: list[np.ndarray], at: int, split: int) -> tuple[list[np.nd
             rows = frequent[other[frequent] != EMPTY]
             with np.errstate(over="ignore"):
                 both[rows] = mix.py_func(mix.py_func(keys[at][rows]) + other[rows] * GOLDEN)
-            _, some, still, many = shared_keys(both, split)
+            _, some, still, many = shared_keys(both, sides)
             parts.extend(some)
             left_out, pairs = left_out + still, pairs + many
     if not values:
@@ -131,18 +133,18 @@ def same_values(keys: list[np.ndarray], at: int, split: int) -> tuple[list[np.nd
     return parts, note + (f", {counted(left_out, 'combination')} with {pairs:,} pairs left out" if left_out else "")
 
 
-def shared_keys(keys: np.ndarray, split: int) -> tuple[np.ndarray, list[np.ndarray], int, int]:
+def shared_keys(keys: np.ndarray, sides: Sides) -> tuple[np.ndarray, list[np.ndarray], int, int]:
     """Return records with a frequent key, and pairs that share another key.
 
     Also return the number of frequent keys, and of the pairs that they would make.
     """
     indptr, items = members(*sort_keys(keys))
     starts, stops = indptr[:-1], indptr[1:]
-    if split == ONE:
+    if sides.first is None:
         one = other = stops - starts
         pairs = one * (one - 1) // 2
     else:
-        firsts = np.cumsum(np.concatenate(([0], items < split)))
+        firsts = np.cumsum(np.concatenate(([0], items < sides.first)))
         one = firsts[stops] - firsts[starts]
         other = stops - starts - one
         pairs = one * other
@@ -151,12 +153,12 @@ def shared_keys(keys: np.ndarray, split: int) -> tuple[np.ndarray, list[np.ndarr
     np.add.at(frequent, starts[many], 1)
     np.add.at(frequent, stops[many], -1)
     inside = np.cumsum(frequent[:-1]) > 0
-    numbers = _cross(items, starts[~many], one[~many], other[~many], split, len(keys))
+    numbers = _cross(items, starts[~many], one[~many], other[~many], sides, len(keys))
     return items[inside], [numbers], int(np.count_nonzero(many)), int(pairs[many].sum())
 
 
 def _cross(
-    items: np.ndarray, starts: np.ndarray, one: np.ndarray, other: np.ndarray, split: int, records: int
+    items: np.ndarray, starts: np.ndarray, one: np.ndarray, other: np.ndarray, sides: Sides, records: int
 ) -> np.ndarray:
     """Return all pairs of each bucket as numbers, between the two tables or within one."""
     pairs = one * other  # within one table each comes in both orders; the ascending one is kept
@@ -164,11 +166,13 @@ def _cross(
     start, width = np.repeat(starts, pairs), np.repeat(other, pairs)
     first, second = number // np.maximum(width, 1), number % np.maximum(width, 1)
     left = items[start + first]
-    right = items[start + second + (0 if split == ONE else np.repeat(one, pairs))]
+    right = items[start + second + (np.repeat(one, pairs) if sides.two else 0)]
     return np.asarray((left * records + right)[left < right])
 
 
-def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, run: Run) -> tuple[list[np.ndarray], str]:
+def alike(
+    columns: Sequence[Column], sides: Sides, threshold: float, seed: int, run: Run
+) -> tuple[list[np.ndarray], str]:
     """Find pairs of records whose shingles over all fields have at least this Jaccard similarity.
 
     Frequent values are left out: they would make all records that have them similar.
@@ -179,15 +183,15 @@ def alike(columns: Sequence[Column], split: int, threshold: float, seed: int, ru
         for column in columns
         if column.kind != "category"
     ]
-    tables = [slice(0, records)] if split == ONE else [slice(0, split), slice(split, records)]
-    sides = [record_sets(distinctive, table) for table in tables]
-    find = find_pairs if split == ONE else find_matches
+    ends = [0, records] if sides.first is None else [0, sides.first, records]
+    tables = [record_sets(distinctive, slice(start, stop)) for start, stop in pairwise(ends)]
+    find = find_matches if sides.two else find_pairs
     most = MOST_PER_RECORD * max(1000, records)
     try:
-        pairs = find(*sides, threshold=threshold, recall=0.95, method="lsh", max_pairs=most, seed=seed, run=run)
+        pairs = find(*tables, threshold=threshold, recall=0.95, method="lsh", max_pairs=most, seed=seed, run=run)
     except TooManyPairs:
         return [], f"left out: more than {most:,} pairs are this similar"
-    return [pairs.left * records + pairs.right + max(split, 0)], ""
+    return [pairs.left * records + pairs.right + sides.offset], ""
 
 
 def rare(keys: np.ndarray) -> np.ndarray:
@@ -217,19 +221,17 @@ def record_sets(columns: Sequence[Column], part: slice) -> Sets:
     return Sets.sorted(whole, elements)
 
 
-def near_values(column: Column, split: int, nearest: int, run: Run) -> list[np.ndarray]:
+def near_values(column: Column, sides: Sides, nearest: int, run: Run) -> list[np.ndarray]:
     """Pair each record with its nearest ones, in the other table if any, by words of a field."""
     vectors = word_vectors(column.canonical)
     records = vectors.shape[0]
     rows = np.flatnonzero(np.diff(vectors.indptr))
-    sides = [(rows, rows)]
-    if split != ONE:
-        first, second = rows[rows < split], rows[rows >= split]
-        sides = [(first, second), (second, first)]
+    first, second = sides.apart(rows)
+    ways = [(first, second), (second, first)] if sides.two else [(rows, rows)]
     parts = []
-    for left, right in sides:
+    for left, right in ways:
         if len(left) and len(right):
-            more = nearest + (split == ONE)  # within one table each record is nearest to itself
+            more = nearest + (not sides.two)  # within one table each record is nearest to itself
             one, two = Vectors(vectors[left]), Vectors(vectors[right])
             pairs = find_matches(one, two, measure="angle", k=more, method="brute", run=run)
             a, b = left[pairs.left], right[pairs.right]

@@ -77,10 +77,20 @@ def two_companies(
     lag: float = 10.0,
     max_lag: int = 90,
 ) -> Companies:
-    """Make two tables of `people` records each; the same parameters give the same tables.
+    """Make up the tables of two companies; the same parameters give the same tables.
 
-    Records are made over `years`. B's record of a person is made `lag` days after A's on average,
-    at most `max_lag`. Time and memory are O(people): about 6 seconds and 1 GB for a million.
+    Time and memory are O(people): about 6 seconds and 1 GB for a million.
+
+    Args:
+        people: the number of records of each company.
+        seed: the seed of all random choices.
+        rates: how often records overlap, vary and contain errors.
+        years: the number of years over which records are made.
+        lag: the average number of days from A's record of a person to B's.
+        max_lag: the greatest number of these days.
+
+    Returns:
+        `Companies`: the tables `left` and `right`, and the ids of true matches, `truth`.
 
     >>> made = two_companies(3, rates=Rates(shared=1))
     >>> made.left.column_names, made.right.column_names, len(made.truth)

@@ -29,7 +29,7 @@ from lookalike.entities.scores import FULL_POINTS, ScoredPairs, score_pairs
 from lookalike.io.objects import unwrapped
 from lookalike.io.records import RecordSource
 from lookalike.io.tables import plain
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import Sides
 from lookalike.search.collection import unique_ids
 
 
@@ -51,14 +51,35 @@ def resolve(
 ) -> Resolution:
     """Find pairs of records, of two tables or of one, that belong to the same person or thing.
 
-    `fields` are the columns to compare: "name", or "address:street" if the second table calls it
-    street; "born=date" sets the kind, "phone*2" the weight (`Field`). `validate` is a column of
-    dates or numbers that is not compared, from which the share of true matches per score is
-    estimated; without it, probabilities come from a mixture model. With `max_lag`, a value of the
-    second table is at least that of the first, and exceeds it by at most this much. `precision` is
-    the share of matches that must be true on average; by default a pair is a match if that is more
-    likely than not. `threshold` and `nearest` decide which pairs are scored (`candidates`). `id` is
-    the id column, "key:number" if its name differs; by default `id`, else row numbers.
+    Args:
+        left: the records: a table, a data frame, a list of dictionaries or a path.
+        right: the records of the second table; None to find pairs within the first.
+        fields: the columns to compare: "name", or "address:street" if the second table calls it
+            street; "born=date" sets the kind, "phone*2" the weight. Each can be a `Field`.
+        id: the id column, "key:number" if its name differs; by default `id`, else row numbers.
+        validate: a column of dates or numbers that is not compared, from which the share of true
+            matches per score is estimated; without it, probabilities come from a mixture model.
+        max_lag: a value of `validate` in the second table is at least that in the first, and
+            exceeds it by at most this much; other pairs are left out.
+        precision: the share of matches that must be true on average; by default a pair is a match
+            if that is more likely than not.
+        one_to_one: whether each record can have only one match.
+        threshold: records without a common value are scored if their shingles in all fields
+            together have at least this Jaccard similarity.
+        nearest: how many nearest records, by each field of words, are scored with each record.
+        seed: the seed of all random choices; the same seed gives the same result.
+        threads: how many threads to use; by default one per core.
+        run: how to run and to show progress, in place of `threads`.
+
+    Returns:
+        `Resolution`: iterate over (left id, right id, probability), best first.
+
+    >>> shop = [{"name": "Ann Lee", "street": "9 Elm Street", "town": "Ansel"},
+    ...         {"name": "Bill Smith", "street": "3 Oak Road", "town": "Ansel"}]
+    >>> club = [{"name": "Smith, William", "address": "3 Oak Rd", "town": "Ansel"}]
+    >>> found = resolve(shop, club, fields=["name=name", "street:address", "town"])
+    >>> [(left, right, probability > 0.5) for left, right, probability in found]
+    [(1, 0, True)]
     """
     compared = as_fields(fields)
     run = Run(threads) if run is None else run
@@ -69,14 +90,14 @@ def resolve(
     )  # fmt: skip
     columns = normalise_fields(tables, asked.fields, run)
     candidates = find_candidates(
-        columns, tables.split, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
+        columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
     )
     witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag)
     possible = possible_pairs(candidates, witness)
     weights = np.array([field.weight for field in asked.fields])
     pairs = score_pairs(columns, weights, *possible, run)
     if witness is None:
-        found = by_mixture(columns, pairs, tables.split, asked.seed, run)
+        found = by_mixture(columns, pairs, tables.sides, asked.seed, run)
     else:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
     notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
@@ -96,9 +117,9 @@ class RecordTables:
     ids: list[pa.Array]
 
     @property
-    def split(self) -> int:
-        """Return the position where the second table begins, or ONE if there is just one."""
-        return len(self.tables[0]) if len(self.tables) > 1 else ONE
+    def sides(self) -> Sides:
+        """Return which positions are in which table."""
+        return Sides.of([len(table) for table in self.tables])
 
     def columns(self, field: Field) -> list[pa.ChunkedArray]:
         """Return a field's column of each table."""
@@ -215,7 +236,7 @@ def read_witness(tables: RecordTables, field: Field, max_lag: float | None) -> W
     if column.kind not in ("date", "number"):
         raise UsageError(f"validate must be a column of dates or numbers; {field.name!r} holds {column.kind}.")
     values = as_days(column.values) if column.kind == "date" else as_numbers(column.values)
-    return Witness(column, values, tables.split, max_lag)
+    return Witness(column, values, tables.sides, max_lag)
 
 
 def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple[np.ndarray, np.ndarray]:
@@ -250,7 +271,7 @@ def choose(
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
     order = np.lexsort((pairs.right, pairs.left, -pairs.score, -found.values))
-    split, cut_off = max(tables.split, 0), least_probability(found.values, asked.precision)
+    split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
     every = Resolution(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
         probability=found.values[order], ids=tables.ids[0], right_ids=tables.ids[1] if len(tables.ids) > 1 else None,

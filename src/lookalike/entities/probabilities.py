@@ -11,7 +11,7 @@ from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, MISSING_LEVEL, Mixture, fit
 from lookalike.entities.scores import ScoredPairs, points_of_pairs
 from lookalike.entities.validation import Validation, shares_by_score
-from lookalike.kernels.buckets import ONE
+from lookalike.items.sides import Sides
 
 LEVEL_POINTS = (40.0, 75.0, 99.0)  # the least points with which a field agrees somewhat, nearly, fully
 RANDOM_PAIRS = 200_000
@@ -36,19 +36,19 @@ class Witness:
 
     column: Column
     values: np.ndarray
-    split: int
+    sides: Sides
     max_lag: float | None  # how far a value of the second table can exceed that of the first
 
     def differences(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the differences of pairs; signed only with `max_lag` and two tables."""
         difference = np.asarray(self.values[right] - self.values[left])
-        return np.abs(difference) if self.max_lag is None or self.split == ONE else difference
+        return np.abs(difference) if self.max_lag is None or not self.sides.two else difference
 
 
 def by_validation(witness: Witness, pairs: ScoredPairs, perfect: float, seed: int) -> Probabilities:
     """Return the share of true matches at each pair's score; `perfect` is the highest score."""
     if witness.max_lag is None:
-        random = random_pairs(len(witness.values), witness.split, seed)
+        random = random_pairs(len(witness.values), witness.sides, seed)
     else:
         random = pairs_within_reach(witness, witness.max_lag, seed)
     differences = witness.differences(pairs.left, pairs.right)
@@ -57,7 +57,7 @@ def by_validation(witness: Witness, pairs: ScoredPairs, perfect: float, seed: in
     return Probabilities(validation.probability(pairs.score), f"the differences in {name}", validation)
 
 
-def by_mixture(columns: Sequence[Column], pairs: ScoredPairs, split: int, seed: int, run: Run) -> Probabilities:
+def by_mixture(columns: Sequence[Column], pairs: ScoredPairs, sides: Sides, seed: int, run: Run) -> Probabilities:
     """Fit a mixture model to pairs without a rival: those with the best score of both records.
 
     A pair with a rival that differs in some field is treated as a non-match: members of a family
@@ -66,7 +66,7 @@ def by_mixture(columns: Sequence[Column], pairs: ScoredPairs, split: int, seed: 
     """
     records = len(columns[0].values)
     levels = as_levels(pairs.points)
-    random_levels = as_levels(points_of_pairs(columns, *random_pairs(records, split, seed), run))
+    random_levels = as_levels(points_of_pairs(columns, *random_pairs(records, sides, seed), run))
     best = np.full(records, -np.inf)
     np.maximum.at(best, pairs.left, pairs.score)
     np.maximum.at(best, pairs.right, pairs.score)
@@ -94,23 +94,22 @@ def as_levels(points: np.ndarray) -> np.ndarray:
     return levels
 
 
-def random_pairs(records: int, split: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def random_pairs(records: int, sides: Sides, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw random pairs of records, between the two tables or within one."""
     rng = np.random.default_rng(seed)
-    if records < 2 or split in (0, records):
+    if records < 2 or sides.first in (0, records):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if split == ONE:
+    if sides.first is None:
         left = rng.integers(0, records, RANDOM_PAIRS)
         return left, (left + rng.integers(1, records, RANDOM_PAIRS)) % records
-    return rng.integers(0, split, RANDOM_PAIRS), rng.integers(split, records, RANDOM_PAIRS)
+    return rng.integers(0, sides.first, RANDOM_PAIRS), rng.integers(sides.first, records, RANDOM_PAIRS)
 
 
 def pairs_within_reach(witness: Witness, max_lag: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Draw random pairs whose lag is possible: from 0 to `max_lag`."""
     rng = np.random.default_rng(seed)
-    values, split = witness.values, witness.split
-    first = np.arange(len(values) if split == ONE else split)
-    second = np.arange(max(split, 0), len(values))
+    values = witness.values
+    first, second = witness.sides.apart(np.arange(len(values)))
     first, second = first[~np.isnan(values[first])], second[~np.isnan(values[second])]
     second = second[np.argsort(values[second], kind="stable")]
     ordered = values[second]

@@ -22,7 +22,15 @@ from lookalike.results.explanations import ExplainedRows
 
 @dataclass(frozen=True, eq=False)
 class Resolution(Result):
-    """Pairs of records that are likely matches, best first; `every` holds all scored pairs."""
+    """Pairs of records that are likely matches, best first; `every` holds all scored pairs.
+
+    >>> import lookalike as la
+    >>> people = [("Ann Lee", "9 Elm Street"), ("Bill Smith", "3 Oak Road"), ("Smith, William", "3 Oak Rd")]
+    >>> records = [{"name": name, "address": address, "town": "Ansel"} for name, address in people]
+    >>> found = la.entities.resolve(records, fields=["name=name", "address", "town"])
+    >>> found, found.explain(0)[0]["way"]
+    (<1 match of 3 records>, 'same but for short forms')
+    """
 
     left: np.ndarray  # positions in the first table
     right: np.ndarray  # positions in the second table, or in the only one
@@ -84,7 +92,7 @@ class Resolution(Result):
     def explain(self, row: int) -> Explanation:
         """Explain the score of a pair, one row per field."""
         pair = self._position(row)
-        rows = int(self.left[pair]), int(self.right[pair]) + max(self.candidates.split, 0)
+        rows = int(self.left[pair]), int(self.right[pair]) + self.candidates.sides.offset
         out = []
         for at, (one, column) in enumerate(zip(self.fields, self.columns, strict=True)):
             values = [column.values[row].as_py() for row in rows]

@@ -21,7 +21,7 @@ Z = 1.96  # of a 95% interval
 
 
 def match_fraction(observed: float, *, perfect: float, random: float) -> float:
-    """Estimate the share of true matches among pairs whose mean of some value is `observed`.
+    """Return the estimated share of true matches among pairs whose mean of a value is `observed`.
 
     The value, such as a delay in days, was not used to find the pairs. `perfect` is its mean for
     pairs that surely match, `random` for pairs that surely do not. A share f of matches gives the

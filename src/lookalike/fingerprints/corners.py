@@ -25,7 +25,14 @@ MOST = 1 << 32  # corners in a database
 
 
 class CornerTables:
-    """The corners of prints in hash tables."""
+    """The corners of prints in `tables` hash tables, whose offsets are drawn with `seed`.
+
+    >>> from lookalike.fingerprints import made_up_prints
+    >>> prints = made_up_prints(2)
+    >>> votes, _ = CornerTables(prints).vote(prints.take(np.array([0])), least=0.006)
+    >>> np.flatnonzero(votes).tolist()  # the print itself, and the other one of the finger
+    [0, 1]
+    """
 
     def __init__(self, prints: Prints, *, tables: int = 4, seed: int = 1, run: Run | None = None) -> None:
         run = run or Run(1)

@@ -40,7 +40,13 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray]  # left, right and similarity 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How one print lies on another."""
+    """How one print lies on another: their similarity, the turn, and the minutiae that meet.
+
+    >>> finger = np.random.default_rng(1).uniform((0, 0, 0), (300, 400, 360), (40, 3))
+    >>> found = compare(finger, finger)
+    >>> len(found.minutiae), found.turn
+    (40, 0.0)
+    """
 
     similarity: float
     turn: float  # degrees by which the first print is turned
@@ -71,9 +77,15 @@ def alone(path: str | Path) -> Iterator[None]:
 
 
 def compare(one: Any, other: Any, *, seed: int = 1) -> Comparison:
-    """Lay one print on another as most of their corners suggest, and see which minutiae meet.
+    """Return how one print lies on the other, as most corners suggest, and which minutiae meet.
 
+    Each print is a list of minutiae (x, y, angle); `seed` chooses the functions that hash corners.
     The similarity is the number that meet over that in the overlap (geometric mean) plus eight.
+
+    >>> from lookalike.fingerprints import made_up_prints
+    >>> one, same, other = made_up_prints(2).take(np.arange(3))
+    >>> compare(one, same).similarity > 0.35, compare(one, other).similarity > 0.35
+    (True, False)
     """
     asking, there = Prints.of([one]), Prints.of([other])
     votes, places = CornerTables(there, seed=seed).vote(asking, 0.0)

@@ -21,6 +21,16 @@ def grid_sets(
 
     First the print is centred at the mean of its minutiae and set upright: turned so that their
     directions are vertical on average. Minutiae beyond the grid are ignored.
+
+    Args:
+        prints: the prints.
+        square: the side of a square, in pixels.
+        margin: a minutia also counts for other squares that are at most this many pixels away.
+        columns: the number of columns of the grid.
+        rows: the number of its rows.
+
+    >>> grid_sets(Prints.of([[(0, 0, 90), (52, 0, 90)]]), columns=4, rows=1).tolist()
+    [[True, False, False, True]]
     """
     positive("square", square)
     columns, rows = whole("columns", columns), whole("rows", rows)
@@ -39,7 +49,17 @@ def local_grids(
     """Return which squares of a grid around each minutia hold another one: minutiae x squares.
 
     The grid is turned to the direction of the minutia, so no shift or turn of the print changes it.
-    It reaches `radius` to each side, with a layer for each of `directions` directions of the other.
+
+    Args:
+        prints: the prints.
+        square: the side of a square, in pixels.
+        margin: a minutia also counts for other squares that are at most this many pixels away.
+        radius: how many pixels the grid reaches to each side.
+        directions: the number of layers of the grid, by the direction of the other minutia.
+
+    >>> grids = local_grids(Prints.of([[(0, 0, 0), (31, 12, 50)], [(5, 5, 90), (-7, 36, 140)]]))
+    >>> grids.shape, np.array_equal(grids[:2], grids[2:])  # the second print is the first, turned
+    ((4, 400), True)
     """
     half = int(np.ceil(positive("radius", radius) / positive("square", square)))
     directions = whole("directions", directions)

@@ -14,10 +14,11 @@ TURNED, SHIFTED = 12.0, 25.0  # degrees and pixels by which an impression is mov
 
 
 def made_up_prints(fingers: int, impressions: int = 2, seed: int = 1) -> Prints:
-    """Make up impressions of fingers, with ids "finger_impression" that count from 1.
+    """Return made-up prints: `impressions` of each of `fingers` fingers, with ids such as "1_2".
 
-    Minutiae are at random places; their directions follow ridges around a core and a delta. An
-    impression is a part of the finger, turned and shifted; some minutiae are missing, some false.
+    The same `seed` gives the same prints. Minutiae are at random places; their directions follow
+    ridges around a core and a delta. An impression is a part of the finger, turned and shifted;
+    some minutiae are missing, some false.
 
     >>> prints = made_up_prints(3)
     >>> prints.ids.to_pylist()

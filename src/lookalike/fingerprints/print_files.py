@@ -52,14 +52,31 @@ def read_prints(
     on_error: str = "fail",
     run: Run | None = None,
 ) -> Prints:
-    """Read prints from files, folders and globs.
+    """Read prints from files, folders and globs, and return them.
 
     An id is the name of the file without suffix, or its path if two names are equal. If a template
     holds several prints, they are called "name", "name#2" and so on. A table has one row per
     minutia, with the columns x, y (downwards, as in an image) and angle (degrees,
-    counter-clockwise). If it has a column `id` (by default id, print or finger), rows of one value
-    are a print. `dpi` is the resolution of .xyt files and tables, which do not state it. A file
-    that cannot be read raises an error, or is skipped and counted if `on_error` is "skip".
+    counter-clockwise).
+
+    Args:
+        inputs: a file, folder or glob, or several.
+        id: the column of a table that says which print a row is of; by default id, print or finger.
+        format: the format of all files, such as "iso", "xyt" or "csv"; by default found for each.
+        dpi: the resolution of .xyt files and tables, which do not state it.
+        on_error: "fail" if a file cannot be read, or "skip" to leave it out and count it.
+        run: how to run and to show progress.
+
+    Returns:
+        `Prints`, at 500 pixels per inch; `.skipped` is the number of files left out.
+
+    >>> from tempfile import mkdtemp
+    >>> path = Path(mkdtemp()) / "left thumb.xyt"
+    >>> with path.open("w") as file:
+    ...     print("10 20 90", "30 25 45", sep="\\n", file=file)
+    >>> prints = read_prints(path)
+    >>> prints.ids.to_pylist(), prints.sizes.tolist()
+    (['left thumb'], [2])
     """
     choice("on_error", on_error, ("fail", "skip"))
     if format is not None:

@@ -67,7 +67,14 @@ def expected_rates(
 def two_impressions(
     prints: int, *, cells: int = 1000, density: float = 0.2, repeat: float = 0.8, seed: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make up grids of two impressions per finger, with the probabilities of `expected_rates`."""
+    """Return made-up grids of two impressions of `prints` fingers: two arrays, prints x cells.
+
+    For `density` and `repeat` see `expected_rates`; the same `seed` gives the same grids.
+
+    >>> one, two = two_impressions(1000)
+    >>> one.shape, round(float(one.mean()), 2), round(float(two[one].mean()), 2)
+    ((1000, 1000), 0.2, 0.8)
+    """
     prints, cells = whole("prints", prints, least=0), whole("cells", cells)
     fraction("density", density), fraction("repeat", repeat)
     again = density * (1 - repeat) / max(1 - density, 1e-9)  # where the first has none; keeps the density the same

@@ -33,6 +33,10 @@ class Source(ItemSource):
     `document`, or the only column of strings, and the id is the column `id`, or else the row number
     from 0 (also with id="-"). `on_error` is "fail" or "skip". With `html` the texts are web pages
     (the column can also be called `html`), compared by visible text, or by article with `article`.
+
+    >>> source = Source(pa.table({"key": [7, 8], "body": ["one text", "another"]}), id="key")
+    >>> [document for batch in source.batches() for document in batch.to_pylist()]
+    [{'id': 7, 'text': 'one text'}, {'id': 8, 'text': 'another'}]
     """
 
     def __init__(

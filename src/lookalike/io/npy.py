@@ -137,7 +137,7 @@ def read_vecs(part: Part) -> np.ndarray:
         raise DataError(f"{part.name}: the file is empty.")
     width = int(data[:4].view("<i4")[0]) if len(data) >= 4 else 0
     if width < 1:
-        raise DataError(f"{part.name}, row 1: its dimension must be at least 1; got {width}.")
+        raise DataError(f"{part.name}, row 0: its dimension must be at least 1; got {width}.")
     length = 4 + width * kind.itemsize
     full = len(data) // length * length
     rows, rest = data[:full].reshape(-1, length), data[full:]

@@ -230,7 +230,7 @@ def check_alike(known: list[tuple[Part, RatingColumns]]) -> None:
     for what in ("rating", "time"):
         have = {getattr(columns, what) is not None: part.name for part, columns in known}
         if len(have) > 1:
-            got = f"{have[True]} has one, {have[False]} has none; --{what} - ignores it"
+            got = f"{have[True]} has one, {have[False]} has none; {argument(what, '-')} ignores it"
             raise DataError(f"either all inputs must have a {what}, or none; {got}.")
 
 

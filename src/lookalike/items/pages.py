@@ -131,6 +131,9 @@ def article_text(page: bytes | str) -> str:
     rest counts down. Returned are its prose, its headlines and its shorter blocks that are
     otherwise like prose. If half of the prose is in `main` or `article` elements, only those count.
     The stop words are those of the page's apparent language, if it has a list.
+
+    >>> article_text("<nav>Home</nav><p>The bell of the old town hall was found in a barn by the river.<footer>About")
+    'The bell of the old town hall was found in a barn by the river.'
     """
     blocks = list(_blocks(page))
     words = [WORD.findall(block.text.lower()) for block in blocks]
@@ -160,10 +163,13 @@ def nesting(page: str) -> int:
 
 
 def decode_page(page: bytes) -> str:
-    """Decode the bytes of a page and return its text, markup included.
+    """Return the text of a page given as bytes, markup included.
 
     The encoding is that of a byte order mark, else the one the page declares, else UTF-8, else
     Windows-1252. Invalid bytes become U+FFFD.
+
+    >>> decode_page(b"<p>caf\\xe9</p>")
+    '<p>café</p>'
     """
     for mark, encoding in BOMS.items():
         if page.startswith(mark):

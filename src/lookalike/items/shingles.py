@@ -94,7 +94,10 @@ class Shingles:
 
     @classmethod
     def parse(cls, spec: str, **options: Any) -> "Shingles":
-        """Parse a text such as "char:9", "word:5", "stop:3", or a unit alone with its usual k."""
+        """Parse a text such as "char:9", "word:5", "stop:3", or a unit alone with its usual k.
+
+        The `options` are the other parameters of `Shingles`, such as lowercase=True.
+        """
         unit, _, k = str(spec).partition(":")
         joined = re.fullmatch(rf"({'|'.join(UNITS)})s?\W*(\d+)", str(spec))
         if joined and unit not in UNITS:

@@ -9,7 +9,12 @@ import numpy as np
 
 
 class Counterexample(NamedTuple):
-    """An axiom of distance measures, and points for which it fails."""
+    """An axiom of distance measures, and points for which it fails.
+
+    >>> axiom, points = counterexample(lambda x, y: (x - y) ** 2, [0, 1, 2])
+    >>> axiom, points
+    ('d(x, z) <= d(x, y) + d(y, z)', (0, 1, 2))
+    """
 
     axiom: str
     points: tuple[Any, ...]

@@ -18,7 +18,12 @@ Overlaps = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # a funct
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A row of the table."""
+    """A measure of similarity or distance: one row of the table `MEASURES`.
+
+    >>> jaccard = MEASURES["jaccard"]
+    >>> jaccard({1, 2, 3}, {1, 2, 3, 4}), jaccard.distance({1, 2, 3}, {1, 2, 3, 4}), jaccard.kind
+    (0.75, 0.25, 'similarity')
+    """
 
     of: Callable[..., float]  # the measure of two objects
     domain: str  # "sets", "bags", "vectors" or "strings"
@@ -50,7 +55,7 @@ class Measure:
         return self.kind == "similarity"
 
     def batch(self, items: Any, left: np.ndarray, right: np.ndarray, **options: Any) -> np.ndarray:
-        """Measure many pairs of rows without checking the positions."""
+        """Measure pairs of rows like `rows`, with the same `options`; positions are not checked."""
         if self.domain == "sets":
             return self.of_overlaps(*rows.shared_and_sizes(items, left, right), **options)
         values: np.ndarray = getattr(rows, self.name)(items, left, right, **options)
@@ -63,7 +68,8 @@ class Measure:
     def rows(self, items: Any, left: Any, right: Any, **options: Any) -> np.ndarray:
         """Measure pairs of rows of a collection: items[left[i]] and items[right[i]] for each i.
 
-        Sets and bags come as `Sets`, vectors as the rows of a matrix, strings as a sequence.
+        Sets and bags come as `Sets`, vectors as the rows of a matrix, strings as a sequence. The
+        `options` are those of the measure of two objects, such as r=1 for minkowski.
 
         >>> MEASURES["manhattan"].rows([[2, 7], [6, 4], [0, 0]], [0, 1], [1, 2]).tolist()
         [7.0, 10.0]
@@ -78,7 +84,7 @@ class Measure:
         return self.batch(items, one, two, **options)
 
     def distance(self, x: Any, y: Any, **options: Any) -> float:
-        """Return the distance of two objects: 1 - s if this is a similarity."""
+        """Return the distance of x and y, 1 - s for a similarity s; `options` as for `rows`."""
         value = self.of(x, y, **options)
         return 1 - value if self.is_similarity else value
 

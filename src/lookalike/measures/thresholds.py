@@ -12,7 +12,8 @@ def exact_fraction(threshold: float | str | Fraction, name: str = "threshold") -
 
     The threshold is the decimal that the user typed: 0.8 is 4/5, not the nearest binary number. p/q
     is the least fraction at or above it whose denominator, at most 2**30, a similarity can have.
-    Comparing with it in integers is exact, while `(1 - 0.9) * 10` in floating point is not 1.
+    Comparing with it in integers is exact, while `(1 - 0.9) * 10` in floating point is not 1. If
+    the threshold is invalid, the error calls it `name`.
 
     >>> exact_fraction(0.8), exact_fraction("2/3")
     ((4, 5), (2, 3))

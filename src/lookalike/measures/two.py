@@ -14,9 +14,10 @@ from lookalike.measures.rows import MOVES
 
 
 def jaccard(a: Collection[Any], b: Collection[Any]) -> float:
-    """Return |A & B| / |A | B|, the share of the union that both sets have; 0 if both are empty.
+    """Return |a & b| / |a | b|, the share of the union of sets a and b that both have.
 
-    It is also the probability that both sets have the same first element in a random order.
+    It is also the probability that both have the same first element in a random order. It is 0 if
+    both are empty.
 
     >>> jaccard({1, 2, 3}, {2, 3, 4})
     0.5
@@ -27,7 +28,7 @@ def jaccard(a: Collection[Any], b: Collection[Any]) -> float:
 
 
 def bag_jaccard(a: Collection[Any], b: Collection[Any], union: str = "max") -> float:
-    """Return the Jaccard similarity of bags: the sum of the lesser counts over the union.
+    """Return the Jaccard similarity of bags a and b: the sum of the lesser counts over the union.
 
     The union has the greater counts (`union="max"`) or the sums (`"sum"`, as in the textbook).
     Equal bags have similarity 1 with "max" and 1/2 with "sum".
@@ -42,7 +43,7 @@ def bag_jaccard(a: Collection[Any], b: Collection[Any], union: str = "max") -> f
 
 
 def containment(a: Collection[Any], b: Collection[Any]) -> float:
-    """Return |A & B| / |A|, the share of the elements of A that B has too; 0 if A is empty.
+    """Return |a & b| / |a|, the share of the elements of set a that set b has too; 0 if a is empty.
 
     >>> containment({1, 2}, {2, 3, 4, 5}), containment({2, 3, 4, 5}, {1, 2})
     (0.5, 0.25)
@@ -52,7 +53,7 @@ def containment(a: Collection[Any], b: Collection[Any]) -> float:
 
 
 def set_cosine(a: Collection[Any], b: Collection[Any]) -> float:
-    """Return |A & B| / sqrt(|A| |B|), the cosine of the sets as 0/1 vectors; 0 if one is empty.
+    """Return |a & b| / sqrt(|a| |b|), the cosine of sets a and b as 0/1 vectors; 0 if one is empty.
 
     >>> set_cosine({1, 2}, {2, 3, 4, 5, 6, 7, 8, 9})
     0.25
@@ -62,7 +63,7 @@ def set_cosine(a: Collection[Any], b: Collection[Any]) -> float:
 
 
 def overlap(a: Collection[Any], b: Collection[Any]) -> int:
-    """Return |A & B|, the number of elements that both sets have.
+    """Return |a & b|, the number of elements that sets a and b both have.
 
     >>> overlap({1, 2, 3}, {2, 3, 4})
     2
@@ -71,7 +72,7 @@ def overlap(a: Collection[Any], b: Collection[Any]) -> int:
 
 
 def minkowski(x: Sequence[float], y: Sequence[float], r: float = 2) -> float:
-    """Return the L_r norm of the difference, (sum |x_i - y_i|**r) ** (1/r), for r > 0.
+    """Return the L_r norm of x - y, (sum |x_i - y_i|**r) ** (1/r), for vectors x and y and r > 0.
 
     For r < 1 it is not a metric: the triangle inequality fails.
 
@@ -85,22 +86,34 @@ def minkowski(x: Sequence[float], y: Sequence[float], r: float = 2) -> float:
 
 
 def euclidean(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the L_2 norm of the difference, the length of the straight line between two points."""
+    """Return the L_2 norm of x - y, the length of the straight line between points x and y.
+
+    >>> euclidean((2, 7), (6, 4))
+    5.0
+    """
     return minkowski(x, y, 2)
 
 
 def manhattan(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the L_1 norm of the difference, the length of the path along the axes."""
+    """Return the L_1 norm of x - y, the length of the path along the axes between points x and y.
+
+    >>> manhattan((2, 7), (6, 4))
+    7.0
+    """
     return minkowski(x, y, 1)
 
 
 def chebyshev(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the L_infinity norm of the difference, the greatest difference in any dimension."""
+    """Return the L_infinity norm of x - y, the greatest difference of points x and y on any axis.
+
+    >>> chebyshev((2, 7), (6, 4))
+    4.0
+    """
     return minkowski(x, y, math.inf)
 
 
 def angle(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the angle between two vectors in degrees, from 0 to 180: a metric on directions.
+    """Return the angle between vectors x and y in degrees, from 0 to 180: a metric on directions.
 
     With u and v of length 1 it is 2 atan2(|u - v|, |u + v|), which keeps the digits of small angles
     that the arc cosine loses (Kahan).
@@ -112,7 +125,13 @@ def angle(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def cosine(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the angle in degrees, like `angle`, with a warning: the name suggests a similarity."""
+    """Return the `angle` between vectors x and y, with a warning: the name suggests a similarity.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     cosine([1, 0], [0, 1])
+    90.0
+    """
     warn_of_cosine()
     return angle(x, y)
 
@@ -123,7 +142,7 @@ def warn_of_cosine() -> None:
 
 
 def cosine_similarity(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the cosine of the angle between two vectors, x.y / (|x| |y|), from -1 to 1.
+    """Return the cosine of the angle between vectors x and y, x.y / (|x| |y|), from -1 to 1.
 
     >>> round(cosine_similarity([1, 2, -1], [2, 1, 1]), 9)
     0.5
@@ -132,7 +151,7 @@ def cosine_similarity(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def hamming(x: Sequence[Any], y: Sequence[Any]) -> int:
-    """Return the number of positions in which two vectors or strings of the same length differ.
+    """Return the number of positions in which x and y, vectors or strings of one length, differ.
 
     >>> hamming("10101", "11110"), hamming([1, 2, 3], [1, 0, 3])
     (3, 1)
@@ -145,7 +164,7 @@ def hamming(x: Sequence[Any], y: Sequence[Any]) -> int:
 
 
 def edit(x: Sequence[Hashable], y: Sequence[Hashable], moves: str = "indel") -> int:
-    """Return the fewest edits that turn one string, or sequence of symbols, into another.
+    """Return the fewest edits that turn x into y, two strings or other sequences of symbols.
 
     `moves` are the allowed edits: "indel" (insertions and deletions), "levenshtein" (replacements
     too) or "transpositions" (swaps of neighbours too, unrestricted: a swapped pair can be edited
@@ -161,7 +180,7 @@ def edit(x: Sequence[Hashable], y: Sequence[Hashable], moves: str = "indel") -> 
 
 
 def levenshtein(x: Sequence[Hashable], y: Sequence[Hashable]) -> int:
-    """Return the fewest insertions, deletions and replacements: `edit` with these moves.
+    """Return the fewest insertions, deletions and replacements that turn x into y; see `edit`.
 
     >>> levenshtein("kitten", "sitting")
     3
@@ -170,10 +189,10 @@ def levenshtein(x: Sequence[Hashable], y: Sequence[Hashable]) -> int:
 
 
 def lcs(x: Any, y: Any) -> Any:
-    """Return a longest common subsequence: what is left after deleting as few symbols as possible.
+    """Return a longest common subsequence of x and y; if there are several, always the same one.
 
-    If there are several, it is always the same one. Strings give a string, other sequences a list.
-    It has (len(x) + len(y) - edit(x, y)) / 2 symbols.
+    It is left after deleting as few symbols as possible, and has (len(x) + len(y) - edit(x, y)) / 2
+    of them. Strings give a string, other sequences a list.
 
     >>> lcs("abcde", "acfdeg"), lcs([1, 2, 3], [3, 1, 2])
     ('acde', [1, 2])

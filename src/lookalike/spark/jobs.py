@@ -19,7 +19,10 @@ ROUNDS = 10  # at most, of comparing the kept items of crowded buckets again
 
 
 class SparkDedup(NamedTuple):
-    """The rows to keep, and the items to remove."""
+    """The rows to keep, and the items to remove.
+
+    >>> kept, dropped = la.spark.dedup(df, threshold=0.8)  # doctest: +SKIP
+    """
 
     kept: DataFrame  # the rows of the data frame that are kept
     dropped: DataFrame  # `id`, `kept` (the id of the similar item that is kept), `similarity`
@@ -59,6 +62,8 @@ def plan(
 
     Returns:
         A `Plan` for the functions of this module; print its `.lines()`.
+
+    >>> print("\\n".join(la.spark.plan(df, threshold=0.8).lines()))  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, None, threshold, measure, recall, shingles, sketch, seed, run)
     return FrameItems(df, settings).plan
@@ -103,6 +108,8 @@ def find_pairs(
 
     Returns:
         A data frame of `left`, `right` (ids, left before right) and `similarity`.
+
+    >>> la.spark.find_pairs(df, threshold=0.8).show()  # doctest: +SKIP
     """
     whole("max_pairs", max_pairs)
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
@@ -150,6 +157,8 @@ def find_clusters(
     Returns:
         A data frame with one row per item of a cluster of two or more: `cluster` (the id of its
         first item), `id` and `size`.
+
+    >>> la.spark.find_clusters(df, threshold=0.8).orderBy("cluster").show()  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
     frames = FrameItems(df, settings).frames()
@@ -208,6 +217,8 @@ def dedup(
     Returns:
         `kept`, the rows to keep, and `dropped`, a data frame of `id`, `kept` (the id kept instead)
         and `similarity`.
+
+    >>> la.spark.dedup(df, threshold=0.8).kept.write.parquet("clean.parquet")  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
     items = FrameItems(df, settings, keep)

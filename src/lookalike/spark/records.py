@@ -41,12 +41,24 @@ def resolve_candidates(
     seed: int = 1,
     run: Run | None = None,
 ) -> DataFrame:
-    """Find candidate pairs of records in two tables, or within one: `left` and `right` (ids).
+    """Find candidate pairs of records in two tables, or within one.
 
     A pair has the same value in a field, and if that value is frequent, in another field too; or
-    its shingles in all fields together have at least the Jaccard similarity `threshold`, which is
-    detected with probability 0.95. `fields` are those of `entities.resolve`. `id` names the column
-    of ids, or both columns, "key:number".
+    its shingles in all fields together are similar.
+
+    Args:
+        left: the records of the first table.
+        right: the records of the second table; None to find pairs within the first.
+        fields: the columns to compare, as for `entities.resolve`.
+        id: the column of ids, or both columns, "key:number".
+        threshold: the least Jaccard similarity of shingles, detected with probability 0.95.
+        seed: the seed of all random choices.
+        run: how to show progress.
+
+    Returns:
+        A data frame of `left` and `right` (ids).
+
+    >>> la.spark.resolve_candidates(left, right, fields=["name", "town:city"]).show()  # doctest: +SKIP
     """
     found = Records([left] if right is None else [left, right], as_fields(fields), id, run or Run())
     threshold = fraction("threshold", threshold)

@@ -162,34 +162,46 @@ class Curve:
 
 
 class And(Curve):
-    """All of `count` functions must agree: p**count."""
+    """A combination of `count` functions that agrees if all of them do: p**count.
+
+    >>> And(2)(0.5), (And(5) >> Or(20)).functions
+    (0.25, 100)
+    """
 
     def __init__(self, count: int):
         self.count = whole("And", count)
         super().__init__((self,))
 
     def apply(self, p: np.ndarray) -> np.ndarray:
+        """Return p**count, the probability that all functions agree."""
         power: np.ndarray = np.power(p, self.count)
         return power
 
     def steepness(self, p: np.ndarray) -> np.ndarray:
+        """Return the derivative of `apply` at p."""
         slope: np.ndarray = self.count * np.power(p, self.count - 1)
         return slope
 
 
 class Or(Curve):
-    """Any of `count` functions must agree: 1 - (1 - p)**count, precise even for tiny p."""
+    """A combination of `count` functions that agrees if any does: 1 - (1 - p)**count.
+
+    >>> Or(2)(0.5), Or(2)(1e-20)
+    (0.75, 2e-20)
+    """
 
     def __init__(self, count: int):
         self.count = whole("Or", count)
         super().__init__((self,))
 
     def apply(self, p: np.ndarray) -> np.ndarray:
+        """Return 1 - (1 - p)**count, the probability that any function agrees."""
         with np.errstate(divide="ignore"):  # log(0) = -inf for p = 1, which gives 1
             any_of: np.ndarray = -np.expm1(self.count * np.log1p(-p))
         return any_of
 
     def steepness(self, p: np.ndarray) -> np.ndarray:
+        """Return the derivative of `apply` at p."""
         slope: np.ndarray = self.count * np.power(1 - p, self.count - 1)
         return slope
 

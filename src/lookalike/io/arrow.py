@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
+from lookalike.core.errors import DataError
 from lookalike.io.part import Block, Part, selected
 
 ROWS = 1 << 14  # the most rows of Parquet to read at a time
@@ -82,8 +83,42 @@ def _partition_type(value: int | str | None) -> pa.DataType:
 def read_arrow(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     """Yield the batches of an IPC file, memory-mapped, or of an IPC stream."""
     with _open(part) as (_, batches):
-        for batch in batches:
+        for number, batch in enumerate(batches):
+            check_batch(part, number, batch)
             yield from _cut(selected(pa.Table.from_batches([batch]), schema), size)
+
+
+def check_batch(part: Part, number: int, batch: pa.RecordBatch) -> None:
+    """Raise an error if a batch is damaged: wrong offsets would show other memory, or crash.
+
+    Text that is not UTF-8 is not damage here: the rows that have it are found later, one by one.
+    """
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            storage = column.storage if isinstance(column, pa.ExtensionArray) else column
+            storage.view(_with_bytes(storage.type)).validate(full=True)
+        except (pa.ArrowException, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(f"{part.name}, batch {number}: column {name!r} is damaged: {reason}.") from error
+
+
+def _with_bytes(kind: pa.DataType) -> pa.DataType:
+    """Return the type with bytes in place of strings, also within lists and structs."""
+    plain = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+    if kind in plain:
+        return plain[kind]
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _with_bytes(kind.value_type), kind.ordered)
+    if pa.types.is_map(kind):
+        return pa.map_(_with_bytes(kind.key_type), _with_bytes(kind.item_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_with_bytes(field.type)) for field in kind])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inner = kind.value_field.with_type(_with_bytes(kind.value_type))
+        return pa.list_(inner) if pa.types.is_list(kind) else pa.large_list(inner)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(kind.value_field.with_type(_with_bytes(kind.value_type)), kind.list_size)
+    return kind
 
 
 def arrow_schema(part: Part) -> pa.Schema:

@@ -34,7 +34,7 @@ def test_what_is_no_print(given):
 
 
 def test_as_many_ids_as_prints():
-    with pytest.raises(DataError, match=r"^ids must name each of the 1 prints; there are 2\.$"):
+    with pytest.raises(DataError, match=r"^ids must name each print; got 2 ids for 1 print\.$"):
         Prints.of([[(1, 2, 3)]], ids=["a", "b"])
 
 
@@ -48,3 +48,24 @@ def test_prints_as_a_table(sizes):
         assert again.ids.to_pylist() == prints.ids.to_pylist()
         assert again.starts.tolist() == prints.starts.tolist()
         assert (again.minutiae == prints.minutiae).all()
+
+
+@pytest.mark.parametrize("angle", [np.nan, np.inf])
+def test_prints_that_kernels_could_not_bear(angle):
+    """A NaN as an index would write outside of an array."""
+    ids = pa.array(["one"])
+    with pytest.raises(DataError, match=r"^minutiae must be finite numbers, in rows of x, y and angle\.$"):
+        Prints(np.array([[1, 2, angle]]), np.array([0, 1]), ids)
+    table = pa.table({"id": ids, "x": [[1.0]], "y": [[2.0]], "angle": [[angle]]})
+    with pytest.raises(DataError, match=r"^minutiae must be finite"):
+        Prints.of_arrow(table)
+
+
+def test_prints_whose_bounds_are_wrong():
+    points = np.zeros((2, 3))
+    for starts in ([0, 5], [1, 2], [0, 2, 1]):
+        with pytest.raises(DataError, match=r"^starts must ascend from 0 to the number of minutiae, with one id"):
+            Prints(points, np.array(starts), pa.array([str(n) for n in starts[1:]]))
+    table = pa.table({"id": ["one"], "x": [[1.0, 2.0]], "y": [[2.0]], "angle": [[3.0, 4.0]]})
+    with pytest.raises(DataError, match=r"^each print must have as many x as y and angles\.$"):
+        Prints.of_arrow(table)

@@ -142,3 +142,13 @@ def test_all_is_added_or_nothing(place, tmp_path):
             index.add((f"text {number}" for number in range(50)), [*range(49), "a"], batch=10)
         assert list(index.ids()) == ["a", "b"]
         assert index.verify() == 2
+
+
+def test_the_largest_id_does_not_end_the_numbering(place):
+    with Index.create(place, threshold=0.5, shingles="word:1") as index:
+        index.add(["a b c d"], [(1 << 63) - 1])
+        index.add(["e f g h", "i j k l"])
+        assert [name for name, _ in index.query("e f g h")] == [0]
+        index.add(["m n o p"], [7])
+        index.add(["q r s t"])
+        assert [name for name, _ in index.query("q r s t")] == [8]

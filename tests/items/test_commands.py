@@ -117,7 +117,7 @@ def test_documents_that_are_mostly_empty_give_a_note(run: Commands, folder: Path
         ((rows, "--article"), "have no article in column html; --html without --article compares all visible"),
         (
             (rows, "--html", "-s", "stop:3"),
-            "have no shingles in column html, which begin with stop words; set their language",
+            "have no shingles in column html: these begin with stop words; name the language",
         ),
         ((put(folder / "lines.txt", b"\n\n a\n"),), "have no text\n"),
     ):
@@ -157,18 +157,22 @@ def test_wrong_options(run: Commands, inputs: Path) -> None:
     empty = put(inputs / "empty.txt", b" \n\n")
     latin = put(inputs / "latin.txt", b"caf\xe9\n")
     for options, code, message in (
-        (("-s", "stop:3", "--stop-words", "words.txt"), 2, "stop_words must be language codes (de, en, es, fr, it, "),
-        (("--stop-words", "de"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
-        (("--stop-words", "en"), 2, "stop_words (--stop-words) is for stop-word shingles, such as stop:3; got char:9."),
-        (("--spot-distance", "2"), 2, "distance (--spot-distance) is for stop-word shingles, such as stop:3; got char"),
-        (("-s", "stop:x"), 2, "shingle must look like char:9, word:5 or stop:3; got 'stop:x'."),
+        (
+            ("-s", "stop:3", "--stop-words", "words.txt"),
+            2,
+            "--stop-words must be language codes (de, en, es, fr, it, nl, pt, sv) or a file of words; got 'words.txt'.",
+        ),
+        (("--stop-words", "de"), 2, "--stop-words is for stop-word shingles, such as stop:3; got char:9."),
+        (("--stop-words", "en"), 2, "--stop-words is for stop-word shingles, such as stop:3; got char:9."),
+        (("--spot-distance", "2"), 2, "--spot-distance is for stop-word shingles, such as stop:3; got char:9."),
+        (("-s", "stop:x"), 2, "--shingle must look like char:9, word:5 or stop:3; got 'stop:x'."),
         (("-s", "stop:3", "--antecedents", "gone.txt"), 1, "gone.txt: no such file; --antecedents must be a file of "),
         (("-s", "stop:3", "--antecedents", "lists/gone"), 1, "lists/gone: no such file; --antecedents must be a file "),
-        (("-s", "stop:3", "--antecedents", ""), 2, "antecedents must have at least one word; got ''."),
-        (("-s", "stop:3", "--antecedents", ", -"), 2, "antecedents must have at least one word; got ', -'."),
+        (("-s", "stop:3", "--antecedents", ""), 2, "--antecedents must have at least one word; got ''."),
+        (("-s", "stop:3", "--antecedents", ", -"), 2, "--antecedents must have at least one word; got ', -'."),
         (("-s", "stop:3", "--antecedents", empty), 1, f"{empty}: has no words; it must have one word per line."),
         (("-s", "stop:3", "--stop-words", empty), 1, f"{empty}: has no words; it must have one word per line."),
-        (("-s", "stop:3", "--spot-distance", "0"), 2, "distance must be an integer of at least 1; got 0."),
+        (("-s", "stop:3", "--spot-distance", "0"), 2, "--spot-distance must be an integer of at least 1; got 0."),
         (("-s", "stop:3", "--stop-words", latin), 1, f"{latin}: not valid UTF-8 (byte 3)."),
     ):
         outcome = run("pairs", texts, *options)

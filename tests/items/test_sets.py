@@ -1,5 +1,9 @@
 """Check the hashes of elements, which must never change."""
 
+import numpy as np
+import pytest
+
+from lookalike.core.errors import DataError
 from lookalike.items.sets import Sets
 
 # Values of format 1; the hash of the integer 0 is the value published for splitmix64.
@@ -10,3 +14,11 @@ INTEGERS = [0xE220A8397B1DCDAF, 16490336266968443936, 3055647633038352039]
 def test_format_1_elements_of_sets():
     assert Sets.of([["a"], ["\u00e9clair"], []]).elements.tolist() == STRINGS
     assert Sets.of([[0], [-1], [2**63 - 1]]).elements.tolist() == INTEGERS
+
+
+@pytest.mark.parametrize("indptr", [[0, 5], [1, 2], [0, 3, 1, 2], [], [[0, 2]], [0.0, 2.0], [0, -1, 2]])
+def test_bounds_of_rows_must_ascend_to_the_number_of_elements(indptr):
+    with pytest.raises(DataError, match=r"^indptr must ascend from 0 to the number of elements"):
+        Sets(np.array(indptr), np.array([1, 2], np.uint64))
+    with pytest.raises(DataError, match=r"^indptr must ascend"):
+        Sets(np.array([0, 2]), np.array([1, 2]))

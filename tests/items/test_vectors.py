@@ -108,7 +108,7 @@ def test_ragged_rows() -> None:
     assert vectors.values.tolist() == [[1, 2], [5, 6]]
     assert (vectors.ids.to_pylist(), vectors.skipped) == ([0, 3], 3)
     assert Vectors.of(rows, ids=list("abcde"), on_error="skip").ids.to_pylist() == ["a", "d"]
-    with pytest.raises(DataError, match=f"^row 1: 1 components, where the first row has 2{HINT}"):
+    with pytest.raises(DataError, match=f"^row 1: 1 component, where the first row has 2{HINT}"):
         Vectors.of(rows)
 
 
@@ -142,7 +142,7 @@ def test_invalid_vectors(rows: Any, message: str) -> None:
 def test_options_of_vectors() -> None:
     with pytest.raises(UsageError, match=r"^on_error must be one of fail, skip; got 'stop'"):
         Vectors.of([[1]], on_error="stop")
-    with pytest.raises(DataError, match=r"^ids must name each of the 2 items; there are 1"):
+    with pytest.raises(DataError, match=r"^ids must name each item; got 1 id for 2 items"):
         Vectors.of([[1], [2]], ids=["a"])
     with pytest.raises(DataError, match=r"^ids must be all of one type"):
         Vectors.of([[1], [2]], ids=["a", 2])
@@ -154,3 +154,12 @@ def test_the_users_sparse_matrix_is_not_changed() -> None:
     assert vectors.values.toarray().tolist() == [[0, 3], [3, 0]]
     assert vectors.values.nnz == 2
     assert (twice.data.tolist(), twice.indices.tolist(), twice.indptr.tolist()) == ([1, 2, 3], [1, 1, 0], [0, 2, 3])
+
+
+@pytest.mark.parametrize(("indices", "indptr"), [([0, 9], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 5, 2])])
+def test_sparse_matrices_with_indices_out_of_range(indices, indptr):
+    matrix = sparse.csr_array((np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 3))
+    matrix.indices, matrix.indptr = np.array(indices, np.int32), np.array(indptr, np.int32)
+    for make in (Vectors, Vectors.of):
+        with pytest.raises(DataError, match=r"^vectors must be a valid CSR matrix: "):
+            make(matrix)

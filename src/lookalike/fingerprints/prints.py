@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError
+from lookalike.core.wording import counted
+from lookalike.items.sets import is_indptr
 
 COLUMNS = ("x", "y", "angle")
 FORMAT, MARK = "1", b"lookalike.prints"  # of files of enrolled prints, and the metadata key for it
@@ -29,6 +31,13 @@ class Prints:
     ids: pa.Array
     skipped: int = 0  # bad files or rows left out
 
+    def __post_init__(self) -> None:
+        """Check what kernels rely on: they would read and write outside of arrays otherwise."""
+        if self.minutiae.ndim != 2 or self.minutiae.shape[1] != 3 or not np.isfinite(self.minutiae).all():
+            raise DataError("minutiae must be finite numbers, in rows of x, y and angle.")
+        if not is_indptr(self.starts, len(self.minutiae)) or len(self.ids) != len(self.starts) - 1:
+            raise DataError("starts must ascend from 0 to the number of minutiae, with one id per print.")
+
     @classmethod
     def of(cls, prints: Iterable[Any], ids: Any = None) -> "Prints":
         """Make prints from lists of minutiae (x, y, angle), one per print; default ids: "0", ..."""
@@ -36,7 +45,9 @@ class Prints:
         starts = np.concatenate(([0], np.cumsum([len(row) for row in rows], dtype=np.int64)))
         names = pa.array([str(name) for name in (range(len(rows)) if ids is None else ids)], pa.string())
         if len(names) != len(rows):
-            raise DataError(f"ids must name each of the {len(rows):,} prints; there are {len(names):,}.")
+            raise DataError(
+                f"ids must name each print; got {counted(len(names), 'id')} for {counted(len(rows), 'print')}."
+            )
         return cls(np.concatenate([np.zeros((0, 3)), *rows]), starts, names)
 
     def __len__(self) -> int:
@@ -79,6 +90,8 @@ class Prints:
         """Make prints from a table as `to_arrow` returns it."""
         table = table.combine_chunks()
         lists = [table[name].combine_chunks() for name in COLUMNS]
+        if any(not one.value_lengths().equals(lists[0].value_lengths()) for one in lists[1:]):
+            raise DataError("each print must have as many x as y and angles.")
         minutiae = np.stack([np.asarray(one.flatten(), np.float64) for one in lists], axis=1)
         sizes = np.asarray(lists[0].value_lengths(), np.int64)
         return cls(minutiae, np.concatenate(([0], np.cumsum(sizes))), table["id"].combine_chunks())

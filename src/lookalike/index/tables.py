@@ -21,6 +21,7 @@ from lookalike.kernels.hashing import EMPTY
 from lookalike.measures.table import OLD_NAMES
 
 MOST_NUMBERS = 1 << 32
+LARGEST_COUNTED = 1 << 62  # integer ids from here on do not move the numbers of items without ids
 TABLES = ("items", "texts", "ids", "contents", "buckets")
 SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
 
@@ -118,7 +119,7 @@ class Writer(Reader):
         """Add items whose ids are new."""
         first = self._number(NEXT)
         if first + len(ids) > MOST_NUMBERS:
-            raise StoreError("an index can number four billion items in all, which are used up; build it again.")
+            raise StoreError("an index can number four billion items in all, and all numbers are used; build it again.")
         numbers = np.arange(first, first + len(ids), dtype=np.uint64)
         contents = encoded.contents.astype(">u8").tobytes()
         contents_of = [contents[at : at + 16] for at in range(0, len(contents), 16)]
@@ -134,7 +135,7 @@ class Writer(Reader):
             self.txn.cursor(db=self.tables["texts"]).putmulti(kept, append=True)
         self._put_sorted("buckets", [(key, b"") for key in bucket_keys(encoded.keys[heads], numbers[heads])])
         self._count(first + len(ids), len(ids))
-        self.number_from(max((name + 1 for name in ids if isinstance(name, int)), default=0))
+        self.number_from(max((name + 1 for name in ids if isinstance(name, int) and name < LARGEST_COUNTED), default=0))
 
     def _heads(self, contents: list[bytes]) -> list[int]:
         """Return the positions of the first item of each new content."""

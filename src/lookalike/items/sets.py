@@ -33,6 +33,11 @@ class Sets:
     ids: pa.Array | None = None  # the ids that results show; None for positions
     named: Callable[[np.ndarray], list[Any]] | None = None  # returns the original elements of rows, if available
 
+    def __post_init__(self) -> None:
+        """Check the bounds that kernels rely on: they would read outside of the array otherwise."""
+        if not is_indptr(self.indptr, len(self.elements)) or self.elements.dtype != np.uint64:
+            raise DataError("indptr must ascend from 0 to the number of elements, which are 64-bit hashes.")
+
     @classmethod
     def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
         """Make sets from Python sets, lists or Counters (bags) of only strings or only integers."""
@@ -89,6 +94,12 @@ class Sets:
     def to_arrow(self) -> pa.LargeListArray:
         """Return one list of hashes per set."""
         return pa.LargeListArray.from_arrays(self.indptr, self.elements)
+
+
+def is_indptr(indptr: np.ndarray, size: int) -> bool:
+    """Return whether integers ascend from 0 to a size, so that they bound rows of an array."""
+    right = indptr.ndim == 1 and len(indptr) > 0 and indptr.dtype.kind in "iu"
+    return bool(right and indptr[0] == 0 and indptr[-1] == size and (indptr[1:] >= indptr[:-1]).all())
 
 
 def _originals(given: list[Any], bag: bool, rows: np.ndarray) -> list[Any]:

@@ -102,10 +102,10 @@ class Shingles:
         joined = re.fullmatch(rf"({'|'.join(UNITS)})s?\W*(\d+)", str(spec))
         if joined and unit not in UNITS:
             hint = f"Did you mean '{joined[1]}:{joined[2]}'?"
-            raise UsageError(f"shingle must look like char:9, word:5 or stop:3; got {spec!r}. {hint}")
-        choice("shingle unit", unit, UNITS)
-        if k and not k.isdecimal():
-            raise UsageError(f"shingle must look like char:9, word:5 or stop:3; got {spec!r}.")
+            raise UsageError(f"shingles must look like char:9, word:5 or stop:3; got {spec!r}. {hint}")
+        choice("the unit of shingles", unit, UNITS)
+        if k and not (k.isdecimal() and int(k)):
+            raise UsageError(f"shingles must look like char:9, word:5 or stop:3; got {spec!r}.")
         return cls(k=int(k) if k else DEFAULT_K[unit], unit=unit, **options)
 
     def __str__(self) -> str:
@@ -116,10 +116,10 @@ class Shingles:
         return " ".join([f"{self.unit}:{self.k}", *flags, *shown])
 
     @classmethod
-    def told(cls, line: str) -> "Shingles | None":
+    def from_str(cls, line: str) -> "Shingles | None":
         """Parse the result of `str`; None for custom words, of which it shows only a hash.
 
-        >>> Shingles.told("word:5 lowercase space=remove") == Shingles(5, "word", lowercase=True, space="remove")
+        >>> Shingles.from_str("word:5 lowercase space=remove") == Shingles(5, "word", lowercase=True, space="remove")
         True
         """
         spec, *options = line.split(" ")

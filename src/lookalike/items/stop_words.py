@@ -14,7 +14,8 @@ def parse_codes(given: str) -> str:
     codes = {code.strip().lower() for code in given.split(",")}
     if not codes <= LANGUAGES.keys():
         known = f"{parameter('stop_words')} must be language codes ({', '.join(LANGUAGES)})"
-        raise UsageError(f"{known} or a list of words; got {given!r}.")
+        words = "list" if parameter("stop_words") == "stop_words" else "file"
+        raise UsageError(f"{known} or a {words} of words; got {given!r}.")
     return ",".join(sorted(codes))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, choice, skip_hint
+from lookalike.core.wording import counted
 
 BLOCK = 1 << 18  # numbers to work on at a time
 NOT_FINITE = "a component is nan or infinite"
@@ -27,6 +28,10 @@ class Vectors:
     ids: pa.Array | None = None  # the ids that results show; None for positions
     on_error: str = "fail"  # or "skip": what to do with a row that a measure cannot handle
     skipped: int = 0  # number of rows that have been skipped
+
+    def __post_init__(self) -> None:
+        if self.sparse:
+            check_csr(self.values)
 
     @classmethod
     def of(cls, rows: Any, ids: Any = None, on_error: str = "fail") -> "Vectors":
@@ -109,6 +114,7 @@ def as_floats(rows: Any) -> Any:
         from scipy.sparse import csr_array  # slow to import
 
         matrix = csr_array(rows)
+        check_csr(matrix)
         if not matrix.has_canonical_format:
             matrix = csr_array(rows, copy=True)  # so that the user's matrix stays unchanged
             matrix.sum_duplicates()
@@ -125,6 +131,14 @@ def as_floats(rows: Any) -> Any:
     if not isinstance(matrix, np.ndarray):
         return matrix.astype(wanted)
     return np.require(matrix, wanted, "C")
+
+
+def check_csr(matrix: Any) -> None:
+    """Raise an error for indices out of range: kernels would read outside of arrays."""
+    try:
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"vectors must be a valid CSR matrix: {error}.") from error
 
 
 def as_numpy(array: Any) -> np.ndarray:
@@ -153,7 +167,9 @@ def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:
     except TypeError:
         raise DataError("vectors must be rows of numbers.") from None
     ragged = {
-        i: f"{n} components, where the first row has {lengths[0]}" for i, n in enumerate(lengths) if n != lengths[0]
+        i: f"{counted(n, 'component')}, where the first row has {lengths[0]}"
+        for i, n in enumerate(lengths)
+        if n != lengths[0]
     }
     for row, why in ragged.items():
         if on_error == "fail":
@@ -175,5 +191,5 @@ def as_ids(ids: Any, items: int) -> pa.Array:
     except (pa.ArrowException, OverflowError):
         raise DataError("ids must be all of one type.") from None
     if len(given) != items:
-        raise DataError(f"ids must name each of the {items:,} items; there are {len(given):,}.")
+        raise DataError(f"ids must name each item; got {counted(len(given), 'id')} for {counted(items, 'item')}.")
     return given

@@ -12,7 +12,7 @@ version = release = lookalike.__version__
 copyright = "the authors of lookalike, Apache License 2.0"
 html_title = f"lookalike {version}"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "made_pages"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "made_pages"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_static_path = ["_static"]

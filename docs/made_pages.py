@@ -1,4 +1,4 @@
-"""What the site has beyond the pages of this folder: navigation, the reference, benchmarks and changes.
+"""Generate the parts of the site that are not pages here: navigation, reference, benchmarks, changes.
 
 Pages stay plain Markdown that reads well where the code is hosted. The build adds what only a site needs: the
 navigation at the end of the map, and pages made from docstrings, from the commands and from files elsewhere.
@@ -6,7 +6,7 @@ navigation at the end of the map, and pages made from docstrings, from the comma
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -54,9 +54,9 @@ BENCH = DOCS.parent / "bench"
 
 # Names as users write them after `la.`; a name that `la` does not have is a path within the package.
 FUNCTIONS = {
-    "What goes in": ["Source", "Shingles", "Sets", "Vectors", "Bits"],
-    "Finding": ["find_pairs", "find_matches", "find_clusters", "dedup"],
-    "What comes out": [
+    "Inputs": ["Source", "Shingles", "Sets", "Vectors", "Bits"],
+    "Search": ["find_pairs", "find_matches", "find_clusters", "dedup"],
+    "Results": [
         "Pairs",
         "Clusters",
         "Dedup",
@@ -83,16 +83,16 @@ OF_MODULES = {"news": ["visible_text", "article_text"], "items.passages": ["Pass
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Take part in a build."""
+    """Register the functions below with Sphinx."""
     app.connect("builder-inited", make_pages)
     app.connect("source-read", add_what_a_site_needs)
-    app.connect("autodoc-process-docstring", make_readable)
+    app.connect("autodoc-process-docstring", make_readable, priority=600)  # after Args sections are lists
     app.connect("doctree-read", name_as_users_do)
     return {"parallel_read_safe": True}
 
 
 def add_what_a_site_needs(app: Any, name: str, source: list[str]) -> None:
-    """Links that lead out of this folder lead to the made pages; the map has the navigation at its end."""
+    """Point links out of this folder to generated pages, and add the navigation to the index page."""
     for target, page in ELSEWHERE.items():
         source[0] = source[0].replace(f"]({target}", f"]({page}")
     if name == "index":
@@ -119,7 +119,7 @@ def make_pages(app: Any) -> None:
 
 
 def manual_of_benchmarks(results: list[str]) -> str:
-    """The README of the benchmarks, with their results below it in the navigation."""
+    """Return the benchmark README, with the results below it in the navigation."""
     text = (BENCH / "README.md").read_text().replace("](../docs/", "](../").replace("[results](results)", "results")
     return text + "\n```{toctree}\n:hidden:\n\n" + "\n".join(f"results/{name}" for name in results) + "\n```\n"
 
@@ -128,27 +128,24 @@ def manual_of_benchmarks(results: list[str]) -> str:
 
 
 def api() -> Iterator[str]:
-    """The public names, from their docstrings."""
+    """Yield the lines of the API reference, made from docstrings."""
     yield from heading("The Python package", "=")
-    yield "``la`` is the package: ``import lookalike as la``. What is not part of ``la`` has its whole path.\n"
+    yield "``la`` is the package: ``import lookalike as la``. Names outside ``la`` are shown with their full path.\n"
     for title, names in FUNCTIONS.items():
         yield from heading(title, "-")
         for name in names:
             yield from describe(name)
-        if title == "Finding":
-            yield "The options of all four, each by its name:\n"
-            yield ".. literalinclude:: ../../src/lookalike/search/settings.py"
-            yield "   :pyobject: Options\n   :lines: 4-\n   :dedent: 4\n"
     for name, title in MODULES.items():
         module = find(name)
         yield from heading(f"{title}: {name}", "-")
         yield f".. automodule:: {module.__name__}\n   :no-index:\n"
         for one in OF_MODULES.get(name) or public_names(module):
-            yield from describe(f"{name}.{one}")
+            if getattr(lookalike, one, None) is not getattr(module, one):  # else it is listed above
+                yield from describe(f"{name}.{one}")
 
 
 def find(path: str) -> Any:
-    """What a path names: an attribute of the package or of one of its modules, or a module."""
+    """Return what a dotted path names within the package."""
     one: Any = lookalike
     for name in path.split("."):
         one = getattr(one, name, None) or import_module(f"{one.__name__}.{name}")
@@ -156,19 +153,19 @@ def find(path: str) -> Any:
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """The functions and classes that a module is there for: those it lists, or else all it defines."""
+    """Return the functions and classes that a module lists in `__all__`, or else defines."""
     own = [name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__]
     listed = getattr(module, "__all__", None) or [name for name in own if name.islower() and name[0] != "_"]
     return [name for name in listed if callable(getattr(module, name))]
 
 
 def describe(path: str) -> Iterator[str]:
-    """The docstring of one name."""
+    """Yield the directives that show the docstring of one name."""
     one = find(path)
-    is_class, is_result = isinstance(one, type), path in FUNCTIONS["What comes out"]  # which users do not make
+    is_class, is_result = isinstance(one, type), path in FUNCTIONS["Results"]  # which users do not make
     yield f".. auto{'class' if is_class else 'function'}:: lookalike.{path}{'()' if is_result else ''}"
     yield "   :members:\n   :inherited-members: tuple, ValueError, dict\n" if is_class else ""
-    if is_result:
+    if is_result and is_dataclass(one):
         yield f"   Fields: {', '.join(f'`{field.name}`' for field in fields(one))}.\n"
 
 
@@ -185,7 +182,7 @@ def name_as_users_do(app: Any, page: Any) -> None:
 
 
 def make_readable(app: Any, what: str, name: str, one: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text with names in backticks: other marks of reStructuredText mean themselves.
+    """Escape reStructuredText marks: docstrings are plain text with names in backticks.
 
     Lines such as `k: how many`, after an empty line, are a list.
     """
@@ -197,8 +194,9 @@ def make_readable(app: Any, what: str, name: str, one: Any, options: Any, lines:
         in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
         if in_example:
             continue
-        pieces = re.split(r"(`[^`]*`)", line)
-        text = "".join(piece if piece[:1] == "`" else re.sub(r"([*|_])", r"\\\1", piece) for piece in pieces)
+        pieces = re.split(r"(`[^`]*`|^\s*:param [^:]*:|^\s*:returns?:)", line)
+        pieces[::2] = (re.sub(r"([*|_])", r"\\\1", piece) for piece in pieces[::2])
+        text = "".join(pieces)
         parameter = re.match(r"([a-z_]+): ", line)
         in_list = bool(line.strip()) and (in_list or (parameter is not None and not lines[at - 1].strip()))
         if in_list:
@@ -207,7 +205,7 @@ def make_readable(app: Any, what: str, name: str, one: Any, options: Any, lines:
 
 
 def heading(text: str, line: str) -> list[str]:
-    """A heading of reStructuredText."""
+    """Return the lines of a reStructuredText heading."""
     return [text, line * len(text), ""]
 
 
@@ -215,7 +213,7 @@ def heading(text: str, line: str) -> list[str]:
 
 
 def commands() -> Iterator[str]:
-    """All commands with their options, from what `--help` is made of."""
+    """Yield the page of all commands and their options, from the same source as `--help`."""
     from lookalike.cli import program
 
     yield "# The command line\n"
@@ -228,7 +226,7 @@ def commands() -> Iterator[str]:
 
 
 def of_group(name: str, group: Any) -> Iterator[str]:
-    """The commands of a group."""
+    """Yield the commands of a group."""
     yield f"{group.help}\n"
     for short, command in group.commands.items():
         yield f"### {name} {short}\n"
@@ -236,7 +234,7 @@ def of_group(name: str, group: Any) -> Iterator[str]:
 
 
 def of_command(name: str, command: Any) -> Iterator[str]:
-    """What a command does, its examples, and its arguments and options."""
+    """Yield what a command does, its examples, arguments and options."""
     yield f"{plain(command.help)}\n"
     lines = [line for line in (command.epilog or "").split("\n\n") if line and "[bold]" not in line]
     yield "```text\n" + "\n".join(lines) + "\n```\n"
@@ -252,5 +250,5 @@ def of_command(name: str, command: Any) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """A text of a command's help as Markdown in a table."""
+    """Return a help text as Markdown for a table cell."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "\\<").replace("*", "\\*").replace("[", "\\[")

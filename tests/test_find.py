@@ -810,14 +810,14 @@ def test_explain_a_text_that_normalising_twice_would_change():
         ({"recall": -0.5}, "recall must be in (0, 1]; got -0.5."),
         (
             {"recall": 1, "method": "lsh"},
-            "recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.",
+            "recall must be below 1 for method='lsh'; for recall 1 use method='exact'.",
         ),
         ({"method": "exakt"}, "method must be one of auto, lsh, exact; got 'exakt'. Did you mean 'exact'?"),
         ({"measure": "jacard"}, NO_MEASURE),
-        ({"shingles": "char:0"}, "k must be an integer of at least 1; got 0."),
+        ({"shingles": "char:0"}, "shingles must look like char:9, word:5 or stop:3; got 'char:0'."),
         (
             {"shingles": "words:5"},
-            "shingle must look like char:9, word:5 or stop:3; got 'words:5'. Did you mean 'word:5'?",
+            "shingles must look like char:9, word:5 or stop:3; got 'words:5'. Did you mean 'word:5'?",
         ),
         ({"seed": -1}, "seed must be an integer of at least 0; got -1."),
         ({"seed": 1.5}, "seed must be an integer of at least 0; got 1.5."),
@@ -939,7 +939,7 @@ def test_bad_parameters_raise_before_anything_is_read(options):
 
 def test_very_low_thresholds_take_the_exact_method():
     assert la.find_pairs(MATES, threshold=0.001, run=ONE).plan.method == "exact"
-    with pytest.raises(UsageError, match=r"^threshold must be higher for method 'lsh' at recall 0.99: 0.001 needs "):
+    with pytest.raises(UsageError, match=r"^threshold must be higher for method='lsh' at recall 0.99: 0.001 needs "):
         la.find_pairs(MATES, threshold=0.001, method="lsh")
 
 

@@ -68,7 +68,7 @@ def find_pairs(
         k: list only the k most similar neighbours of each item, best first, as (item, neighbour) in
             either order. Vectors and bits then need no threshold.
         max_pairs: the number of pairs above which the search stops with an error.
-        sketch: what is banded: "minhash" or "simhash".
+        sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
             default).
         order: the order of elements in an exact join of sets; by default the rarest first.
@@ -85,7 +85,7 @@ def find_pairs(
 
     Returns:
         `Pairs`: iterate over (left id, right id, similarity or distance), or convert with
-            `.to_pandas()`.
+        `.to_pandas()`.
 
     >>> texts = ["the cat sat on the mat", "the cat sat on the hat", "something else"]
     >>> [(left, right) for left, right, _ in find_pairs(texts, threshold=0.5, shingles="char:4")]
@@ -156,7 +156,7 @@ def find_matches(
         k: list only the k most similar items of `right` for each item of `left`, best first.
             Vectors and bits then need no threshold: how far to look is learned from a sample.
         max_pairs: the number of pairs above which the search stops with an error.
-        sketch: what is banded: "minhash" or "simhash".
+        sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
             default).
         order: the order of elements in an exact join of sets; by default the rarest first.
@@ -173,7 +173,7 @@ def find_matches(
 
     Returns:
         `Pairs`: iterate over (left id, right id, similarity or distance), or convert with
-            `.to_pandas()`.
+        `.to_pandas()`.
 
     >>> list(find_matches([{1, 2, 3}], [{1, 2, 3, 4}, {5, 6}], threshold=0.7))
     [(0, 0, 0.75)]
@@ -239,7 +239,7 @@ def find_clusters(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
-        sketch: what is banded: "minhash" or "simhash".
+        sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
             default).
         order: the order of elements in an exact join of sets; by default the rarest first.
@@ -327,9 +327,9 @@ def dedup(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
-        keep: which of similar items to keep: the "first", the "longest", or the one with the
+        keep: which of several similar items to keep: the "first", the "longest", or the one with the
             greatest of the values given, one per item.
-        sketch: what is banded: "minhash" or "simhash".
+        sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
             default).
         order: the order of elements in an exact join of sets; by default the rarest first.
@@ -346,7 +346,7 @@ def dedup(
 
     Returns:
         `Dedup`: `.kept` has the ids of the kept items; iterate over (removed id, kept id,
-            similarity or distance).
+        similarity or distance).
 
     >>> dedup([{1, 2, 3}, {7, 8}, {1, 2, 3, 4}], threshold=0.7).kept.to_pylist()
     [0, 1]

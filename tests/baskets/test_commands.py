@@ -167,8 +167,8 @@ def test_the_data_of_movielens(run: Commands, inputs):
 def test_bad_rows_of_the_command(run: Commands, inputs):
     path = inputs / "a.csv"
     path.write_text("user,item,rating\na,x,5\na,x,4\nb,y,?\n,z,1\n")
-    assert complaint(run("baskets", path)).startswith(
-        f"{path}, row 2: rating must be a number; got '?'; on_error='skip'"
+    assert complaint(run("baskets", path)) == (
+        f"{path}, row 2: rating must be a number; got '?'; --on-error skip skips such rows."
     )
     done = run("baskets", path, "--on-error", "skip")
     assert done.err.splitlines()[0] == "ratings: 1 by 1 user of 1 item (1 repeated, only the last counts; 2 skipped)"
@@ -177,11 +177,12 @@ def test_bad_rows_of_the_command(run: Commands, inputs):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--by", "film"], "by must be one of user, item; got 'film'."),
-        (["--ratings", "some"], "ratings must be one of all, high, liked-hated, stars; got 'some'."),
-        (["--union", "all"], "union must be one of max, sum; got 'all'."),
-        (["--threshold", "2"], "threshold must be in (0, 1]; got '2'."),
-        (["--groups", "x"], "groups must be a number in (0, 1]; got 'x'."),
+        (["--by", "film"], "--by must be one of user, item; got 'film'."),
+        (["--ratings", "some"], "--ratings must be one of all, high, liked-hated, stars; got 'some'."),
+        (["--union", "all"], "--union must be one of max, sum; got 'all'."),
+        (["--recommend", "ann", "-k", "0"], "--top must be an integer of at least 1; got 0."),
+        (["--threshold", "2"], "--threshold must be in (0, 1]; got '2'."),
+        (["--groups", "x"], "--groups must be a number in (0, 1]; got 'x'."),
         (["--groups-out", "g.csv"], "--groups-out needs groups: give their threshold with --groups."),
         (["--groups", "0.5", "--groups-out", "-"], "--groups-out must be a file; standard output is for --out."),
         (
@@ -191,10 +192,10 @@ def test_bad_rows_of_the_command(run: Commands, inputs):
         (["--groups", "0.5", "--by", "item"], "--groups compares users by groups of items and needs --by user."),
         (["--recommend", "ann", "--by", "item"], "recommendations come from similar users and need --by user."),
         (["--recommend", "ann", "--recommend-all"], "give --recommend USER or --recommend-all, not both."),
-        (["--names", "x.csv"], "--names are names of items, which pairs of users do not show."),
+        (["--names", "x.csv"], "--names gives names to items, but pairs of users show no items."),
     ],
 )  # fmt: skip
-def test_wrong_use_is_told_before_anything_is_read(run: Commands, options, message):
+def test_wrong_use_is_reported_before_anything_is_read(run: Commands, options, message):
     done = run("baskets", "nowhere.csv", *options)
     assert done.code == 2
     assert complaint(done) == message
@@ -206,10 +207,10 @@ def test_errors_of_the_command(run: Commands, ratings_csv, tmp_path):
     done = run("baskets", ratings_csv, "--recommend", "anne")
     assert done.code == 2
     assert done.err.splitlines()[-1] == (
-        "lookalike: user must be one of the 4 users in the data; got 'anne'. Did you mean 'ann'?"
+        "lookalike: the user must be one of the 4 users in the data; got 'anne'. Did you mean 'ann'?"
     )
     done = run("baskets", ratings_csv, "--by", "item", "--names", tmp_path / "no.csv")
-    assert done.err.splitlines()[-1] == f"lookalike: {tmp_path / 'no.csv'}: no such file of names."
+    assert done.err.splitlines()[-1] == f"lookalike: {tmp_path / 'no.csv'}: no such file."
 
 
 def test_help(run: Commands):

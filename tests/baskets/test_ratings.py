@@ -45,7 +45,7 @@ def test_by_groups():
         ("cy", "Alien", 5, 6), ("cy", "Vertigo", 2, 7), ("dee", "Alien", 4, 2),
     }  # fmt: skip
     assert list(find_similar(grouped, threshold=0.9)) == [("ann", "cy", 1.0)]
-    with pytest.raises(UsageError, match=r"^groups must be those of the items of these ratings"):
+    with pytest.raises(UsageError, match=r"^groups must be made from these ratings"):
         grouped.by_groups(groups)
     plain = Ratings.of([row[:2] for row in rows])
     assert len(plain.by_groups(group_items(plain, threshold=0.6))) == 7

@@ -186,7 +186,7 @@ def test_unknown_users(rows, user, hint):
     for call in (lambda: recommend(rows, user), lambda: recommend_all(rows, [user])):
         with pytest.raises(UsageError) as error:
             call()
-        assert str(error.value) == f"user must be one of the {users} users in the data; got {user!r}.{hint}"
+        assert str(error.value) == f"the user must be one of the {users} users in the data; got {user!r}.{hint}"
 
 
 def test_users_of_any_type():

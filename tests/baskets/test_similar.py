@@ -119,15 +119,15 @@ def test_equal_bags_have_one_or_a_half():
         ({"by": "film"}, "by must be one of user, item; got 'film'."),
         ({"ratings": "some"}, "ratings must be one of all, high, liked-hated, stars; got 'some'."),
         ({"union": "min", "ratings": "stars"}, "union must be one of max, sum; got 'min'."),
-        ({"union": "sum"}, "union 'sum' is for ratings 'stars'; got 'all'."),
+        ({"union": "sum"}, "union='sum' needs ratings='stars'; got ratings='all'."),
         (
             {"union": "sum", "ratings": "stars", "threshold": 0.6},
-            "threshold must be in (0, 0.5] for union 'sum', where equal bags have 1/2; got 0.6.",
+            "threshold must be in (0, 0.5] for union='sum', where equal bags have similarity 1/2; got 0.6.",
         ),
         ({"threshold": 20}, "threshold must be in (0, 1]; got 20. Did you mean 0.2?"),
         ({"threshold": "x", "ratings": "stars", "union": "sum"}, "threshold must be a number in (0, 1]; got 'x'."),
-        ({"ratings": "high", "liked": "4"}, "liked must be a number, the least rating that means liked; got '4'."),
-        ({"ratings": "high", "liked": np.nan}, "liked must be a number, the least rating that means liked; got nan."),
+        ({"ratings": "high", "liked": "4"}, "liked must be a number, the lowest rating that means liked; got '4'."),
+        ({"ratings": "high", "liked": np.nan}, "liked must be a number, the lowest rating that means liked; got nan."),
     ],
 )  # fmt: skip
 def test_wrong_options(options, message):
@@ -146,13 +146,13 @@ def test_ways_that_need_ratings(way):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([0, 3], "ratings must be above 0 to be counted as stars; got 0. Use 'all', 'high', 'liked-hated'."),
-        ([-1, 3], "ratings must be above 0 to be counted as stars; got -1. Use 'all', 'high', 'liked-hated'."),
-        ([0.001, 3], "ratings must be on a scale of at most 1,000 even steps to be counted as stars."),
-        ([1 / 3, 1], "ratings must be on a scale of at most 1,000 even steps to be counted as stars."),
+        ([0, 3], "the ratings must be above 0 to be counted as stars; got 0. Use 'all', 'high', 'liked-hated'."),
+        ([-1, 3], "the ratings must be above 0 to be counted as stars; got -1. Use 'all', 'high', 'liked-hated'."),
+        ([0.001, 3], "the ratings must be on a scale of at most 1,000 even steps to be counted as stars."),
+        ([1 / 3, 1], "the ratings must be on a scale of at most 1,000 even steps to be counted as stars."),
     ],
 )
-def test_ratings_that_are_no_stars(values, message):
+def test_ratings_that_are_not_stars(values, message):
     rows = [("a", f"x{at}", value) for at, value in enumerate(values)]
     with pytest.raises(DataError) as error:
         find_similar(rows, ratings="stars")

@@ -178,7 +178,10 @@ def test_another_encoding(run: Commands, tmp_path: Path, out: Path) -> None:
         ("resolve", table, "--field", "text"),
         ("index", "build", tmp_path / "index", table),
     ):
-        assert "is not valid UTF-8 (byte 3 is 0xe9); encoding='windows-1252'" in fails(run, DATA, *args, out=out)
+        assert (
+            "is not valid UTF-8 (byte 3 is 0xe9); --encoding windows-1252 or another encoding reads files that are not "
+            "UTF-8; --on-error skip skips such rows."
+        ) in fails(run, DATA, *args, out=out)
         assert run(*args, *latin, "-q").code == 0, args
         for path in out.iterdir():
             path.unlink()
@@ -223,9 +226,9 @@ BAD_OPTIONS = [
     (("--threshold", "0,8"), "threshold must be a number in (0, 1]; got '0,8'. Did you mean 0.8?"),
     (("--threshold", "75%"), "threshold must be a number in (0, 1]; got '75%'. Did you mean 0.75?"),
     (("--threshold", "-0.5"), "threshold must be "),
-    (("--shingle", "word5"), "shingle must look like char:9, word:5 or stop:3; got 'word5'. Did you mean 'word:5'?"),
+    (("--shingle", "word5"), "--shingle must look like char:9, word:5 or stop:3; got 'word5'. Did you mean 'word:5'?"),
     (("--shingle", "words-5"), "Did you mean 'word:5'?"),
-    (("--shingle", "Word:5"), "shingle unit must be one of char, word, stop; got 'Word'. Did you mean 'word'?"),
+    (("--shingle", "Word:5"), "the unit of shingles must be one of char, word, stop; got 'Word'. Did you mean 'word'?"),
     (("--threshold", "nan"), "threshold must be "),
     (("--threshold", "inf"), "threshold must be "),
     (("--threshold", "abc"), "threshold must be "),
@@ -236,8 +239,8 @@ BAD_OPTIONS = [
     (("--recall", "99"), "Did you mean 0.99?"),
     (("--recall", "nan"), "recall must be in (0, 1]; got nan."),
     (("--recall", "abc"), "--recall"),
-    (("--recall", "1", "--method", "lsh"), "recall must be below 1 for method 'lsh'"),
-    (("--shingle", "char:0"), "k must be an integer of at least 1; got 0."),
+    (("--recall", "1", "--method", "lsh"), "recall must be below 1 for --method lsh; for recall 1 use --method exact."),
+    (("--shingle", "char:0"), "--shingle must look like char:9, word:5 or stop:3; got 'char:0'."),
     (("--shingle", "char:x"), "char:x"),
     (("--shingle", "wrd:3"), "Did you mean 'word'?"),
     (("--method", "exat"), "method must be one of auto, lsh, exact; got 'exat'. Did you mean 'exact'?"),
@@ -280,7 +283,8 @@ def test_an_unknown_suffix(run: Commands, corpus: Path, out: Path, name: str) ->
     for args in (("pairs", corpus, "-o", out / name), ("dedup", corpus, "--removed", out / name)):
         message = fails(run, USAGE, *args, out=out)
         assert message.startswith(
-            "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv, .tsv, or a text format and .gz (.csv.gz), "
+            "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .csv, .tsv, or a text format and .gz "
+            "(.csv.gz), "
         )
         assert message.endswith(" A file of JSON lines ends in .jsonl.") == name.endswith(".json")
 
@@ -288,7 +292,7 @@ def test_an_unknown_suffix(run: Commands, corpus: Path, out: Path, name: str) ->
 def test_a_folder_that_is_not_there(run: Commands, corpus: Path, out: Path) -> None:
     for option in ("--out", "--removed"):
         message = fails(run, DATA, "dedup", corpus, option, out / "no" / "p.csv", out=out)
-        assert message == f"{out}/no/p.csv: cannot be written, there is no folder {out}/no."
+        assert message == f"{out}/no/p.csv: cannot be written: there is no folder {out}/no."
 
 
 def test_a_place_that_cannot_be_written(run: Commands, corpus: Path, out: Path) -> None:
@@ -298,7 +302,7 @@ def test_a_place_that_cannot_be_written(run: Commands, corpus: Path, out: Path) 
 
 def test_a_bad_output_is_reported_before_anything_is_read(run: Commands, out: Path) -> None:
     message = fails(run, USAGE, "pairs", "no such input.csv", "-o", out / "p.xlsx", out=out)
-    assert message.startswith("output must end in ")
+    assert message.startswith("the output file must end in ")
 
 
 @pytest.mark.slow

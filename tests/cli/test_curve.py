@@ -34,7 +34,7 @@ def test_curve_as_a_picture(run: Commands, out: Path, suffix: str, start: bytes)
 def test_curve_that_cannot_be_drawn(run: Commands, out: Path) -> None:
     for extra, code, message in (
         (("--plot", out / "curve.gif"), 2, "plot must end in .png, .svg or .pdf"),
-        (("--plot", out / "no" / "curve.png"), 1, "cannot be written: No such file or directory"),
+        (("--plot", out / "no" / "curve.png"), 1, f"cannot be written: there is no folder {out / 'no'}."),
         (("--bands", 0), 2, "bands must be an integer of at least 1; got 0."),
     ):
         outcome = run("curve", "--bands", 20, "--rows", 5, *extra)
@@ -93,13 +93,16 @@ def test_curve_of_many_lines(run: Commands) -> None:
         (("--bands", 3, "--rows", 3, "--cascade", "And(1)"), "give either --bands and --rows, or a --cascade"),
         (("--cascade", "5x20"), "a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got '5x20'."),
         (("--cascade", "And(4) >>"), "a cascade must be ANDs and ORs such as 'And(4) >> Or(4)'; got 'And(4) >>'."),
-        (("--cascade", "And(x)"), "And must be an integer of at least 1; got 'x'."),
-        (("--cascade", "Or(0)"), "Or must be an integer of at least 1; got 0."),
+        (("--cascade", "And(x)"), "the number in And must be an integer of at least 1; got 'x'."),
+        (("--cascade", "Or(0)"), "the number in Or must be an integer of at least 1; got 0."),
         (("--cascade", "Or(2)", "--family", "simhash"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(2)", "--family", "hyperplane"), "got 'hyperplane'. Did you mean 'hyperplanes'?"),
         (("--cascade", "Or(2)", "--family", "bits"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
         (("--cascade", "Or(2)", "--family", "minhash:3"), "family must be minhash, hyperplanes, bits:DIMENSIONS"),
-        (("--cascade", "Or(9)", "--family", "bits:5"), "Or(9) needs 9 functions; family bits:5 has only 5 functions."),
+        (
+            ("--cascade", "Or(9)", "--family", "bits:5"),
+            "Or(9): this needs 9 functions, but family bits:5 has only 5 functions.",
+        ),
         (("--cascade", "Or(2)", "--family", "lines:x"), "family must have a number after its colon; got 'lines:x'."),
         (("--cascade", "Or(2)", "--family", "lines:0"), "width must be a positive number; got 0.0."),
         (("--cascade", "Or(2)", "--family", "bits:1.5"), "dimensions must be an integer of at least 1; got 1.5."),

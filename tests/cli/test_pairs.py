@@ -101,4 +101,4 @@ def test_texts_by_edit_distance(run: Commands, inputs: Path, measure: str, edits
     rows = [json.loads(line) for line in outcome.out.splitlines()]
     assert all(set(row) == {"left", "right", "distance"} and row["distance"] <= edits for row in rows)
     assert len(rows) == found
-    assert f"plan: {measure} <= {edits} of texts, exact: grams, every pair is found" in outcome.err
+    assert f"plan: {measure} <= {edits} of texts, exact: index of 2-grams, every pair is found" in outcome.err

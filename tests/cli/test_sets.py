@@ -54,7 +54,8 @@ def test_filters_say_what_they_compare(run: Commands, inputs: Path, stage: str, 
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [
-        ("pairs", ("-m", "edit"), "measure 'edit' needs a threshold: the greatest number of edits."),
+        ("pairs", ("-m", "edit"), "measure 'edit' needs a threshold: set --threshold to the maximum number of edits."),
+        ("pairs", ("-m", "angle"), "--measure must be one of jaccard, bag, containment, cosine, overlap, edit"),
         ("pairs", ("-m", "jacard"), "measure must be one of jaccard"),
         ("sets", ("-m", "edit", "-t", 1), "measure 'edit' compares texts; got sets."),
         ("sets", ("--filter", "x"), "filter must be one of length, prefix, position, suffix; got 'x'."),

@@ -34,5 +34,5 @@ def test_tune_for_other_families(run: Commands) -> None:
 
 def test_invalid_tune_options(run: Commands) -> None:
     assert "Did you mean 0.8?" in complaint(run("tune", "-t", 80))
-    assert "needs more than 512 hashes" in complaint(run("tune", "-t", 0.001))
+    assert "needs more than 512 hash functions" in complaint(run("tune", "-t", 0.001))
     assert run("tune", "-t", 0.8, "--recall", 1).code == 2

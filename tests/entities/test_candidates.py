@@ -144,9 +144,9 @@ def test_the_bound_of_frequent_values(count, there):
 def test_the_bound_of_frequent_values_of_two_tables():
     """60 x 60 pairs are 30 per record; a value of one table only makes no pairs."""
     for count, there in ((60, True), (61, False)):
-        parts, note = same_values([value_keys(column(["x"] * (2 * count)))], 0, count)
+        parts, note = same_values([value_keys(column(["x"] * (2 * count)))], 0, Sides(count))
         assert (sum(map(len, parts)), bool(note)) == ((count * count, False) if there else (0, True))
-    parts, note = same_values([value_keys(column(["x"] * 500 + ["y"]))], 0, 500)
+    parts, note = same_values([value_keys(column(["x"] * 500 + ["y"]))], 0, Sides(500))
     assert (sum(map(len, parts)), note) == (0, "")
 
 
@@ -296,7 +296,7 @@ def test_candidates_do_not_depend_on_threads(threads):
     names = [f"{a} {b}" for a, b in draw.choice(["ann", "bob", "lee", "ray", "smith", None], (300, 2))]
     columns = [column(names), column(draw.choice(["x", "y", "z"], 300).tolist())]
     found, again = (
-        find_candidates(columns, 150, threshold=0.5, nearest=2, seed=1, run=Run(some)) for some in (2, threads)
+        find_candidates(columns, Sides(150), threshold=0.5, nearest=2, seed=1, run=Run(some)) for some in (2, threads)
     )
     assert (found.numbers == again.numbers).all()
     assert found.stages == again.stages

@@ -392,7 +392,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             DataError,
             "the second table has no column 'phone' for field 'phone'; it has id, name.",
         ),
-        ((PEOPLE,), {"fields": ["name", "name"]}, UsageError, "fields must be different; 'name' is given twice."),
+        ((PEOPLE,), {"fields": ["name", "name"]}, UsageError, "each field can be given only once; got 'name' twice."),
         (
             (PEOPLE,),
             {"fields": ["name=nam"]},
@@ -416,7 +416,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name", "phone"], "validate": "phone"},
             UsageError,
-            "validate must be a column that is not scored; 'phone' is among the fields.",
+            "validate must be a column that is not compared; 'phone' is among the fields.",
         ),
         (
             (PEOPLE,),
@@ -522,14 +522,14 @@ def test_validation_without_enough_pairs():
     table = PEOPLE.append_column("n", pa.array(range(5)))
     with pytest.raises(DataError) as error:
         resolve(table, fields=["name"], validate="n=number")
-    assert "at least 30 pairs with a perfect score must have a value" in str(error.value)
+    assert "validation needs a value in at least 30 pairs with a perfect score" in str(error.value)
 
 
 def test_a_column_that_validates_may_be_missing_throughout():
     table = PEOPLE.append_column("created", pa.nulls(5, pa.string()))
     with pytest.raises(DataError) as error:
         resolve(table, fields=["name", "phone"], validate="created=date")
-    assert "must have a value; got 0." in str(error.value)
+    assert "with a perfect score; got 0." in str(error.value)
 
 
 def test_an_empty_table_with_validation():

@@ -28,11 +28,11 @@ def test_members_of_a_family_have_better_rivals():
     companies = two_companies(1000, seed=3)
     found = resolve(companies.left, companies.right, fields=FIELDS)
     names = found.points[:, 0]
-    assert "more like another record" in found.stats["note"]
+    assert "one of the two records has a better match" in found.stats["note"]
     assert np.count_nonzero(names == 0) < 0.05 * len(found)
 
 
-def test_few_fields_are_told():
+def test_a_note_says_that_there_are_few_fields():
     table = pa.table({"name": ["ann lee", "bob ray", "anne lee"] * 30, "id": np.arange(90)})
     assert "fewer than 3 fields" in resolve(table, fields=["name"]).stats["note"]
 

@@ -83,7 +83,7 @@ def test_empty_fields():
     [
         (("a", "b"), {"penalty": -4}, UsageError, "penalty must be a number of at least 0; got -4."),
         (("a", "b"), {"penalty": math.nan}, UsageError, "penalty must be a number of at least 0; got nan."),
-        (("a", None), {}, DataError, "fields must be texts; got 'a' and None."),
+        (("a", None), {}, DataError, "a and b must be texts; got 'a' and None."),
         (
             ("a", "b"),
             {"alike": {("b", "a"): -1}},
@@ -108,7 +108,7 @@ def test_words_have_the_points_of_the_textbook(a, b):
     assert scored("text", a, b) >= points(a, b)
 
 
-def test_texts_are_told_by_rare_words_in_common():
+def test_rare_words_in_common_count_most():
     names = ["Sony Turntable PSLX350H", "Sony PSLX350H belt drive turntable", "Sony Bravia television"]
     texts = [*names, *(f"Sony thing {number}" for number in range(50))]
     products = column(texts, "text")

@@ -46,7 +46,7 @@ def test_match_fraction_beyond_the_two_means(perfect, random):
 
 
 @pytest.mark.parametrize("given", [(math.nan, 1, 2), (1, math.inf, 2), (1, 2, -math.inf)])
-def test_means_that_are_none(given):
+def test_invalid_means(given):
     observed, perfect, random = given
     with pytest.raises(UsageError) as error:
         match_fraction(observed, perfect=perfect, random=random)
@@ -289,13 +289,13 @@ def test_too_few_perfect_pairs():
     apart = np.append(np.ones(LEAST_PAIRS - 1), [np.nan] * 50)
     with pytest.raises(DataError) as error:
         shares_by_score("created", np.full(len(apart), 300.0), apart, np.full(100, 9.0), 300)
-    assert str(error.value) == "created: at least 30 pairs with a perfect score must have a value; got 29."
+    assert str(error.value) == "created: validation needs a value in at least 30 pairs with a perfect score; got 29."
 
 
 def test_too_few_random_pairs():
     with pytest.raises(DataError) as error:
         shares_by_score("created", np.full(50, 300.0), np.ones(50), np.append(np.ones(3), [np.nan] * 90), 300)
-    assert str(error.value) == "created: at least 30 random pairs must have a value; got 3."
+    assert str(error.value) == "created: validation needs a value in at least 30 random pairs; got 3."
 
 
 @pytest.mark.parametrize("mean", [9.0, 12.5])

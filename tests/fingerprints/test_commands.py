@@ -139,7 +139,7 @@ def test_a_database_is_read_as_its_prints(run, people, out):
     assert len(found.out.splitlines()) == len(enrolled)
 
 
-def test_prints_without_minutiae_are_told(run, scans, out):
+def test_prints_without_minutiae_are_counted(run, scans, out):
     (scans / "none.xyt").write_text("")
     made = run("fingerprints", "enroll", out / "people.parquet", scans)
     assert made.err.splitlines()[0].endswith("(1 without minutiae, which match nothing)")
@@ -178,7 +178,7 @@ def test_seeds_of_the_commands(run, scans, out):
     assert Database.open(path).seed == 9
     assert rows_of(run("fingerprints", "identify", path, scans / "1_2.iso").out) == [("1_2", "1_1")]
     refused = run("fingerprints", "enroll", out / "other.parquet", scans, "--seed", -1)
-    assert (refused.code, complaint(refused)) == (2, "seed must be an integer of at least 0; got -1.")
+    assert (refused.code, complaint(refused)) == (2, "--seed must be an integer of at least 0; got -1.")
     assert left_in(out) == {"people.parquet"}
 
 
@@ -203,21 +203,29 @@ def test_threads_of_the_commands(run, scans, people):
         (["pairs", "no.parquet"], 1, "no.parquet: no such file or folder."),
         (["identify", "PEOPLE", "no.iso"], 1, "no.iso: no such file or folder."),
         (["identify", "SCANS/1_1.iso", "SCANS"], 1, "SCANS/1_1.iso: cannot be read as enrolled prints: "),
-        (["identify", "PEOPLE", "SCANS", "--threshold", "0"], 2, "threshold must be in (0, 1]; got 0.0."),
-        (["identify", "PEOPLE", "SCANS", "--top", "0"], 2, "top must be an integer of at least 1; got 0."),
+        (["identify", "PEOPLE", "SCANS", "--threshold", "0"], 2, "--threshold must be in (0, 1]; got 0.0."),
+        (["identify", "PEOPLE", "SCANS", "--top", "0"], 2, "--top must be an integer of at least 1; got 0."),
         (
             ["identify", "PEOPLE", "SCANS", "--method", "some"],
             2,
-            "method must be one of corners, grid, all; got 'some'.",
+            "--method must be one of corners, grid, all; got 'some'.",
         ),
-        (["identify", "PEOPLE", "SCANS", "--dpi", "-5"], 2, "dpi must be a positive number; got -5.0."),
-        (["identify", "PEOPLE", "SCANS", "--format", "bmp"], 2, "format must be one of iso, "),
-        (["identify", "PEOPLE", "SCANS", "-o", "whose.txt"], 2, "output must end in "),
-        (["pairs", "SCANS", "--threads", "0"], 2, "threads must be an integer of at least 1; got 0."),
-        (["pairs", "SCANS", "--method", "grid", "--groups", "0"], 2, "groups must be an integer of at least 1; got 0."),
+        (["identify", "PEOPLE", "SCANS", "--dpi", "-5"], 2, "--dpi must be a positive number; got -5.0."),
+        (
+            ["identify", "PEOPLE", "SCANS", "--format", "bmp"],
+            2,
+            "--format must be one of iso, xyt, csv, tsv, jsonl, parquet, arrow, excel; got 'bmp'.",
+        ),
+        (["identify", "PEOPLE", "SCANS", "-o", "whose.txt"], 2, "the output file must end in "),
+        (["pairs", "SCANS", "--threads", "0"], 2, "--threads must be an integer of at least 1; got 0."),
+        (
+            ["pairs", "SCANS", "--method", "grid", "--groups", "0"],
+            2,
+            "--groups must be an integer of at least 1; got 0.",
+        ),
         (["enroll", "people.csv", "SCANS"], 2, "enrolled prints are kept in a .parquet file; got 'people.csv'."),
         (["enroll", "PEOPLE", "-"], 2, "prints are read from files, not from standard input."),
-        (["enroll", "nowhere/people.parquet", "SCANS"], 1, "nowhere/people.parquet: cannot be written, there is no "),
+        (["enroll", "nowhere/people.parquet", "SCANS"], 1, "nowhere/people.parquet: cannot be written: there is no "),
         (["enroll", "PEOPLE"], 2, "Missing argument 'PRINTS'."),
         (["identify"], 2, "Missing argument 'DATABASE'."),
     ],

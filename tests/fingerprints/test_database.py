@@ -408,7 +408,7 @@ def rewritten(path, names=("id", "x", "y", "angle"), metadata=None):
         (lambda path: pq.write_table(pa.table({"id": [1]}), path), "holds no enrolled prints."),
         (
             lambda path: rewritten(path, metadata={b"lookalike.prints": b"2"}),
-            "enrolled prints of format 2, must be format 1; enroll them again.",
+            "the prints have format 2, but this version reads 1; enroll them again.",
         ),
         (
             lambda path: rewritten(path, ["id"], metadata={b"lookalike.prints": None, b"other": b"\xff\xfe"}),

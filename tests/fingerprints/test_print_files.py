@@ -142,9 +142,8 @@ def test_a_broken_stream_names_its_file(inputs):
 def test_which_column_is_the_id(inputs):
     path = inputs / "all.csv"
     path.write_text("person,x,y,angle,quality\nann,1,2,3,9\nbob,4,5,6,9\n")
-    with pytest.raises(
-        DataError, match=r"column 'person' is unknown: drop it, or name the id column of the prints with --id"
-    ):
+    unknown = r"column 'person' is unknown: drop it, or name the id column of the prints with id="
+    with pytest.raises(DataError, match=rf"all\.csv: {unknown}; on_error='skip' skips such files\.$"):
         read_prints(path)
     assert read_prints(path, id="person").ids.to_pylist() == ["ann", "bob"]
     with pytest.raises(DataError, match=r"no column 'who' for the id; it has person, x, y, angle, quality"):
@@ -342,19 +341,24 @@ def test_format_decides(inputs):
         ("-", {}, UsageError, "prints are read from files, not from standard input."),
         ("no/such.iso", {}, DataError, "no/such.iso: no such file or folder."),
         ("no/*.iso", {}, DataError, "no/*.iso: no files found."),
-        ("x", {"format": "wsq"}, UsageError, "format must be one of iso, xyt, csv, tsv, jsonl, parquet, arrow; "),
+        (
+            "x",
+            {"format": "wsq"},
+            UsageError,
+            "format must be one of iso, xyt, csv, tsv, jsonl, parquet, arrow, excel; got 'wsq'.",
+        ),
         ("x", {"dpi": 0}, UsageError, "dpi must be a positive number; got 0."),
         ("x", {"dpi": math.nan}, UsageError, "dpi must be a positive number; got nan."),
         ("x", {"on_error": "ignore"}, UsageError, "on_error must be one of fail, skip; got 'ignore'."),
     ],
 )
-def test_inputs_that_are_none(given, options, kind, message):
+def test_invalid_inputs(given, options, kind, message):
     with pytest.raises(kind) as error:
         read_prints(given, **options)
     assert str(error.value).startswith(message)
 
 
-def test_files_that_are_no_prints(inputs):
+def test_files_that_are_not_prints(inputs):
     (inputs / "a.txt").write_text("words")
     message = r"a\.txt: not a fingerprint template; its suffix must be one of \.iso, \.fmr, "
     with pytest.raises(DataError, match=message):

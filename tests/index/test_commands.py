@@ -377,19 +377,19 @@ def test_bad_rows_are_skipped_and_counted(run, inputs, out, seen):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (("-t", "0.7"), "--threshold must be 0.6, as in the index; got 0.7."),
-        (("-t", "2/3"), "--threshold must be 0.6, as in the index; got 2/3."),
-        (("-t", "60"), "threshold must be in (0, 1]; got '60'. Did you mean 0.6?"),
-        (("-s", "word:3"), "--shingle must give unit char, as in the index; got word."),
-        (("-s", "char:5"), "--shingle must give k 9, as in the index; got 5."),
-        (("--lowercase",), "--lowercase must give lowercase False, as in the index; got True."),
-        (("--space", "keep"), "--space must give space collapse, as in the index; got keep."),
-        (("--form", "nfkc"), "--form must give form nfc, as in the index; got nfkc."),
-        (("--recall", "0.9"), "--recall must be 0.99, as in the index; got 0.9."),
-        (("--seed", "2"), "--seed must be 1, as in the index; got 2."),
-        (("--measure", "containment"), "--measure must be jaccard, as in the index; got containment."),
-        (("--html",), "--html must be False, as in the index; got True."),
-        (("--article",), "--article must be False, as in the index; got True."),
+        (("-t", "0.7"), "--threshold must match the index, which has 0.6; got 0.7."),
+        (("-t", "2/3"), "--threshold must match the index, which has 0.6; got 2/3."),
+        (("-t", "60"), "--threshold must be in (0, 1]; got '60'. Did you mean 0.6?"),
+        (("-s", "word:3"), "--shingle must match the index, which has unit char; got unit word."),
+        (("-s", "char:5"), "--shingle must match the index, which has k 9; got k 5."),
+        (("--lowercase",), "--lowercase must match the index, which has False; got True."),
+        (("--space", "keep"), "--space must match the index, which has collapse; got keep."),
+        (("--form", "nfkc"), "--form must match the index, which has nfc; got nfkc."),
+        (("--recall", "0.9"), "--recall must match the index, which has 0.99; got 0.9."),
+        (("--seed", "2"), "--seed must match the index, which has 1; got 2."),
+        (("--measure", "containment"), "--measure must match the index, which has jaccard; got containment."),
+        (("--html",), "--html must match the index, which has False; got True."),
+        (("--article",), "--article must match the index, which has False; got True."),
         (("--keep", "longest"), "--keep cannot be used with --against, which handles documents one by one."),
         (("--keep", "first"), "--keep cannot be used with --against, which handles documents one by one."),
         (("--method", "exact"), "--method cannot be used with --against, which handles documents one by one."),
@@ -435,7 +435,7 @@ def test_the_options_of_the_index_are_taken(run, inputs, out):
     assert done.out == '{"text": "a dog"}\n'
     assert float(removed_in(out / "r.csv")[0]["similarity"]) == pytest.approx(4 / 6)
     done = run("dedup", inputs / "b.jsonl", "--against", out / "seen", "-s", "word:3")
-    assert (done.code, complaint(done)) == (2, "--shingle must give k 2, as in the index; got 3.")
+    assert (done.code, complaint(done)) == (2, "--shingle must match the index, which has k 2; got k 3.")
 
 
 def test_pages(run, inputs, out):
@@ -450,7 +450,7 @@ def test_pages(run, inputs, out):
         second = run("dedup", inputs / "b.jsonl", "--against", out / "seen", *options)
         assert (second.code, second.out) == (0, "")
     assert complaint(run("dedup", inputs / "b.jsonl", "--against", out / "seen", "--article")) == (
-        "--article must be False, as in the index; got True."
+        "--article must match the index, which has False; got True."
     )
 
 
@@ -465,6 +465,12 @@ def test_columns_by_name(run, inputs, out, seen):
         assert list(index.ids()) == ["a", "b", "y"]
 
 
+def test_ids_to_remove_must_be_utf_8(run, out):
+    (out / "ids").write_bytes(b"caf\xe9\n")
+    done = run("index", "remove", out / "any.index", "--file", out / "ids")
+    assert (done.code, complaint(done)) == (1, f"{out / 'ids'}: not valid UTF-8 (byte 3).")
+
+
 def test_update_needs_an_index_to_update(run, inputs, out):
     (inputs / "a.jsonl").write_text(lines_of(1))
     done = run("dedup", inputs / "a.jsonl", "--update", "-o", out / "n.jsonl")
@@ -472,7 +478,7 @@ def test_update_needs_an_index_to_update(run, inputs, out):
     done = run("dedup", inputs / "a.jsonl", "--against", out / "none", "-o", out / "n.jsonl")
     assert (done.code, complaint(done)) == (
         1,
-        f"{out / 'none'}: there is no index; `lookalike index build` creates one.",
+        f"{out / 'none'}: there is no index here; `lookalike index build` creates one.",
     )
     (out / "empty").mkdir()
     assert run("dedup", inputs / "a.jsonl", "--against", out / "empty", "--update").code == 1
@@ -528,19 +534,16 @@ def test_an_index_made_in_python(run, inputs, out):
 
 
 @pytest.mark.parametrize(
-    ("threshold", "text"),
+    ("threshold", "rule", "text"),
     [
-        ("2", lines_of(1)),
-        ("0", lines_of(1)),
-        *((no, lines_of(1)) for no in ("abc", "3/0", "nan")),
-        *((no, "") for no in ("2", "0")),
+        *((wrong, "in (0, 1]", text) for text in (lines_of(1), "") for wrong in ("2", "0")),
+        *((wrong, "a number in (0, 1]", lines_of(1)) for wrong in ("abc", "3/0", "nan")),
     ],
 )
-def test_a_threshold_that_is_none(run, inputs, out, threshold, text):
+def test_an_invalid_threshold(run, inputs, out, threshold, rule, text):
     (inputs / "a.jsonl").write_text(text)
     done = run("dedup", inputs / "a.jsonl", "--against", out / "seen", "--update", "-t", threshold)
-    assert done.code == 2
-    assert complaint(done).startswith("threshold must be ")
+    assert (done.code, complaint(done)) == (2, f"--threshold must be {rule}; got {threshold!r}.")
     assert left_in(out) == set()
 
 

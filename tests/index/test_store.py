@@ -66,7 +66,7 @@ except DataError as error:
 
 
 def test_what_is_no_index(place, tmp_path):
-    with pytest.raises(DataError, match=r"some\.index: there is no index; `lookalike index build` creates one\.$"):
+    with pytest.raises(DataError, match=r"some\.index: there is no index here; `lookalike index build` creates one\.$"):
         Index.open(place)
     Index.create(place).close()
     with pytest.raises(DataError, match=r"some\.index: already exists; an index needs a new folder\.$"):

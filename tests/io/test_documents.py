@@ -432,13 +432,13 @@ BAD: dict[str, tuple[bytes, str, list[str], int]] = {  # content, first bad row,
     "a.jsonl": (join(JSON_LINES), "row 1: text is null", ["a", "d", "o"], 13),
     "a.jsonl.gz": (gzip.compress(join(JSON_LINES[2:])), "row 0: text is not valid UTF-8", ["d", "o"], 12),
     "broken.jsonl": (join(JSON_LINES[4:]), "row 0: not valid JSON", ["o"], 11),
-    "list.jsonl": (join(JSON_LINES[5:]), "row 0: not a JSON object but list", ["o"], 10),
-    "number.jsonl": (join(JSON_LINES[:1] + JSON_LINES[6:]), "row 1: text is int, not str", ["a", "o"], 9),
-    "mixed.jsonl": (join(JSON_LINES[:1] + JSON_LINES[7:]), "row 1: id is int, not str", ["a", "o"], 8),
+    "list.jsonl": (join(JSON_LINES[5:]), "row 0: not a JSON object but a list", ["o"], 10),
+    "number.jsonl": (join(JSON_LINES[:1] + JSON_LINES[6:]), "row 1: text is an integer, not a string", ["a", "o"], 9),
+    "mixed.jsonl": (join(JSON_LINES[:1] + JSON_LINES[7:]), "row 1: id is an integer, not a string", ["a", "o"], 8),
     "half.jsonl": (join(JSON_LINES[:1] + JSON_LINES[8:]), "row 1: JSON parse error: The surr", ["a", "o"], 7),
     "two.jsonl": (join(JSON_LINES[:1] + JSON_LINES[10:]), "row 1: not valid JSON (Extra data", ["a", "o"], 5),
     "twice.jsonl": (join(JSON_LINES[:1] + JSON_LINES[11:]), "row 1: JSON parse error: Column(/id)", ["a", "o"], 4),
-    "arrays.jsonl": (join([json.dumps([GOOD]).encode()] * 2), "row 0: not a JSON object but list", [], 2),
+    "arrays.jsonl": (join([json.dumps([GOOD]).encode()] * 2), "row 0: not a JSON object but a list", [], 2),
     "pretty.jsonl": (json.dumps(GOOD, indent=1).encode(), "row 0: not valid JSON", [], 4),
     "a.csv": (
         b'id,text\na,"good\n"\nb,"\xff"\nc,one,two\nd,good\ne\nf,"go\nod"\ng,too,many,\nh\xff,good\n',
@@ -742,7 +742,8 @@ def test_files_that_are_not_text_are_reported(inputs, name, content, message):
 @pytest.mark.parametrize("content", ['[{"text": "one"}]\n[{"text": "two"}]\n', '[\n{"text": "one"}\n'])
 def test_how_to_make_lines_of_arrays(inputs, content):
     (inputs / "a.json").write_text(content)
-    with pytest.raises(DataError, match=r"row 0: not .* \(convert an array with jq -c '.\[\]'\)"):
+    message = r"row 0: not .* \(a file can be one whole array; jq -c '.\[\]' splits others\)"
+    with pytest.raises(DataError, match=message):
         list(la.Source(inputs / "a.json").batches())
 
 

@@ -99,8 +99,9 @@ def test_an_empty_workbook(tmp_path):
     assert len(la.find_pairs(workbook(tmp_path / "empty.xlsx", [["text"]]))) == 0
 
 
-def test_a_file_that_is_not_a_workbook(tmp_path):
-    (tmp_path / "a.xlsx").write_text("id,text\n1,one\n")
+@pytest.mark.parametrize("content", [b"id,text\n1,one\n", b"PK\x03\x04 and so on"])
+def test_a_file_that_is_not_a_workbook(tmp_path, content):
+    (tmp_path / "a.xlsx").write_bytes(content)
     with pytest.raises(DataError, match=r"a\.xlsx: cannot be read as an Excel workbook: "):
         la.find_pairs(tmp_path / "a.xlsx")
 

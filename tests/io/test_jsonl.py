@@ -37,14 +37,14 @@ def test_simple_types():
 
 
 FAULTS = {
-    '{"x": "1", "l": [1]}': "x is str, not int",
-    '{"x": 1.5, "l": [1]}': "x is float, not int",
+    '{"x": "1", "l": [1]}': "x is a string, not an integer",
+    '{"x": 1.5, "l": [1]}': "x is a number, not an integer",
     '{"x": 9223372036854775808, "l": [1]}': "x is 9223372036854775808, not a 64-bit integer",
-    '{"x": true, "l": [1]}': "x is bool, not int",
-    '{"x": 1, "l": 1}': "l is int, not list",
-    '{"x": 1, "l": [1, "a"]}': "l holds str, not numbers",
-    "null": "not a JSON object but NoneType",
-    "[1]": "not a JSON object but list (convert an array with jq -c '.[]')",
+    '{"x": true, "l": [1]}': "x is a boolean, not an integer",
+    '{"x": 1, "l": 1}': "l is an integer, not a list",
+    '{"x": 1, "l": [1, "a"]}': "l holds a string, not numbers",
+    "null": "not a JSON object but null",
+    "[1]": "not a JSON object but a list (a file can be one whole array; jq -c '.[]' splits others)",
     '{"x": 1} {"x": 2}': "not valid JSON (Extra data: line 1 column 10 (char 9))",
     '{"x": 1, "l": [1]': "not valid JSON (Expecting ',' delimiter: line 1 column 18 (char 17))",
 }
@@ -108,7 +108,8 @@ def test_arrays_that_are_empty_compressed_or_on_standard_input(tmp_path, run):
 def test_bad_elements_of_an_array_are_skipped_or_reported(tmp_path):
     path = tmp_path / "a.json"
     path.write_bytes(b'[{"text": "one"}, 5, {"text": null}, {"text": "caf\xe9"}, {"text": "two"}]')
-    with pytest.raises(DataError, match=r"a\.json, row 1: not a JSON object but int; on_error='skip' skips such rows"):
+    message = r"a\.json, row 1: not a JSON object but an integer; on_error='skip' skips such rows"
+    with pytest.raises(DataError, match=message):
         list(Source(path).batches())
     source = Source(path, on_error="skip")
     assert [text for batch in source.batches() for text in batch["text"].to_pylist()] == ["one", "two"]

@@ -256,7 +256,7 @@ def test_files_named_otherwise(tmp_path: Path) -> None:
         VectorSource(tmp_path)
     for given in (tmp_path, tmp_path / "upload-1"):
         assert len(VectorSource(given, format="pictures").read(Run(1))) == 1
-    with pytest.raises(DataError, match=r"id is 'name', but pictures has no named columns or arrays\.$"):
+    with pytest.raises(DataError, match=r"id='name' names a column or array, but pictures has no names\.$"):
         VectorSource(tmp_path, format="pictures", id="name").read(Run(1))
 
 

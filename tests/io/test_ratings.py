@@ -178,14 +178,15 @@ BAD_JSON = [
     ('{"user": "a", "item": "x"}\n{"user": null, "item": "y"}\n', "user is null"),
     ('{"user": "a", "item": "x"}\n{"item": "y"}\n', "user is null"),
     ('{"user": "a", "item": "x"}\n{"user": "", "item": "y"}\n', "user is empty"),
-    ('{"user": "a", "item": "x"}\n\nnull\n', "not a JSON object but NoneType"),
-    ('{"user": "a", "item": "x"}\n[1]\n', "not a JSON object but list (convert an array with jq -c '.[]')"),
+    ('{"user": "a", "item": "x"}\n\nnull\n', "not a JSON object but null"),
+    ('{"user": "a", "item": "x"}\n[1]\n',
+     "not a JSON object but a list (a file can be one whole array; jq -c '.[]' splits others)"),
     ('{"user": "a", "item": "x"}\n{"user": "b", \n', "not valid JSON (Expecting property name enclosed in double"
      " quotes: line 1 column 15 (char 14))"),
     ('{"user": "a", "item": "x"}\n{"user" "b"}\n', "not valid JSON (Expecting ':' delimiter: line 1 column 9"
      " (char 8))"),
-    ('{"user": "a", "item": "x"}\n{"user": 3, "item": "x"}\n', "user is int, not str"),
-    ('{"user": 1, "item": "x"}\n{"user": "b", "item": "x"}\n', "user is str, not int"),
+    ('{"user": "a", "item": "x"}\n{"user": 3, "item": "x"}\n', "user is an integer, not a string"),
+    ('{"user": 1, "item": "x"}\n{"user": "b", "item": "x"}\n', "user is a string, not an integer"),
     ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": "x"}\n', "stars is 'x', not a number"),
     ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": null}\n', "stars must be a number; got None"),
     ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": true}\n', "stars is True, not a number"),
@@ -298,9 +299,12 @@ def test_inputs_that_do_not_go_together(tmp_path):
     [
         (7, "ratings must be rows, a table, a data frame or a path; got int."),
         ({"a": 1}, "ratings must be rows, a table, a data frame or a path; got dict."),
-        ([("a",)], "row 0: ratings must be (user, item[, rating[, time]]), all equally long; got ('a',)."),
-        ([("a", "x"), "by"], "row 1: ratings must be (user, item[, rating[, time]]), all equally long; got 'by'."),
-        (["ax"], "row 0: ratings must be (user, item[, rating[, time]]), all equally long; got 'ax'."),
+        ([("a",)], "row 0: ratings must be (user, item[, rating[, time]]), all of the same length; got ('a',)."),
+        (
+            [("a", "x"), "by"],
+            "row 1: ratings must be (user, item[, rating[, time]]), all of the same length; got 'by'.",
+        ),
+        (["ax"], "row 0: ratings must be (user, item[, rating[, time]]), all of the same length; got 'ax'."),
     ],
 )  # fmt: skip
 def test_invalid_rows(rows, message):
@@ -345,7 +349,7 @@ def test_names(tmp_path, name, content):
         (b"4,x\n5,y\n", "{path}: none of its ids is the id of an item; the first column must be the id."),
         (b"", "{path}: none of its ids is the id of an item; the first column must be the id."),
         (b"1,x\n2\n", "{path}, line 2: a name needs two cells, the id and the name; got '2'."),
-        (None, "{path}: no such file of names."),
+        (None, "{path}: no such file."),
     ],
 )
 def test_invalid_names(tmp_path, content, message):

@@ -399,7 +399,7 @@ def test_an_empty_table(run: Commands, people: Path, inputs: Path, out: Path, ki
         assert "matches: 0 pairs" in outcome.err
 
 
-def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
+def test_bytes_that_are_not_text(run: Commands, inputs: Path) -> None:
     for content in (b"id,name,phone\n1,\xff\xfe,3\n2,b,3\n", b"id,name,phone\n\xff,a,3\n\xfe,a,3\n"):
         (inputs / "a.csv").write_bytes(content)
         outcome = run("resolve", inputs / "a.csv", *FIELDS, "--all", "-q")
@@ -420,7 +420,7 @@ def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
         (
             ("-f", "name", "--validate", "name"),
             2,
-            "--validate must be a column that is not scored; 'name' is among the fields.",
+            "--validate must be a column that is not compared; 'name' is among the fields.",
         ),
         (
             ("-f", "name", "--validate", "phone"),
@@ -440,9 +440,9 @@ def test_bytes_that_are_no_text(run: Commands, inputs: Path) -> None:
             2,
             "--format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'text'.",
         ),
-        (("-f", "name", "-o", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
-        (("-f", "name", "--clusters", "m.txt"), 2, "output must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
-        (("-f", "name", "--table", "/nowhere/t.csv"), 1, "/nowhere/t.csv: cannot be written, there is no folder"),
+        (("-f", "name", "-o", "m.txt"), 2, "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
+        (("-f", "name", "--clusters", "m.txt"), 2, "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .c"),
+        (("-f", "name", "--table", "/nowhere/t.csv"), 1, "/nowhere/t.csv: cannot be written: there is no folder"),
         (("-f", "name", "--on-error", "no"), 2, "--on-error must be one of fail, skip; got 'no'."),
     ],
 )

@@ -205,7 +205,7 @@ def test_bad_rows_of_sparse_matrices(tmp_path: Path) -> None:
     zero = put(tmp_path / "zero.npz", few(sparse.csr_array(np.array([[0, 1], [0, 0]]))))
     fails(rf"zero\.npz, row 1: a zero vector has no direction{SKIP}", zero, directions=True)
     fails(r"zero\.npz: bits cannot be read from a sparse matrix\.$", zero, bits=True)
-    fails(r"zero\.npz: vector is 'a', but npz has no named columns or arrays\.$", zero, vector="a")
+    fails(r"zero\.npz: vector='a' names a column or array, but npz has no names\.$", zero, vector="a")
 
 
 def test_places_out_of_a_sparse_matrix(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ WRONG_ARRAYS: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG_ARRAYS)
-def test_arrays_that_are_no_vectors(tmp_path: Path, name: str) -> None:
+def test_arrays_that_are_not_vectors(tmp_path: Path, name: str) -> None:
     content, message = WRONG_ARRAYS[name]
     fails(rf"{re.escape(name)}: {message}", put(tmp_path / name, content))
     fails(rf"{re.escape(name)}: \S", put(tmp_path / name, content), bits=True)
@@ -516,8 +516,8 @@ def test_options(tmp_path: Path) -> None:
     fails(r"nothing to read: no input was given\.$", [], UsageError)
     fails(r"an input must name a file or folder; got ''\.$", "", UsageError)
     fails(r"gone\.npy: no such file or folder\.$", tmp_path / "gone.npy")
-    fails(r"a\.npy: vector is 'v', but npy has no named columns or arrays\.$", path, vector="v")
-    fails(r"a\.npy: id is 'v', but npy has no named columns or arrays\.$", path, id="v")
+    fails(r"a\.npy: vector='v' names a column or array, but npy has no names\.$", path, vector="v")
+    fails(r"a\.npy: id='v' names a column or array, but npy has no names\.$", path, id="v")
     check(VectorSource(path, id="-"), ROWS)
     check(VectorSource(put(tmp_path / "array", path.read_bytes()), format="npy"), ROWS)
     message = r"a\.txt: cannot infer the format from the name; set format= to one of npy, npz, "
@@ -530,7 +530,8 @@ def test_documents_are_not_read_from_arrays(tmp_path: Path, run: Commands) -> No
     for command in ("pairs", "sets"):
         outcome = run(command, path, "--threshold", "0.5")
         assert outcome.code == 1
-        assert complaint(outcome) == f"{path}: holds vectors, not texts or sets; `lookalike vectors` reads it."
+        how = "use `lookalike vectors`, or in Python and for an index a measure of vectors, such as angle"
+        assert complaint(outcome) == f"{path}: holds vectors, not texts or sets; {how}."
 
 
 # --- bad rows ---
@@ -554,22 +555,23 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
         "empty.arrow": (encode_arrow(table[4:]), "row 0: v has no components", KEPT[1:], [3, 4]),
         "ragged.arrow": (
             encode_arrow(pa.table({"v": [[1.0, 2], [3], [4, 5]]})),
-            "row 1: 1 components, where the first row has 2", [[1, 2], [4, 5]], [0, 2],
+            "row 1: 1 component, where the first row has 2", [[1, 2], [4, 5]], [0, 2],
         ),
         "fixed.parquet": (encode_parquet(fixed), "row 1: v is null", KEPT, [0, 4, 5]),
         "fixed.arrow": (encode_arrow(fixed[2:]), "row 0: v holds null", KEPT[1:], [2, 3]),
         "a.jsonl": (lines + more + huge, "row 1: v is null", [*KEPT, [9, 9]], [*PLACES, 21]),
-        "str.jsonl": (b'{"v": [1]}\n{"v": 5}\n', "row 1: v is int, not list", [[1]], [0]),
-        "holds.jsonl": (b'{"v": [1]}\n{"v": ["5"]}\n', "row 1: v holds str, not numbers", [[1]], [0]),
+        "str.jsonl": (b'{"v": [1]}\n{"v": 5}\n', "row 1: v is an integer, not a list", [[1]], [0]),
+        "holds.jsonl": (b'{"v": [1]}\n{"v": ["5"]}\n', "row 1: v holds a string, not numbers", [[1]], [0]),
         "line.jsonl": (b"oops\n" + b'{"v": [1]}\n', r"row 0: not valid JSON \(Expecting value.*", [[1]], [1]),
         "list.jsonl": (
             b'{"v": [1]}\n[1]\n',
-            r"row 1: not a JSON object but list \(convert an array with jq -c '\.\[\]'\)", [[1]], [0],
+            r"row 1: not a JSON object but a list \(a file can be one whole array; jq -c '\.\[\]' splits others\)",
+            [[1]], [0],
         ),
         "x.jsonl": (b'{"x": 1}\n{"x": "1"}\n{"x": 2.5}\n', "row 1: x is '1', not a number", [[1], [2.5]], [0, 2]),
         "id.jsonl": (
             b'{"id": 1, "x": 1}\n{"id": "b", "x": 1}\n{"id": null, "x": 5}\n{"id": 4, "x": 2}\n',
-            "row 1: id is str, not int", [[1], [2]], [1, 4],
+            "row 1: id is a string, not an integer", [[1], [2]], [1, 4],
         ),
         "wide.parquet": (encode_parquet(WIDE_BAD), "row 1: x is null", KEPT, [0, 4, 5]),
         "wide.arrow": (encode_arrow(WIDE_BAD[2:]), "row 0: y is null", KEPT[1:], [2, 3]),
@@ -812,7 +814,7 @@ def bad_codes() -> dict[str, tuple[Any, str, list[str], list[int], int]]:
         "wide.csv": (b"a,b\n0,1\n1,2\n1,x\n1,1\n", "row 1: a bit must be 0 or 1", ["01", "11"], [0, 3], 2),
         "a.jsonl": (
             b'{"c": 5}\n{"c": -1}\n{"c": 1.5}\n{"c": "7"}\n{"c": 9223372036854775808}\n{"c": 7}\n',
-            "row 2: c is float, not int", words(5, -1, 7), [0, 1, 5], 3,
+            "row 2: c is a number, not an integer", words(5, -1, 7), [0, 1, 5], 3,
         ),
     }  # fmt: skip
 
@@ -831,7 +833,7 @@ def test_bad_codes(tmp_path: Path, name: str, size: int) -> None:
     [(np.zeros((2, 2, 2)), r"float64 of shape \(2, 2, 2\)"), (np.zeros(2), r"float64 of shape \(2,\)"),
      (np.array([["a"]]), r"<U1 of shape \(1, 1\)"), (np.zeros((2, 0), bool), r"bool of shape \(2, 0\)")],
 )  # fmt: skip
-def test_arrays_that_are_no_codes(tmp_path: Path, array: np.ndarray, got: str) -> None:
+def test_arrays_that_are_not_codes(tmp_path: Path, array: np.ndarray, got: str) -> None:
     path = put(tmp_path / "a.npy", npy(array))
     fails(rf"a\.npy: bits must be integers, or a matrix of 0 and 1 or of bytes; got {got}\.$", path, bits=True)
 

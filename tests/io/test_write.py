@@ -192,7 +192,7 @@ def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
             check_output(str(tmp_path / name))
     for name in ("out.xlsx", "out", "out.parquet.gz", ".csv", ".csv.gz"):
         with pytest.raises(
-            UsageError, match=r"output must end in \.parquet, \.arrow, \.jsonl, \.ndjson, \.csv, \.tsv, or "
+            UsageError, match=r"the output file must end in \.parquet, \.arrow, \.jsonl, \.ndjson, \.csv, \.tsv, or "
         ):
             check_output(str(tmp_path / name))
     for name in ("out.csv", "file.arrow"):

@@ -29,9 +29,9 @@ def test_pairs_in_words():
         "Asked for: pairs whose Jaccard similarity is at least 0.5, comparing shingles of 2 words, to be found with "
         "probability 0.99 or more."
     )
-    assert done.startswith("Done: by ")
+    assert done.startswith("Method: ")
     assert f"with probability {found.plan.recall:.4f}" in finding.recall[0]
-    assert finding.recall[1].startswith("Over all values, according to the curve: ")
+    assert finding.recall[1].startswith("According to the curve, ")
     assert finding.recall[2].startswith("Measured: ")
     assert finding.advice == []
     assert finding.facts["documents read"] == "40"
@@ -45,9 +45,9 @@ def test_expected_misses_are_those_of_the_curve():
     found = Pairs(np.arange(1000), np.arange(1000) + 1000, some, ids, plan=plan)
     chance = float(plan.probability(np.array([0.5]))[0])
     missed = 1000 / chance - 1000
-    assert of_pairs(found).recall[1].startswith(f"Over all values, according to the curve: {chance:.2%} of all pairs")
+    assert of_pairs(found).recall[1].startswith(f"According to the curve, {chance:.2%} of all similar pairs")
     assert 1 <= missed < 10
-    assert f"about {round(missed)} pair" in of_pairs(found).recall[1]
+    assert f" found and about {round(missed)} are missed." in of_pairs(found).recall[1]
 
 
 def test_advice():
@@ -55,14 +55,14 @@ def test_advice():
     ids = pa.array(np.arange(20))
     chain = Pairs(np.arange(19), np.arange(1, 20), np.full(19, 0.51), ids, plan=plan, stats={"items": 20, "empty": 5})
     audit, close, empty, loose = of_pairs(chain).advice
-    assert "--audit 20 " in audit
+    assert audit == "To measure the recall, run it again with audit=20."
     assert close.startswith("100% of the pairs are within 0.05 of the threshold")
     assert empty.startswith("5 of them are empty")
     assert loose.startswith("In the largest cluster, of 20 items, only 10% of the pairs are similar")
     none = Pairs(np.zeros(0, int), np.zeros(0, int), np.zeros(0), ids, plan=plan)
     assert any(line.startswith("Nothing was found. A lower threshold") for line in of_pairs(none).advice)
     crowded = Clusters(np.arange(20), ids, plan=plan, stats={"crowded": 7})
-    assert any(line.startswith("7 had very many nearly similar") for line in of_clusters(crowded).recall)
+    assert any(line.startswith("7 items had very many nearly similar") for line in of_clusters(crowded).recall)
 
 
 def test_exact_methods_say_so():
@@ -89,7 +89,7 @@ def test_nearest_neighbours_are_not_described_as_all_pairs(run, inputs, out):
     assert bounded.values.cut == 60
     banded = of_pairs(la.find_matches(one, other, k=2, measure="angle", threshold=60, method="lsh"))
     assert banded.values.probability is None
-    assert not any("according to the curve" in line for line in banded.recall)
+    assert not any("According to the curve" in line for line in banded.recall)
     np.save(inputs / "a.npy", one)
     np.save(inputs / "b.npy", other)
     made = out / "near.parquet"

@@ -72,9 +72,12 @@ WRONG = [
         {"measure": "jaccard", "threshold": 0.5},
         "measure must be one of angle, cosine_similarity, euclidean, hamming for rows of floats; got 'jaccard'.",
     ),
-    ({"measure": "angle"}, "measure 'angle' needs a threshold: the greatest angle, in degrees."),
-    ({"measure": "cosine_similarity"}, "measure 'cosine_similarity' needs a threshold: the least cosine."),
-    ({"measure": "euclidean"}, "measure 'euclidean' needs a threshold: the greatest distance."),
+    ({"measure": "angle"}, "measure 'angle' needs a threshold: set threshold= to the maximum angle, in degrees."),
+    (
+        {"measure": "cosine_similarity"},
+        "measure 'cosine_similarity' needs a threshold: set threshold= to the minimum cosine.",
+    ),
+    ({"measure": "euclidean"}, "measure 'euclidean' needs a threshold: set threshold= to the maximum distance."),
     ({"measure": "angle", "threshold": 181}, "threshold must be in [0, 180]; got 181."),
     ({"measure": "angle", "threshold": -1}, "threshold must be in [0, 180]; got -1."),
     ({"measure": "angle", "threshold": math.nan}, "threshold must be a number; got nan."),
@@ -89,7 +92,7 @@ WRONG = [
     ),
     (
         {"measure": "angle", "threshold": 5, "method": "lsh", "recall": 1},
-        "recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.",
+        "recall must be below 1 for method='lsh'; for recall 1 use method='exact'.",
     ),
     ({"measure": "angle", "threshold": 5, "recall": 0}, "recall must be in (0, 1]; got 0."),
     ({"measure": "angle", "threshold": 5, "recall": 95}, "recall must be in (0, 1]; got 95. Did you mean 0.95?"),
@@ -106,7 +109,7 @@ WRONG = [
     ({"measure": "angle", "threshold": 5, "audit": -1}, "audit must be an integer of at least 0; got -1."),
     (
         {"measure": "angle", "threshold": 180, "method": "lsh"},
-        "threshold 180 is too far for method 'lsh': recall 0.99 needs more than 4096 functions. Use method 'brute'.",
+        "threshold 180 is too far for method='lsh': recall 0.99 needs more than 4096 functions. Use method='brute'.",
     ),
 ]
 
@@ -168,7 +171,7 @@ def test_collections_that_do_not_go_together():
             la.find_matches(["0000"], ["00000"], measure="hamming", **options)
 
 
-def test_rows_that_are_no_vectors():
+def test_rows_that_are_not_vectors():
     for rows in ([[1.0, 2], [3.0]], np.array([[1.0, math.nan]]), np.array([[math.inf, 1.0]])):
         with pytest.raises(DataError, match=r"^row [01]: .*; on_error='skip'"):
             la.find_pairs(rows, measure="euclidean", threshold=1)

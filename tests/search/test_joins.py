@@ -98,7 +98,7 @@ def test_each_filter_compares_no_more_than_the_one_before(ratio):
     assert compared[0] > compared[1] > compared[3]
 
 
-def test_elements_whose_high_bits_agree_are_told_apart():
+def test_elements_whose_high_bits_agree_are_distinguished():
     """The index sorts elements by their high bits; positions of others must not mislead it."""
     rng = random.Random(4)
     for _ in range(300):

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -300,7 +301,7 @@ def test_settings_of_a_run():
         ),
         (
             {"threshold": 0.8, "method": "lsh", "recall": 1},
-            "recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.",
+            "recall must be below 1 for method='lsh'; for recall 1 use method='exact'.",
         ),
     ],
 )
@@ -331,17 +332,17 @@ def test_plan_of_bags_counts_copies():
             UsageError,
             "filter must be one of length, prefix, position, suffix; got 'lenght'. Did you mean 'length'?",
         ),
-        ([{1}], {"filter": "prefix", "method": "lsh"}, UsageError, "filter is for method 'exact'; got 'lsh'."),
+        ([{1}], {"filter": "prefix", "method": "lsh"}, UsageError, "filter is for method='exact'; got method='lsh'."),
         ([{1}], {"order": [2]}, DataError, "order must hold all elements of the sets."),
         ([{1}], {"order": [1, 1]}, UsageError, "order must hold each element once."),
         (["a"], {"order": ["a"]}, UsageError, "order is for sets of elements, not for texts or bags."),
         ([{1}], {"measure": "edit", "threshold": 1}, UsageError, "measure 'edit' compares texts; got sets."),
-        ([{1}], {"measure": "bag"}, UsageError, "measure 'bag_jaccard' compares bags: Counters, or texts; got sets."),
+        ([{1}], {"measure": "bag"}, UsageError, "measure 'bag' compares bags: Counters, or texts; got sets."),
         (
             [{1}],
             {"measure": "overlap"},
             UsageError,
-            "measure 'overlap' needs a threshold: the least number of shared elements.",
+            "measure 'overlap' needs a threshold: set threshold= to the minimum number of shared elements.",
         ),
         (
             [{1}],
@@ -349,7 +350,7 @@ def test_plan_of_bags_counts_copies():
             UsageError,
             "threshold must be an integer of at least 1; got 0.8.",
         ),
-        ([{1}], {"order": [1], "method": "lsh"}, UsageError, "order is for method 'exact'; got 'lsh'."),
+        ([{1}], {"order": [1], "method": "lsh"}, UsageError, "order is for method='exact'; got method='lsh'."),
         (
             [{1}],
             {"order": [1], "filter": "x"},
@@ -384,7 +385,7 @@ def test_plan_of_bags_counts_copies():
             [{1}],
             {"measure": "cosine", "audit": 5},
             UsageError,
-            "audit is for Jaccard similarity; 'set_cosine' is joined exactly and misses nothing.",
+            "audit is for Jaccard similarity; measure 'cosine' is exact and misses nothing.",
         ),
     ],
 )
@@ -408,7 +409,7 @@ def test_small_sets_are_joined_exactly_and_texts_by_bands():
     plan = la.find_pairs(texts, threshold=0.8).plan
     assert (plan.method, plan.bands is not None) == ("lsh", True)
     for line in (plan.lines()[-1], la.find_pairs(sets, threshold=0.6).plan.lines()[-1]):
-        assert "core-seconds estimated for an exact join" in line
+        assert re.search("estimated core-seconds: .* for an exact join", line)
 
 
 @pytest.mark.slow

@@ -165,7 +165,7 @@ def test_nothing_is_similar_to_nothing(measure):
         assert [column.dtype for column in found[:3]] == [np.int64] * 3
 
 
-def test_elements_whose_high_bits_agree_are_told_apart():
+def test_elements_whose_high_bits_agree_are_distinguished():
     """They share a rank, and queries can have some that no indexed set has."""
     rng = random.Random(4)
     for _ in range(100):
@@ -206,7 +206,7 @@ def test_threads_and_slices_change_nothing(measure, monkeypatch):
     assert all(result == results[0] for result in results)
 
 
-def test_a_run_is_told_of_its_progress():
+def test_a_run_shows_its_progress():
     shown = []
 
     class Watched(Run):

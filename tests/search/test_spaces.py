@@ -219,7 +219,7 @@ def test_dense_and_sparse_rows_are_one(measure, kind):
 
 @pytest.mark.parametrize("size", [30, 90])
 @pytest.mark.parametrize("measure", KINDS)
-def test_each_item_looks_as_far_as_it_is_told(measure, size):
+def test_each_item_is_compared_up_to_its_own_bound(measure, size):
     """The bounds of the items in the first block apply."""
     rows = with_cloud((size, 4))
     half = size // 2
@@ -236,7 +236,7 @@ def test_each_item_looks_as_far_as_it_is_told(measure, size):
     assert len(space.bound(far)) == len(space.bound(0.5)) == size
 
 
-def test_each_code_looks_as_far_as_it_is_told():
+def test_each_code_is_compared_up_to_its_own_bound():
     rng = np.random.default_rng(3)
     codes = Bits.of(rng.integers(0, 2, (60, 20)))
     space = BitSpace(codes, 20)

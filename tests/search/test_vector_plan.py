@@ -60,7 +60,7 @@ def test_what_a_plan_says():
     assert lines == ["plan: angle <= 20 degrees of vectors of 6 dimensions, exact: all pairs are compared"]
     lines = la.find_pairs(rows, measure="cosine_similarity", threshold=0.9).plan.lines()
     assert lines[0] == "plan: cosine_similarity >= 0.9 of vectors of 6 dimensions, exact: all pairs are compared"
-    assert "core-seconds estimated" in lines[1]
+    assert "estimated core-seconds: " in lines[1]
     lines = la.find_pairs(rows, measure="angle", threshold=0.9, method="exact").plan.lines()
     assert lines[1] == "      the threshold is an angle in degrees; for a cosine use measure 'cosine_similarity'"
     plan = la.find_pairs(rows, measure="euclidean", threshold=0.1, method="lsh", recall=0.9).plan
@@ -82,7 +82,7 @@ def test_what_a_plan_of_parts_says(parts):
     plan = la.find_pairs(Bits.of(drawn_bits(1, 20)), measure="hamming", threshold=3, method="exact").plan
     assert plan.lines() == [
         "plan: hamming <= 3 bits of codes of 40 bits, exact: 5 parts, of which 2 must agree (10 tables)",
-        "      every pair is found; about no pairs to compare",
+        "      every pair is found; no pairs to compare",
     ]
     assert plan.recall == 1
 
@@ -107,7 +107,7 @@ def test_what_a_file_depends_on():
     assert "width" not in plan.settings()
 
 
-def test_what_a_plan_is_told_of_the_items():
+def test_numbers_of_items_and_candidates():
     rows = drawn(1, 50)
     pairs = la.find_pairs(rows, measure="angle", threshold=20, method="brute")
     assert (pairs.plan.items, pairs.plan.candidates) == (50, 1225)
@@ -126,7 +126,7 @@ PLANE = np.eye(3)
 
 @pytest.mark.parametrize("measure", ["angle", "cosine_similarity", "euclidean", "hamming"])
 @pytest.mark.parametrize("threshold", [True, [20], "1e400", Fraction(10**400), object(), b"1", math.nan, -2, 1 + 1j])
-def test_thresholds_that_are_none(threshold, measure):
+def test_invalid_thresholds(threshold, measure):
     """Each is rejected with one line about the threshold."""
     rows = Bits.of([1, 2]) if measure == "hamming" else PLANE
     with pytest.raises(UsageError, match=r"^threshold must be "):
@@ -145,7 +145,7 @@ def test_thresholds_of_codes():
         (5, "threshold must be an integer of at most 4; got 5."),
         (-1, "threshold must be an integer of at least 0; got -1."),
         (1.5, "threshold must be an integer of at least 0; got 1.5."),
-        (None, "measure 'hamming' needs a threshold: the greatest number of differing bits."),
+        (None, "measure 'hamming' needs a threshold: set threshold= to the maximum number of differing bits."),
     ]:
         with pytest.raises(UsageError) as raised:
             la.find_pairs(codes, measure="hamming", threshold=threshold)

@@ -279,7 +279,7 @@ def test_an_id_of_two_lines(texts):
     assert one(app, "DELETE", at("a\nb"), {}) == (204, None)
 
 
-def test_a_number_that_is_no_id(app):
+def test_a_number_that_is_not_an_id(app):
     assert one(app, *get("/items/9999999999999999999"))[0] == 404
 
 

@@ -64,7 +64,7 @@ def test_a_text_is_looked_up_and_compared(browser, news):
         value = float(page.locator("#results .value").text_content())
         assert 0.4 <= value < 1
         page.get_by_role("button", name="bell", exact=True).click()
-        expect(page.locator("#compare-title")).to_have_text(re.compile(r"^\d passages in both$"))
+        expect(page.locator("#compare-title")).to_have_text(re.compile(r"^\d shared passages$"))
         marks = [mark.text_content() for mark in page.locator("#left mark").all()]
         assert marks[0].startswith("The old bell of Tarrow rang again on Sunday, after forty years of silence")
         assert all(" ".join(mark.split()) in " ".join(TWIN.split()) for mark in marks)
@@ -207,7 +207,7 @@ def test_a_server_that_fails_at_first(browser, news):
     """The page says so, keeps the pasted text, and looks it up when the server is back."""
     with opened(browser, news) as page:
         for fail, line in (
-            (lambda route: route.abort(), "The server does not answer."),
+            (lambda route: route.abort(), "The server is not responding."),
             (lambda route: route.fulfill(status=503, json={"error": "not now."}), "Not now."),
         ):
             page.route("**/info", fail)

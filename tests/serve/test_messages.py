@@ -93,7 +93,7 @@ def test_wrong_types(still, app, path, good, field, wrong):
 
 
 @pytest.mark.parametrize("value", ["0.5", True])
-def test_a_threshold_that_is_no_number(app, value):
+def test_a_threshold_that_is_not_a_number(app, value):
     assert one(app, *post("/query", items=["x"], threshold=value))[0] == 422
 
 
@@ -101,7 +101,7 @@ def test_a_threshold_that_is_no_number(app, value):
 def test_more_or_fewer_ids_than_items(app, ids):
     assert one(app, *post("/items", items=["x"], ids=ids)) == (
         422,
-        {"error": f"ids must name each item; got {len(ids)} for 1."},
+        {"error": f"ids must name each item; got {len(ids)} ids for 1 item."},
     )
     assert one(app, *post("/items", items=["x"] * 9, ids=ids))[0] == 422
 

@@ -300,17 +300,19 @@ def test_another_address_needs_a_token(place, run, host):
 def test_no_index(tmp_path, run):
     ended = run("serve", tmp_path / "no.index", "--port", 0)
     assert ended.code == 1
-    assert complaint(ended) == f"{tmp_path}/no.index: there is no index; `lookalike index build` creates one."
+    assert complaint(ended) == f"{tmp_path}/no.index: there is no index here; `lookalike index build` creates one."
 
 
-BOUNDS = [("--port", -1), ("--port", 65536), ("--max-bytes", 0), ("--max-items", 0), ("--max-requests", -5)]
+BOUNDS = [
+    ("--port", -1, "least 0"), ("--port", 65536, "most 65535"),
+    ("--max-bytes", 0, "least 1"), ("--max-items", 0, "least 1"), ("--max-requests", -5, "least 1"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("option", "value"), BOUNDS)
-def test_options_out_of_bounds(place, run, option, value):
+@pytest.mark.parametrize(("option", "value", "bound"), BOUNDS)
+def test_options_out_of_bounds(place, run, option, value, bound):
     ended = run("serve", place, option, value)
-    assert ended.code == 2
-    assert complaint(ended).startswith(f"{option.removeprefix('--')} must be an integer of at ")
+    assert (ended.code, complaint(ended)) == (2, f"{option} must be an integer of at {bound}; got {value}.")
 
 
 TOKENS = {

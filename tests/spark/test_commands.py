@@ -95,16 +95,25 @@ def test_cells_of_csv_are_unchanged(there, run, inputs, out):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (["-o", "pairs.txt"], 2, "output must be a folder that ends in .parquet, .jsonl, .csv for --engine spark"),
-        ([], 2, "output must be a folder"),
+        (["-o", "pairs.txt"], 2, "the output must be a folder that ends in .parquet, .jsonl, .csv for --engine spark"),
+        ([], 2, "the output must be a folder"),
         (["-o", "there.parquet"], 1, "there.parquet: already exists; Spark writes to a new folder, so name another"),
         (["-o", "new.parquet", "--memory", "2GB"], 2, "--memory cannot be used with --engine spark"),
         (["-o", "new.parquet", "--audit", "9"], 2, "--audit cannot be used with --engine spark"),
         (["-o", "new.parquet", "--id", "-"], 2, "--id must name a column for --engine spark"),
-        (["-o", "new.parquet", "--format", "arrow"], 2, "format must be one of parquet, jsonl, csv, tsv; got 'arrow'"),
+        (
+            ["-o", "new.parquet", "--format", "arrow"],
+            2,
+            "--format must be one of parquet, jsonl, csv, tsv; got 'arrow'.",
+        ),
         (["-o", "new.parquet", "other.jsonl"], 2, "must have one format for --engine spark; got jsonl, parquet"),
         (["-o", "new.parquet", "--text", "words"], 1, "no column 'words' for the text"),
         (["-o", "new.parquet", "missing.parquet"], 1, "Spark: [PATH_NOT_FOUND]"),
+        (
+            ["-o", "new.parquet", "--max-pairs", "1"],
+            1,
+            "more than --max-pairs = 1: use `clusters` or `dedup`, which list",
+        ),
     ],
 )
 def test_invalid_commands(there, run, files, monkeypatch, args, code, message):
@@ -118,7 +127,7 @@ def test_invalid_commands(there, run, files, monkeypatch, args, code, message):
 
 def test_invalid_engines(run, files):
     assert (
-        "engine must be one of local, spark; got 'sprak'. Did you mean 'spark'?"
+        "lookalike: --engine must be one of local, spark; got 'sprak'. Did you mean 'spark'?"
         in run("pairs", files / "some.parquet", "--engine", "sprak").err
     )
     assert "--master is only for --engine spark" in run("pairs", files / "some.parquet", "--master", "local").err

@@ -361,7 +361,7 @@ def test_chosen_bands_are_the_most_selective(threshold, recall, hashes):
 
     possible = [(r, -b) for r in range(1, hashes + 1) for b in range(1, hashes // r + 1) if reaches(b, r)]
     if not possible:
-        with pytest.raises(UsageError, match=f"needs more than {hashes} hashes"):
+        with pytest.raises(UsageError, match=f"needs more than {hashes} hash function"):
             choose_bands(threshold, hashes, recall)
         return
     found = choose_bands(threshold, hashes, recall)
@@ -395,11 +395,11 @@ def test_bands_for_too_many_rows():
         ((0.8, 0), "hashes must be an integer of at least 1; got 0."),
         ((0.8, 128, 0), "recall must be in (0, 1]; got 0."),
         ((0.8, 128, 99), "recall must be in (0, 1]; got 99. Did you mean 0.99?"),
-        ((0.8, 128, 1), "recall 1 needs an exact method, not bands: use method='exact', or a recall below 1."),
+        ((0.8, 128, 1), "recall must be below 1 for bands; only an exact method, which has no bands, reaches 1."),
         (
             (0.1, 10, 0.99),
-            "recall 0.99 at threshold 0.1 needs more than 10 hashes; 10 reach at most 0.6513. "
-            "Raise hashes, or lower the recall.",
+            "recall 0.99 at threshold 0.1 needs more than 10 hash functions, with which it is at most 0.6513. "
+            "Raise hashes or lower the recall.",
         ),
     ],
 )
@@ -455,24 +455,24 @@ def test_chosen_bands_find_the_pairs_at_the_threshold():
         ((math.nan, 128, 0.99, BitSampling(5)), "threshold must be in [0, 5]; got nan."),
         (
             (20, 128, 1, Hyperplanes()),
-            "recall 1 needs an exact method, not bands: use method='exact', or a recall below 1.",
+            "recall must be below 1 for bands; only an exact method, which has no bands, reaches 1.",
         ),
         ((20, 128, 0, Hyperplanes()), "recall must be in (0, 1]; got 0."),
         ((20, 0, 0.9, Hyperplanes()), "hashes must be an integer of at least 1; got 0."),
         (
             (162, 10, 0.99, Hyperplanes()),
-            "recall 0.99 at threshold 162 needs more than 10 hashes; 10 reach at most 0.6513. "
-            "Raise hashes, or lower the recall.",
+            "recall 0.99 at threshold 162 needs more than 10 hash functions, with which it is at most 0.6513. "
+            "Raise hashes or lower the recall.",
         ),
         (
             (5, 128, 0.99, BitSampling(5)),
-            "recall 0.99 at threshold 5 needs more than 5 hashes; 5 reach at most 0. "
+            "recall 0.99 at threshold 5 needs more than 5 hash functions, with which it is at most 0. "
             "The family has no more; lower the recall.",
         ),
         (
             (0.8, 1024, 0.99, GridSquares()),
-            "recall 0.99 at threshold 0.8 needs more than 1024 hashes; 1024 reach at most 0.985. "
-            "Raise hashes, or lower the recall.",
+            "recall 0.99 at threshold 0.8 needs more than 1,024 hash functions, with which it is at most 0.985. "
+            "Raise hashes or lower the recall.",
         ),
         (
             (1, 10, 0.9, RandomLines(4.0, lines="unit")),
@@ -491,4 +491,4 @@ def test_errors_of_a_family(arguments, message):
 def test_errors_of_steps(step, count):
     with pytest.raises(UsageError) as error:
         step(count)
-    assert str(error.value) == f"{step.__name__} must be an integer of at least 1; got {count!r}."
+    assert str(error.value) == f"the number in {step.__name__} must be an integer of at least 1; got {count!r}."

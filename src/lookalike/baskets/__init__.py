@@ -1,7 +1,7 @@
 """Baskets: find similar users, similar items and groups of items from ratings, and recommend items.
 
 Lives here: `ratings` (ratings as sets), `similar`, `recommending`, and `names` (names of items).
-May import: `find`, `search` and the rooms below. Files of ratings are read by `io.ratings`.
+May import: `find`, `search` and the packages below. Files of ratings are read by `io.ratings`.
 """
 
 from lookalike.baskets import describe  # noqa: F401  which registers how pages show recommendations

@@ -44,7 +44,7 @@ class Names:
 def read_names(path: Path) -> tuple[pa.Array, pa.Array]:
     """Return the ids and names in a file; of repeated ids, the first; a header matches no id."""
     if not path.is_file():
-        raise DataError(f"{path}: no such file of names.")
+        raise DataError(f"{path}: no such file.")
     if format_of(path) in ("parquet", "arrow", "jsonl"):
         table = RecordSource(path).read(Run())
         if table.num_columns < 2:

@@ -131,14 +131,14 @@ class Ratings:
         return np.bincount(self.items, minlength=len(self.item_ids))
 
     def liked_from(self, liked: float | None = None) -> float:
-        """Return the least rating that means liked: `liked`, or 3/5 of the way up the scale.
+        """Return the lowest rating that means liked: `liked`, or 3/5 of the way up the scale.
 
         >>> Ratings.of([("ann", "Vertigo", 5), ("ann", "Fargo", 1)]).liked_from()
         3.4
         """
         if liked is not None:
             if isinstance(liked, bool) or not isinstance(liked, int | float | np.number) or not math.isfinite(liked):
-                raise UsageError(f"liked must be a number, the least rating that means liked; got {liked!r}.")
+                raise UsageError(f"liked must be a number, the lowest rating that means liked; got {liked!r}.")
             return float(liked)
         low, high = (Fraction(str(end)) for end in self.scale)
         return float(low + LIKED * (high - low))
@@ -177,13 +177,15 @@ class Ratings:
         found, which = np.unique(self.values, return_inverse=True)
         if len(found) and found[0] <= 0:
             others = ", ".join(repr(way) for way in WAYS[:-1])
-            raise DataError(f"ratings must be above 0 to be counted as stars; got {found[0]:g}. Use {others}.")
+            raise DataError(f"the ratings must be above 0 to be counted as stars; got {found[0]:g}. Use {others}.")
         exact = [Fraction(repr(value)) for value in found[: MOST_STEPS + 1].tolist()]
         whole = math.lcm(*(one.denominator for one in exact))
         counts = [int(one * whole) for one in exact]
         step = math.gcd(*counts)
         if len(found) > MOST_STEPS or max(counts, default=0) > MOST_STEPS * step:
-            raise DataError(f"ratings must be on a scale of at most {MOST_STEPS:,} even steps to be counted as stars.")
+            raise DataError(
+                f"the ratings must be on a scale of at most {MOST_STEPS:,} even steps to be counted as stars."
+            )
         stars: np.ndarray = np.array([count // max(1, step) for count in counts], np.int64)[which]
         if stars.sum() > MOST_COPIES:
             raise DataError(f"the stars must add up to at most {MOST_COPIES:,}; got {stars.sum():,}.")
@@ -211,7 +213,7 @@ class Ratings:
         Of several items in a group the best rating and the latest time count. The scale stays.
         """
         if not self.item_ids.equals(groups.ids):
-            raise UsageError("groups must be those of the items of these ratings, from group_items(ratings).")
+            raise UsageError("groups must be made from these ratings, with group_items(ratings).")
         centres, places = np.unique(groups.centre, return_inverse=True)
         keys = self.users * len(centres) + places[self.items]
         found, which = np.unique(keys, return_inverse=True)
@@ -239,7 +241,9 @@ def table_of(rows: Any) -> pa.Table:
     width = len(every[0]) if every and isinstance(every[0], tuple) else 2
     for at, row in enumerate(every):
         if not isinstance(row, tuple) or len(row) != width or not 2 <= width <= len(HEADLESS):
-            raise DataError(f"row {at}: ratings must be (user, item[, rating[, time]]), all equally long; got {row!r}.")
+            raise DataError(
+                f"row {at}: ratings must be (user, item[, rating[, time]]), all of the same length; got {row!r}."
+            )
     try:
         columns = [pa.array([row[at] for row in every], None if every else pa.string()) for at in range(width)]
     except (pa.ArrowException, OverflowError) as error:

@@ -271,7 +271,9 @@ class Recommender:
             lost = users[int(np.argmax(found < 0))]
             close = process.extractOne(str(lost), texts.to_pylist(), score_cutoff=CLOSE)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise UsageError(f"user must be one of the {counted(len(texts), 'user')} in the data; got {lost!r}.{hint}")
+            raise UsageError(
+                f"the user must be one of the {counted(len(texts), 'user')} in the data; got {lost!r}.{hint}"
+            )
         return found
 
     def _item(self, place: int) -> Any:

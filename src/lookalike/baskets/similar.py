@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.baskets.ratings import RatedElements, Ratings
-from lookalike.core.errors import UsageError, choice
+from lookalike.core.errors import UsageError, argument, choice
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.find import dedup, find_pairs
@@ -58,7 +58,7 @@ def find_similar(
         method: "auto" picks the cheapest; or "lsh" or "exact".
         filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
             default).
-        sketch: what is banded: "minhash" or "simhash".
+        sketch: the kind of signature: "minhash" or "simhash".
         audit: how many users or items to compare with all others to measure the recall.
         seed: the seed of all random choices.
         threads: how many threads to use; by default one per core.
@@ -73,7 +73,9 @@ def find_similar(
     """
     choice("union", union, UNIONS)
     if union == "sum" and ratings != "stars":
-        raise UsageError(f"union 'sum' is for ratings 'stars'; got {ratings!r}.")
+        raise UsageError(
+            f"{argument('union', 'sum')} needs {argument('ratings', 'stars')}; got {argument('ratings', ratings)}."
+        )
     data = Ratings.of(given)
     sets = named_sets(data, by, ratings, liked)
     measure = "bag_jaccard" if sets.bag else "jaccard"
@@ -109,7 +111,8 @@ def least_of_max(threshold: float | str | Fraction) -> Fraction:
     """
     least = Fraction(*exact_fraction(threshold))
     if least > Fraction(1, 2):
-        raise UsageError(f"threshold must be in (0, 0.5] for union 'sum', where equal bags have 1/2; got {threshold}.")
+        rule = f"threshold must be in (0, 0.5] for {argument('union', 'sum')}, where equal bags have similarity 1/2"
+        raise UsageError(f"{rule}; got {threshold}.")
     return least / (1 - least)
 
 
@@ -219,7 +222,7 @@ def group_items(
         method: "auto" picks the cheapest; or "lsh" or "exact".
         filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
             default).
-        sketch: what is banded: "minhash" or "simhash".
+        sketch: the kind of signature: "minhash" or "simhash".
         audit: how many items to compare with all others to measure the recall.
         seed: the seed of all random choices.
         threads: how many threads to use; by default one per core.

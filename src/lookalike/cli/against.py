@@ -96,14 +96,14 @@ def check_options(
         have["threshold"] = wanted["threshold"]  # the same number, written differently
     for name in ("threshold", "measure", "recall", "seed", "html", "article"):
         if name in given and banded_name(wanted[name]) != have.get(name, False):
-            raise UsageError(f"--{name} must be {have.get(name, False)}, as in the index; got {wanted[name]}.")
+            raise UsageError(f"--{name} must match the index, which has {have.get(name, False)}; got {wanted[name]}.")
     made = shingle_settings(shingles)
     for option, names in SHINGLES.items():
         for name in names:
             if option in given and made[name] != settings["shingles"][name]:
-                shown = option.replace("_", "-")
+                shown, what = option.replace("_", "-"), f"{name} " if option == "shingle" else ""
                 old, new = settings["shingles"][name], made[name]
-                raise UsageError(f"--{shown} must give {name} {old}, as in the index; got {new}.")
+                raise UsageError(f"--{shown} must match the index, which has {what}{old}; got {what}{new}.")
 
 
 def print_summary(

@@ -34,7 +34,9 @@ class BasketOptions:
         option(metavar="NAME", help="Ratings to use: all, high (only liked), liked-hated (both), or stars (as bags)."),
     ] = None
     liked: Annotated[float | None, option(help="Lowest rating that means liked; default: inferred.")] = None
-    union: Annotated[str, option(metavar="NAME", help="Union of bags of stars: max, or sum (the textbook's).")] = "max"
+    union: Annotated[str, option(metavar="NAME", help="Union of bags of stars: max, or sum (as in the textbook).")] = (
+        "max"
+    )
     threshold: Annotated[str, opt.threshold_option("Minimum similarity in (0, 1].")] = "0.2"
     recall: opt.Recall = 0.99
     out: opt.Out = "-"
@@ -114,9 +116,9 @@ def check(options: BasketOptions) -> None:
     exact_fraction(options.threshold, "threshold")
     if options.groups is not None:
         exact_fraction(options.groups, "groups")
-    whole("top", options.k)
+    whole("k", options.k)
     if options.recommends and options.audit:
-        raise UsageError("--audit measures the recall of pairs; recommendations need none, as they compare all users.")
+        raise UsageError("--audit measures the recall of pairs; recommendations compare all users and miss none.")
     choice("by", options.by, SIDES)
     choice("union", options.union, UNIONS)
     if options.ratings is not None:
@@ -132,7 +134,7 @@ def check(options: BasketOptions) -> None:
     if options.groups_out == "-":
         raise UsageError("--groups-out must be a file; standard output is for --out.")
     if options.names is not None and options.by == "user" and not options.recommends and options.groups_out is None:
-        raise UsageError("--names are names of items, which pairs of users do not show.")
+        raise UsageError("--names gives names to items, but pairs of users show no items.")
 
 
 def check_files(options: BasketOptions) -> None:

@@ -38,7 +38,7 @@ def curve(
     axis = axis_of(family)
     if axis.family and combined.functions > axis.family.most:
         most = f"{axis.family.most:,.0f} functions"
-        raise UsageError(f"{name} needs {combined.functions:,} functions; family {family} has only {most}.")
+        raise UsageError(f"{name}: this needs {combined.functions:,} functions, but family {family} has only {most}.")
 
     def probability(value: Any) -> Any:
         return combined(axis.chance(value))
@@ -140,5 +140,5 @@ def describe(combined: "Curve", axis: Axis, half: float | None) -> list[str]:
     fixed = combined.fixed_points()
     if fixed:
         points = ", ".join(f"{p:.3f}" for p in fixed)
-        lines.append(f"fixed point at {points}: below it the probability falls, above it rises")
+        lines.append(f"fixed point at {points}: lower probabilities are reduced, higher ones raised")
     return lines

@@ -37,11 +37,16 @@ def dedup(
     options: opt.CollectionOptions,
     removed: Annotated[
         str | None,
-        option(metavar="FILE", help="Also write the ids of removed documents, each with a kept one it is similar to."),
+        option(
+            metavar="FILE", help="Also write the ids of removed documents, each with the kept one it is similar to."
+        ),
     ] = None,
     keep: Annotated[
         str,
-        option(help="Which of similar documents to keep: first, longest, or the greatest in a COLUMN.", offer=KEEP),
+        option(
+            help="Which similar document to keep: first, longest, or the one with the greatest value in COLUMN.",
+            offer=KEEP,
+        ),
     ] = "first",
     against: Annotated[
         str | None, option(metavar="INDEX", help="Also remove documents similar to an item of this index, in one pass.")

@@ -94,7 +94,7 @@ def _why_empty(columns: list[str], options: opt.DocumentOptions) -> str:
     if options.reading.pages.article:
         return f"have no article{where}; --html without --article compares all visible text"
     if Shingles.parse(options.similarity.shingle).unit == "stop":
-        return f"have no shingles{where}, which begin with stop words; set their language with --stop-words"
+        return f"have no shingles{where}: these begin with stop words; name the language with --stop-words"
     return f"have no text{where}"
 
 

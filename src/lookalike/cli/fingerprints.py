@@ -39,7 +39,7 @@ class PrintOptions:
 
     id: Annotated[str | None, option(metavar="COLUMN", help="Column of a table that holds the id of the print.")] = None
     format: Annotated[
-        str | None, option(metavar="NAME", help="Format: iso, xyt, csv, tsv, jsonl, parquet or arrow.")
+        str | None, option(metavar="NAME", help="Format: iso, xyt, csv, tsv, jsonl, parquet, arrow or excel.")
     ] = None
     dpi: Annotated[float, option(help="Pixels per inch of .xyt files and tables, which do not record it.")] = 500.0
     on_error: Annotated[
@@ -54,7 +54,9 @@ class CandidateOptions:
     method: Annotated[str, option(metavar="NAME", help="Prints to compare: candidates by corners or grid, or all.")] = (
         "corners"
     )
-    groups: Annotated[int, option(metavar="N", help="For grid: groups of 1024 functions that must all agree.")] = 1
+    groups: Annotated[
+        int, option(metavar="N", help="For grid: number of groups of 1024 functions, all of which must agree.")
+    ] = 1
 
 
 @command("lookalike fingerprints enroll people.parquet scans/*_1.iso", of=fingerprints)
@@ -92,7 +94,7 @@ def identify(
     output: OutputOptions,
     threshold: LeastSimilarity = 0.35,
     k: Annotated[
-        int | None, option("-k", "--top", metavar="K", help="List only the K most similar of each print.")
+        int | None, option("-k", "--top", metavar="K", help="List only the K prints most similar to each.")
     ] = None,
     candidates: CandidateOptions,
     reading: PrintOptions,

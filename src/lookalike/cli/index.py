@@ -14,7 +14,7 @@ from lookalike.cli.progress import TerminalRun
 from lookalike.cli.sets import read_sets
 from lookalike.cli.summary import crowded_note, time_line
 from lookalike.cli.vectors import read_vectors
-from lookalike.core.errors import UsageError, choice
+from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.core.wording import counted
 
 if TYPE_CHECKING:
@@ -131,8 +131,10 @@ def query(
     out: opt.Out = "-",
     items: ItemOptions,
     running: opt.RunOptions,
-    threshold: Annotated[float | None, opt.threshold_option("Default: the threshold of the index.")] = None,
-    k: Annotated[int, option("-k", "--top", metavar="K", help="List only the K most similar of each item.")] = 10,
+    threshold: Annotated[
+        float | None, opt.threshold_option("Minimum similarity or maximum distance; default: that of the index.")
+    ] = None,
+    k: Annotated[int, option("-k", "--top", metavar="K", help="List only the K items most similar to each.")] = 10,
 ) -> None:
     """Find the items of an index that are similar to the items in INPUT."""
     from lookalike import __version__
@@ -162,7 +164,7 @@ def remove(
     quiet: opt.Quiet = False,
 ) -> None:
     """Remove items from an index."""
-    lines = [] if file is None else Path(file).read_text().split("\n")
+    lines = [] if file is None else lines_of(Path(file))
     names = [name for name in (*(ids or []), *lines) if name]
     if not names:
         raise UsageError("name the ids to remove, or give a --file of ids.")
@@ -170,6 +172,14 @@ def remove(
     with open_index(path) as opened:
         removed = opened.remove([opened.spelled(name) for name in names])
         run.say(f"removed: {counted(removed, 'item')}, {len(opened):,} left")
+
+
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a file."""
+    try:
+        return path.read_text("utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not valid UTF-8 (byte {error.start}).") from error
 
 
 @command("lookalike index info news.index", of=index)

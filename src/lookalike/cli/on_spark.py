@@ -26,7 +26,7 @@ from lookalike.core.wording import counted
 from lookalike.io.csv import separator_in
 from lookalike.io.formats import format_of
 from lookalike.spark.frames import staged
-from lookalike.spark.items import columns_of
+from lookalike.spark.items import SparkSettings, columns_of
 
 from py4j.protocol import Py4JError, Py4JJavaError  # isort: skip
 from pyspark.errors import PySparkException  # isort: skip
@@ -95,7 +95,7 @@ def begin(options: CollectionOptions, given: GivenOptions, outputs: list[str]) -
     for path in outputs:
         if Path(path).suffix not in WRITTEN:
             ends = ", ".join(WRITTEN)
-            raise UsageError(f"output must be a folder that ends in {ends} for --engine spark; got {path!r}.")
+            raise UsageError(f"the output must be a folder that ends in {ends} for --engine spark; got {path!r}.")
         if Path(path).exists():
             raise DataError(f"{path}: already exists; Spark writes to a new folder, so name another.")
     with run.stage("start"):
@@ -111,8 +111,7 @@ def read(cluster: SparkCluster, inputs: list[str], columns: ColumnOptions) -> Da
     with cluster.run.stage("open"):
         frames = [_read_one(cluster.session, kind, path) for path in inputs]  # whose columns can differ
         frame = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
-    settings: Any = cluster.settings
-    identity, text = columns_of(frame, settings)
+    identity, text = columns_of(frame, SparkSettings(**cluster.settings))
     if columns.on_error == "skip":
         frame = frame.dropna(subset=[identity, text])
     elif kind in ("csv", "tsv"):

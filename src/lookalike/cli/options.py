@@ -69,8 +69,8 @@ Id = Annotated[str | None, option(metavar="COLUMN", help="Column that holds the 
 Format = Annotated[
     str | None,
     option(
-        help="Format: parquet, arrow, jsonl, csv, tsv, text (one document per line) or files (one per file).",
-        offer=("parquet", "arrow", "jsonl", "csv", "tsv", "text", "files"),
+        help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per file).",
+        offer=("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text", "files"),
         panel=INPUT,
     ),
 ]
@@ -141,7 +141,11 @@ class SetOptions:
     separator: Separator = None
     format: Annotated[
         str | None,
-        option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv or text (one set per line).", panel=INPUT),
+        option(
+            metavar="NAME",
+            help="Format: parquet, arrow, jsonl, csv, tsv, excel or text (one set per line).",
+            panel=INPUT,
+        ),
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
@@ -157,7 +161,7 @@ class VectorOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv or pictures.",
+            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel or pictures.",
             panel=INPUT,
         ),
     ] = None
@@ -171,7 +175,7 @@ class TableOptions:
 
     separator: CsvSeparator = None
     format: Annotated[
-        str | None, option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv or tsv.", panel=INPUT)
+        str | None, option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv or excel.", panel=INPUT)
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"

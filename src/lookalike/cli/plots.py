@@ -15,7 +15,7 @@ def check_picture(path: Path) -> None:
     if path.suffix not in SUFFIXES:
         raise UsageError(f"plot must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}; got {str(path)!r}.")
     if not path.absolute().parent.is_dir():
-        raise DataError(f"{path}: cannot be written: No such file or directory")
+        raise DataError(f"{path}: cannot be written: there is no folder {path.absolute().parent}.")
 
 
 @contextmanager

@@ -126,7 +126,7 @@ def shingles_of(shingle: str | None, settings: Mapping[str, str]) -> "Shingles |
     what = settings.get("items", "")
     if ":" in what.partition(" ")[0]:
         with suppress(UsageError, TypeError):
-            return Shingles.told(what)
+            return Shingles.from_str(what)
     return None
 
 

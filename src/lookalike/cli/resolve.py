@@ -36,13 +36,13 @@ class DecisionOptions:
         str | None,
         option(
             metavar="COLUMN",
-            help="Column of dates or numbers, not compared, to estimate the true matches from: COLUMN[:COLUMN_OF_B].",
+            help="Another column, of dates or numbers, to estimate the share of true matches: COLUMN[:COLUMN_OF_B].",
         ),
     ] = None
     max_lag: Annotated[
-        float | None, option(help="With --validate: B's value is between 0 and this much greater than A's.")
+        float | None, option(help="With --validate: B's value exceeds A's by 0 to this much; other pairs are left out.")
     ] = None
-    precision: Annotated[float | None, option(help="Wanted share of true matches, on average.")] = None
+    precision: Annotated[float | None, option(help="Share of the matches that must be true, on average.")] = None
     one_to_one: Annotated[bool, flag("--one-to-one", help="Use each record in at most one match.")] = False
 
 
@@ -78,8 +78,10 @@ def resolve(
     deciding: DecisionOptions,
     every: Annotated[bool, flag("--all", help="Write all scored pairs, not only matches.")] = False,
     files: ResolveFiles,
-    threshold: Annotated[float, option(help="Score records whose shingle similarity is at least this.")] = 0.6,
-    nearest: Annotated[int, option(metavar="N", help="In small tables, also score the N nearest by each field.")] = 2,
+    threshold: Annotated[float, option(help="Score pairs of records whose shingle similarity is at least this.")] = 0.6,
+    nearest: Annotated[
+        int, option(metavar="N", help="In small tables, also score the N nearest records by each field.")
+    ] = 2,
     reading: TableOptions,
     seed: Seed = 1,
     running: RunOptions,

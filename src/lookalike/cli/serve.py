@@ -28,6 +28,6 @@ def serve(
     """Serve an index over HTTP, with a web page to query it."""
     from lookalike.serve import Limits, serve
 
-    limits = Limits(whole("max-bytes", max_bytes), whole("max-items", max_items), whole("max-requests", max_requests))
+    limits = Limits(whole("max_bytes", max_bytes), whole("max_items", max_items), whole("max_requests", max_requests))
     say = TerminalRun(1, quiet).say
     serve(path, host=host, port=port, token_file=token_file, read_only=read_only, limits=limits, say=say)

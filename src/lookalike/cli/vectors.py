@@ -73,7 +73,7 @@ def vectors(
     search: VectorSearchOptions,
     running: opt.RunOptions,
     against: Annotated[str | None, option(metavar="BASE", help="Match the vectors with those in this input.")] = None,
-    k: Annotated[int | None, option("-k", "--top", metavar="K", help="List only the K nearest of each vector.")] = None,
+    k: Annotated[int | None, option("-k", "--top", metavar="K", help="List only the K nearest to each vector.")] = None,
     result: Annotated[
         str, option(help="Result to write: pairs, clusters, or dropped (vectors to remove).", offer=RESULTS)
     ] = "pairs",

@@ -12,13 +12,13 @@ def counted(number: int, noun: str, plural: str = "s") -> str:
     return f"{number:,} {noun}{plural if number != 1 else ''}"
 
 
-def rounded(number: float) -> str:
-    """Return an estimate with two significant digits.
+def about(number: float) -> str:
+    """Return an estimate with two significant digits, or "no".
 
-    >>> rounded(123456), rounded(7.2), rounded(0.3)
-    ('120,000', '7', 'no')
+    >>> about(123456), about(7.2), about(0.3)
+    ('about 120,000', 'about 7', 'no')
     """
     if number < 1:
         return "no"
     digits = max(0, int(math.log10(number)) - 1)
-    return f"{round(number / 10**digits) * 10**digits:,}"
+    return f"about {round(number / 10**digits) * 10**digits:,}"

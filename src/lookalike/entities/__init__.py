@@ -3,7 +3,7 @@
 Lives here: `pipeline` (runs the stages), `fields` and `values` (normalise columns), `candidates`
 (chooses the pairs to score), `scores`, `probabilities` from `validation` or a `mixture`,
 `resolution` (the result), `describe` (its page) and `companies` (invented records).
-May import: `find`, `report`, `search` and the rooms below. New kind of field: `fields.FIELD_KINDS`.
+May import: `find`, `report`, `search` and the packages below. New kind of field: `fields.FIELD_KINDS`.
 """
 
 from lookalike.entities import describe  # noqa: F401  registers how pages show a Resolution

@@ -37,7 +37,7 @@ NO_NAMES = PLACEHOLDERS - {"na"}
 
 @dataclass(frozen=True)
 class Field:
-    """A column of each table, and how to compare them; kind "" means that it is guessed.
+    """A column of each table, and how to compare them; kind "" means that it is inferred.
 
     >>> Field("address", "address", "street", kind="address", weight=2) == Field.parse("address:street=address*2")
     True

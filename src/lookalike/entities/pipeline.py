@@ -198,9 +198,9 @@ def check(
     names = [field.name for field in fields]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"fields must be different; {twice!r} is given twice.")
+        raise UsageError(f"each field can be given only once; got {twice!r} twice.")
     if witness is not None and any((witness.left, witness.right) == (one.left, one.right) for one in fields):
-        raise UsageError(f"validate must be a column that is not scored; {witness.left!r} is among the fields.")
+        raise UsageError(f"validate must be a column that is not compared; {witness.left!r} is among the fields.")
     if max_lag is not None and witness is None:
         raise UsageError(
             f"{parameter('max_lag')} applies to the validation column: name it with {argument('validate')}."

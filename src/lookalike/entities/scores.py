@@ -48,7 +48,7 @@ def points(a: str, b: str, *, alike: Mapping[tuple[str, str], float] | None = No
     if not penalty >= 0:
         raise UsageError(f"penalty must be a number of at least 0; got {penalty!r}.")
     if not (isinstance(a, str) and isinstance(b, str)):
-        raise DataError(f"fields must be texts; got {a!r} and {b!r}.")
+        raise DataError(f"a and b must be texts; got {a!r} and {b!r}.")
     known = alike or {}
     distance = 0.0 if a == b else known.get((a, b), known.get((b, a), float(edit(a, b))))
     if not distance >= 0:

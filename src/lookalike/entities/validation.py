@@ -88,7 +88,7 @@ def shares_by_score(
     other = random[~np.isnan(random)]
     for what, some in (("pairs with a perfect score", best), ("random pairs", other)):
         if len(some) < LEAST_PAIRS:
-            raise DataError(f"{name}: at least {LEAST_PAIRS} {what} must have a value; got {len(some)}.")
+            raise DataError(f"{name}: validation needs a value in at least {LEAST_PAIRS} {what}; got {len(some)}.")
     near, far = float(best.mean()), float(other.mean())
     if not near < far:
         raise DataError(

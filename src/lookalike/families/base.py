@@ -52,7 +52,7 @@ class Family(ABC):
     def collision(self, distance: Any) -> Any:
         """Return the probability that one function agrees on two items at this distance.
 
-        Takes numbers and arrays. For a similarity measure the distance is 1 - similarity.
+        Accepts numbers and arrays. For a similarity measure the distance is 1 - similarity.
         """
         p = self._law(within("distance", distance, self.farthest))
         return p if np.ndim(distance) else float(p)

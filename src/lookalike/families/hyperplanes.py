@@ -81,7 +81,7 @@ class Hyperplanes(Family):
 
     @staticmethod
     def alternatives_of(products: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the same for given dot products."""
+        """Return what `with_alternatives` does, from given dot products."""
         above = (products >= 0).view(np.uint8)
         return above, 1 - above, np.abs(products)
 

@@ -135,7 +135,7 @@ class RandomLines(Family):
 
     @staticmethod
     def alternatives_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the same for given places on the lines, in widths."""
+        """Return what `with_alternatives` does, from given places on the lines, in widths."""
         segments = np.floor(places)
         inside = places - segments
         numbers = segments.astype(np.int64)

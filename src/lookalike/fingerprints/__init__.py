@@ -2,7 +2,7 @@
 
 Lives here: `prints` (minutiae in arrays), `print_files` (templates and tables), `grids`, `squares`
 and `corners` (choose which prints are compared), `database`, and `made_up` (synthetic prints).
-May import: `search` and the rooms below. To add a way to choose candidates, extend `Database`.
+May import: `search` and the packages below. To add a way to choose candidates, extend `Database`.
 """
 
 from lookalike.fingerprints.corners import CornerTables

@@ -130,7 +130,9 @@ class Database:
             raise DataError(f"{path}: holds no enrolled prints.")
         got = written[MARK].decode()
         if got != FORMAT:
-            raise DataError(f"{path}: enrolled prints of format {got}, must be format {FORMAT}; enroll them again.")
+            raise DataError(
+                f"{path}: the prints have format {got}, but this version reads {FORMAT}; enroll them again."
+            )
         return cls(Prints.of_arrow(table), int(written[b"lookalike.seed"]))
 
     def save(self, path: str | Path) -> None:

@@ -33,7 +33,7 @@ from lookalike.io.tables import as_text, is_text
 SUFFIXES = {".iso": "iso", ".fmr": "iso", ".fmd": "iso", ".xyt": "xyt"} | {
     suffix: kind for suffix, kind in TABLE_SUFFIXES.items() if kind != "text"
 }
-FORMATS = ("iso", "xyt", "csv", "tsv", "jsonl", "parquet", "arrow")
+FORMATS = ("iso", "xyt", "csv", "tsv", "jsonl", "parquet", "arrow", "excel")
 MAGIC = b"FMR\0"
 DPI = 500.0  # all prints are scaled to it
 NAMES = {"id": ("id", "print", "finger"), "x": ("x",), "y": ("y",), "angle": ("angle", "theta", "direction")}
@@ -61,8 +61,8 @@ def read_prints(
 
     Args:
         inputs: a file, folder or glob, or several.
-        id: the column of a table that says which print a row is of; by default id, print or finger.
-        format: the format of all files, such as "iso", "xyt" or "csv"; by default found for each.
+        id: the column of a table that holds the id of the print; by default id, print or finger.
+        format: the format of all files, such as "iso", "xyt" or "csv"; by default inferred for each.
         dpi: the resolution of .xyt files and tables, which do not state it.
         on_error: "fail" if a file cannot be read, or "skip" to leave it out and count it.
         run: how to run and to show progress.

@@ -47,7 +47,7 @@ class SquareIndex:
 def expected_rates(
     squares: int = 3, functions: int = 1024, groups: int = 1, *, density: float = 0.2, repeat: float = 0.8
 ) -> tuple[float, float]:
-    """Return how likely a print of the same finger is found, and one of another is looked at.
+    """Return the probabilities to find a print of the same finger, and to compare one of another.
 
     A share `density` of all squares holds a minutia; where one impression of a finger has one,
     another has it with probability `repeat`. As in the textbook, squares, functions and groups are

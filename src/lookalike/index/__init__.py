@@ -5,7 +5,7 @@ item right at the threshold.
 
 Lives here: `store` and `tables` (the files), `codings` (how each kind of item is kept and
 compared), `asking` (queries), `sifting` (deduplication against an index), `batches` and `records`.
-May import: `find`, `search` and the rooms below. To keep another kind of item, derive a `Coding`.
+May import: `find`, `search` and the packages below. To keep another kind of item, derive a `Coding`.
 """
 
 import dataclasses
@@ -309,7 +309,7 @@ class Index(Asking):
         threshold: float | None = None,
         run: Run | None = None,
     ) -> Sifted:
-        """Find the items that are unlike all in the index, and unlike those kept before them.
+        """Find the items that are similar to none in the index, and to none kept before them.
 
         With `update`, these are added, or replace the items that have their ids: all of them, or
         none if something fails.

@@ -166,7 +166,7 @@ class Asking:
     def item(self, identity: Id) -> Any:
         """Return an item as it was given: a vector, a code as a string of 0 and 1, or a kept text.
 
-        None for sets, and for texts that are not kept: only the hashes of their elements are.
+        None for sets and for texts that are not kept, of which only the hashes of elements are stored.
         """
         coding, identity = self._known(), as_id(identity)
         with self.store.reading() as reader:

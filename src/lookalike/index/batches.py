@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError
 from lookalike.core.run import Run
+from lookalike.core.wording import counted
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.records import Id, is_id
 from lookalike.io.documents import Source
@@ -105,7 +106,7 @@ def as_kind(items: list[Any], kind: str | None, measure: str) -> Any:
     for place, item in enumerate(items):
         if kind != "bits" and isinstance(item, str) != (kind == "texts"):
             got = "text" if isinstance(item, str) else type(item).__name__
-            raise DataError(f"the index holds {kind}; items[{place}] is a {got}.")
+            raise DataError(f"the index holds {kind}; the type of items[{place}] is {got}.")
     if kind == "texts":
         return as_array(items)
     if kind == "sets":
@@ -149,7 +150,7 @@ def as_id(name: Any) -> Id:
 def check_all_named(ids: Iterator[Id] | None, items: int) -> None:
     """Raise an error if ids are left after all items have theirs."""
     if ids is not None and next(ids, None) is not None:
-        raise DataError(f"ids must name each item; there are more ids than the {items:,} items.")
+        raise DataError(f"ids must name each item; there are more ids than the {counted(items, 'item')}.")
 
 
 def rows_of(items: Any, rows: np.ndarray) -> Any:

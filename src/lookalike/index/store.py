@@ -35,7 +35,7 @@ class Store:
         if create:
             path.mkdir()
         elif not (path / "data.mdb").is_file():
-            raise StoreError(f"{path}: there is no index; `lookalike index build` creates one.")
+            raise StoreError(f"{path}: there is no index here; `lookalike index build` creates one.")
         self.patience: float | None = None  # seconds to wait for another writer; None for as long as it takes
         self._used, self._users, self._writing = Condition(), 0, Lock()
         with ExitStack() as opened:

@@ -78,7 +78,8 @@ def find_parts(
         else:
             kind = format or format_of(Path(given), suffixes)
             if kind is None and format_of(Path(given), VECTOR_SUFFIXES):
-                raise DataError(f"{given}: holds vectors, not texts or sets; `lookalike vectors` reads it.")
+                how = "use `lookalike vectors`, or in Python and for an index a measure of vectors, such as angle"
+                raise DataError(f"{given}: holds vectors, not texts or sets; {how}.")
             if not html and kind in (None, "text", "csv", "tsv", "jsonl"):
                 check_text(Path(given), encoding, named=format is None and not pictures)
             if kind in (None, "text", "files"):

@@ -19,6 +19,11 @@ from lookalike.io.part import BOM, Block, Part
 LOOK = 1000  # lines that decide the columns of the file
 HEAD = 4096  # bytes that show whether a file is an array
 SPACE = re.compile(r"[ \t\r\n]*")
+WORDS = {
+    str: "a string", int: "an integer", float: "a number", bool: "a boolean", list: "a list", dict: "an object",
+    type(None): "null",
+}  # fmt: skip
+ARRAYS = " (a file can be one whole array; jq -c '.[]' splits others)"
 SIZE = 4 << 20  # bytes read at a time to find the columns
 
 
@@ -179,12 +184,12 @@ def _faults_by_halves(lines: list[bytes], schema: pa.Schema) -> dict[int, str]:
 
 def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
     """Return the object in a line, or None and the reason. Invalid UTF-8 is not checked here."""
-    hint = " (convert an array with jq -c '.[]')" if line.lstrip().startswith(b"[") else ""
+    hint = ARRAYS if line.lstrip().startswith(b"[") else ""
     try:
         row = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         return None, f"not valid JSON ({error}){hint}"
-    return (row, "") if isinstance(row, dict) else (None, f"not a JSON object but {type(row).__name__}{hint}")
+    return (row, "") if isinstance(row, dict) else (None, f"not a JSON object but {_word(row)}{hint}")
 
 
 def _coarse_fault(line: bytes) -> str | None:
@@ -208,13 +213,13 @@ def _misfit(value: Any, kind: pa.DataType) -> str:
     """Return why a value does not fit a column's type; empty if it fits or if Arrow must decide."""
     if pa.types.is_list(kind):
         if not isinstance(value, list):
-            return f"is {type(value).__name__}, not list"
+            return f"is {_word(value)}, not a list"
         inner = _python_types(kind.value_type)
         other = next((one for one in value if one is not None and type(one) not in inner), None)
-        return "" if other is None else f"holds {type(other).__name__}, not {_named(inner)}"
+        return "" if other is None else f"holds {_word(other)}, not {_words(inner)}"
     wanted = _python_types(kind)
     if type(value) not in wanted:
-        return f"is {value!r}, not a number" if float in wanted else f"is {type(value).__name__}, not {_named(wanted)}"
+        return f"is {value!r}, not a number" if float in wanted else f"is {_word(value)}, not {WORDS[wanted[0]]}"
     if wanted == (int,):
         least, most = (0, 1 << 64) if kind == pa.uint64() else (-(1 << 63), 1 << 63)
         return "" if least <= value < most else f"is {value!r}, not a 64-bit integer"
@@ -230,8 +235,12 @@ def _python_types(kind: pa.DataType) -> tuple[type, ...]:
     return (str,) if pa.types.is_string(kind) else (str, int, float, bool, list, dict)
 
 
-def _named(types: tuple[type, ...]) -> str:
-    return "numbers" if float in types else types[0].__name__
+def _word(value: Any) -> str:
+    return WORDS[type(value)]
+
+
+def _words(types: tuple[type, ...]) -> str:
+    return "numbers" if float in types else "integers" if int in types else "strings"
 
 
 def _without_times(kind: pa.DataType) -> pa.DataType:

@@ -38,7 +38,9 @@ def unnamed(part: Part, vector: str | None, identity: str | None) -> None:
     """Raise an error if a name is given for a format without names."""
     for option, name in (("vector", vector), ("id", identity)):
         if name is not None and (option, name) != ("id", "-"):
-            raise DataError(f"{part.name}: {option} is {name!r}, but {part.format} has no named columns or arrays.")
+            raise DataError(
+                f"{part.name}: {argument(option, name)} names a column or array, but {part.format} has no names."
+            )
 
 
 def as_vectors(part: Part, matrix: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.core.wording import counted
 from lookalike.io.codes import StringCodes, integer_codes, matrix_codes
 from lookalike.io.formats import FORMATS
 from lookalike.io.part import Block, Part
@@ -103,7 +104,7 @@ class TableReader:
         if not self.width:
             self.width = int(next((size for at, size in enumerate(sizes) if at not in faults), 0))
         for at in np.flatnonzero(sizes != self.width).tolist():
-            faults.setdefault(at, f"{sizes[at]} components, where the first row has {self.width}")
+            faults.setdefault(at, f"{counted(sizes[at], 'component')}, where the first row has {self.width}")
         good = lists.take(pa.array(np.delete(np.arange(len(lists)), list(faults)), pa.int64()))
         return self._finished(floats(good.flatten()).reshape(len(good), self.width), faults)
 

@@ -38,7 +38,7 @@ def check_output(path: str) -> None:
     if kind_of(path) is None:
         ends = f"{', '.join(SUFFIXES)}, or a text format and .gz (.csv.gz), or be - for standard output"
         hint = " A file of JSON lines ends in .jsonl." if path.endswith((".json", ".json.gz")) else ""
-        raise UsageError(f"output must end in {ends}; got {path!r}.{hint}")
+        raise UsageError(f"the output file must end in {ends}; got {path!r}.{hint}")
     check_place(path)
 
 
@@ -46,11 +46,11 @@ def check_place(path: str) -> None:
     """Raise an error, before any work is done, if a file cannot be written at this path."""
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise DataError(f"{path}: cannot be written, there is no folder {folder}.")
+        raise DataError(f"{path}: cannot be written: there is no folder {folder}.")
     if Path(path).is_dir():
-        raise DataError(f"{path}: cannot be written, it is a folder.")
+        raise DataError(f"{path}: cannot be written: it is a folder.")
     if not os.access(folder, os.W_OK):
-        raise DataError(f"{path}: cannot be written, permission denied.")
+        raise DataError(f"{path}: cannot be written: permission denied.")
 
 
 def kind_of(path: str) -> str | None:

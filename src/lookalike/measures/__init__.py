@@ -7,7 +7,7 @@ least similarity or the greatest distance to keep; the table says which kind a m
 A distance measure, or metric, obeys four axioms: no distance is negative, only equal points have
 distance 0, it is symmetric, and the triangle inequality holds. `counterexample` tests them.
 
-A question without an answer is an error: vectors of unequal lengths, a component that is nan or
+Undefined cases are errors: vectors of unequal lengths, a component that is nan or
 infinite, the angle of a zero vector, the Hamming distance of strings of unequal lengths. An empty
 set is similar to nothing, not even to another empty set.
 

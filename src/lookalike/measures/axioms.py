@@ -23,7 +23,7 @@ class Counterexample(NamedTuple):
 def counterexample(
     d: Callable[[Any, Any], float], points: Collection[Any], tolerance: float = 1e-9
 ) -> Counterexample | None:
-    """Return the first axiom of distance measures that `d` breaks, with the points; None if none.
+    """Return the first axiom of distance measures that `d` breaks, with the points, or None.
 
     All pairs and triples are tried, O(n**3). Values that differ by `tolerance`, absolute or
     relative, count as equal because of rounding; only a distance of exactly 0 between two points

@@ -50,6 +50,11 @@ class Measure:
         return self.of.__name__
 
     @property
+    def usual(self) -> str:
+        """Return the name that users write: the short one, if there is one."""
+        return self.short or self.name
+
+    @property
     def is_similarity(self) -> bool:
         """Return whether larger values mean more similar."""
         return self.kind == "similarity"
@@ -132,34 +137,34 @@ MEASURES: Mapping[str, Measure] = {
         ),
         Measure(
             two.overlap, "sets", "similarity", metric=False, counts=True, words="number of shared elements",
-            asks="the least number of shared elements", join=OVERLAP,
+            asks="the minimum number of shared elements", join=OVERLAP,
         ),
         Measure(two.minkowski, "vectors", "distance"),
         Measure(
             two.euclidean, "vectors", "distance", words="Euclidean distance",
-            asks="the greatest distance", function="line", kernel=DISTANCE,
+            asks="the maximum distance", function="line", kernel=DISTANCE,
         ),
         Measure(two.manhattan, "vectors", "distance"),
         Measure(two.chebyshev, "vectors", "distance"),
         Measure(
             two.angle, "vectors", "distance", high=180, words="angle in degrees", unit="degrees",
-            asks="the greatest angle, in degrees", function="hyperplane", kernel=ANGLE,
+            asks="the maximum angle, in degrees", function="hyperplane", kernel=ANGLE,
         ),
         Measure(
             two.cosine_similarity, "vectors", "similarity", low=-1, high=1, metric=False, words="cosine",
-            asks="the least cosine", function="hyperplane", kernel=COSINE,
+            asks="the minimum cosine", function="hyperplane", kernel=COSINE,
         ),
         Measure(
             two.hamming, "vectors", "distance", counts=True, words="number of bits that differ", unit="bits",
-            asks="the greatest number of differing bits", function="bit",
+            asks="the maximum number of differing bits", function="bit",
         ),
         Measure(
             two.edit, "strings", "distance", counts=True, words="edit distance",
-            asks="the greatest number of edits", join=GRAMS, moves="indel",
+            asks="the maximum number of edits", join=GRAMS, moves="indel",
         ),
         Measure(
             two.levenshtein, "strings", "distance", counts=True, words="Levenshtein distance",
-            asks="the greatest number of edits", join=GRAMS, moves="levenshtein",
+            asks="the maximum number of edits", join=GRAMS, moves="levenshtein",
         ),
     )
 }  # fmt: skip
@@ -177,7 +182,7 @@ def usual_names(*domains: str) -> tuple[str, ...]:
     >>> usual_names("sets", "bags"), usual_names("strings"), usual_names("vectors")[:2]
     (('jaccard', 'bag', 'containment', 'cosine', 'overlap'), ('edit', 'levenshtein'), ('angle', 'cosine_similarity'))
     """
-    return tuple(MEASURES[name].short or name for name in (*OF_SETS, *OF_VECTORS) if MEASURES[name].domain in domains)
+    return tuple(MEASURES[name].usual for name in (*OF_SETS, *OF_VECTORS) if MEASURES[name].domain in domains)
 
 
 def vector_measure(name: str) -> str:

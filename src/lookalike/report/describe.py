@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lookalike.core.errors import argument
-from lookalike.core.wording import counted, rounded
+from lookalike.core.wording import about, counted
 from lookalike.measures import MEASURES
 from lookalike.report.beside import Beside, beside
 from lookalike.report.choosing import similar_inside
@@ -134,9 +134,9 @@ def in_words(plan: "Plan | None", kind: str, stats: dict[str, Any]) -> list[str]
     limit = f" whose {measure} is {BOUNDS[plan.kind]} {float(plan.threshold):g}" if bounded else f" by {measure}"
     wanted = f", to be found with probability {plan.wanted:g} or more" if plan.bands and plan.wanted < 1 else ""
     first, *others = (line.strip() for line in plan.lines())
-    how = first.partition(", ")[2]  # the first part repeats the request
+    how = first.partition(", ")[2].removeprefix("by ")  # the first part repeats the request
     done = "; ".join([how, *others])
-    return [f"Asked for: {what}{limit}, comparing {what_words(plan.what)}{wanted}.", f"Done: {done}."]
+    return [f"Asked for: {what}{limit}, comparing {what_words(plan.what)}{wanted}.", f"Method: {done}."]
 
 
 def what_words(what: str) -> str:
@@ -210,8 +210,8 @@ def recall_of(
         lines.append("Not measured: an audit compares a sample with all items, and reports how much was found.")
     if stats.get("crowded"):
         lines.append(
-            f"{stats['crowded']:,} had very many nearly similar neighbours and were compared with only some of them: "
-            "more pairs may be missed there."
+            f"{counted(stats['crowded'], 'item')} had very many nearly similar neighbours, of which only some were "
+            "compared, so more pairs may be missed there."
         )
     if pairs is not None and len(pairs):
         checked = "Every listed pair was compared exactly: none is listed on the evidence of a hash alone."
@@ -228,8 +228,8 @@ def _missed(pairs: Values | None) -> list[str]:
     there = float((1 / chances).sum())
     missed = there - len(pairs)
     share = len(pairs) / there
-    few = "fewer than one pair" if missed < 1 else f"about {rounded(missed)} pair{'s' * (missed >= 1.5)}"
-    return [f"Over all values, according to the curve: {share:.2%} of all pairs are found, {few} missed."]
+    few = "fewer than one is" if missed < 1 else f"{about(missed)} {'are' if missed >= 1.5 else 'is'}"
+    return [f"According to the curve, {share:.2%} of all similar pairs are found and {few} missed."]
 
 
 def advice_of(plan: "Plan | None", audit: "Audit | None", stats: dict[str, Any], pairs: Values | None) -> list[str]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lookalike.core.display import table
 from lookalike.core.errors import DataError, UsageError, missing_package
+from lookalike.core.wording import counted
 from lookalike.items.shingles import Shingles
 from lookalike.results.explanations import Explanation, SharedElements
 
@@ -58,7 +59,7 @@ class Result(ABC):
         """Return the position of a row, counted from the end if the index is negative."""
         at = operator.index(index)
         if not -len(self) <= at < len(self):
-            raise IndexError(f"row {at} is out of range: there are {len(self):,}.")
+            raise IndexError(f"row {at} is out of range: the result has {counted(len(self), 'row')}.")
         return at % len(self)
 
     def to_arrow(self) -> pa.Table:

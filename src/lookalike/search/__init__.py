@@ -4,5 +4,5 @@ Lives here: one file per stage, and `sets` and `vectors`, which combine the stag
 the options; `inputs` converts what the caller gave; `plan` and `vector_plan` choose a method, which
 `saved` restores from files; `joins`, `qgrams`, `tables` and `probing` find candidates; `verify`,
 `cluster` and `audit` use them; `storage` is where large arrays go.
-May import: `results`, `io` and the rooms below. To add a method, write its stage and a plan.
+May import: `results`, `io` and the packages below. To add a method, write its stage and a plan.
 """

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, TooManyPairs
+from lookalike.core.errors import DataError, TooManyPairs, argument
 from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.items.sides import Sides
@@ -120,7 +120,7 @@ class Search(Holder):
         except TooManyPairs:
             raise TooManyPairs(
                 f"more than {MAX_LISTED:,} similar pairs, all of which an exact method must list; "
-                "use method 'lsh' with a recall below 1, which need not list them."
+                f"{argument('method', 'lsh')} with a recall below 1 does not list them."
             ) from None
 
     def audit_pairs(self, size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import UsageError, argument
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.formats import VECTOR_SUFFIXES
@@ -21,7 +21,14 @@ from lookalike.items.sets import Sets, hash_values
 from lookalike.items.shingles import as_array
 from lookalike.items.vectors import Vectors, as_ids
 from lookalike.measures import MEASURES
-from lookalike.measures.table import BANDED, OF_VECTORS
+from lookalike.measures.table import BANDED, OF_SETS, OF_VECTORS
+
+
+def no_threshold(measure: str) -> UsageError:
+    """Return the error for a measure without a default threshold."""
+    return UsageError(
+        f"measure {measure!r} needs a threshold: set {argument('threshold')} to {MEASURES[measure].asks}."
+    )
 
 
 def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
@@ -29,9 +36,10 @@ def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
     if measure in MEASURES and MEASURES[measure].moves and sets:
         raise UsageError(f"measure {measure!r} compares texts; got sets.")
     if measure == "bag_jaccard" and not all(one.bag for one in sets if len(one)):
-        raise UsageError("measure 'bag_jaccard' compares bags: Counters, or texts; got sets.")
-    if audit and measure not in BANDED:
-        raise UsageError(f"audit is for Jaccard similarity; {measure!r} is joined exactly and misses nothing.")
+        raise UsageError("measure 'bag' compares bags: Counters, or texts; got sets.")
+    if audit and measure in OF_SETS and measure not in BANDED:
+        usual = MEASURES[measure].usual
+        raise UsageError(f"audit is for Jaccard similarity; measure {usual!r} is exact and misses nothing.")
 
 
 def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:

@@ -11,8 +11,8 @@ import numpy as np
 
 from lookalike.core.display import paragraphs, picture
 from lookalike.core.drawing import ORANGE, draw_curve, new_axes
-from lookalike.core.errors import UsageError, choice, fraction, whole
-from lookalike.core.wording import counted, rounded
+from lookalike.core.errors import UsageError, argument, choice, fraction, whole
+from lookalike.core.wording import about, counted
 from lookalike.families import Family, MinHash, SimHash
 from lookalike.families.base import as_keys
 from lookalike.items.sets import Sets
@@ -98,15 +98,16 @@ class Plan:
         threshold = short if Fraction(short) == self.threshold else str(self.threshold)
         aim = f"{self.measure} {sign} {threshold} of {self.what}"
         if self.bands is None:
-            ways = {"length": "lengths", "prefix": "prefix index", "position": "prefix index with positions"}
-            how = "grams" if self.row.moves else ways.get(self.filter, "prefix index with positions and lengths")
+            ways = {"length": "length filter", "prefix": "prefix index", "position": "prefix index with positions"}
+            how = ways.get(self.filter, "prefix index with positions and lengths")
+            how = "index of 2-grams" if self.row.moves else how
             return [f"plan: {aim}, exact: {how}, every pair is found", *self._reasons()]
         bands, rows, recall = self.bands
         width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, self.sketch, 'es')})"
         return [
             f"plan: {aim}, by {width}",
             f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more often"
-            + (f"; about {rounded(self.candidates)} candidates expected" if self.items else ""),
+            + (f"; {about(self.candidates)} candidates expected" if self.items else ""),
             *self._reasons(),
         ]
 
@@ -192,25 +193,28 @@ def make_plan(
     if filter is not None:
         plan = replace(plan, filter=choice("filter", filter, STAGES))
         if method == "lsh":
-            raise UsageError("filter is for method 'exact'; got 'lsh'.")
+            raise UsageError(f"filter is for {argument('method', 'exact')}; got {argument('method', 'lsh')}.")
         return plan
     if measure not in BANDED:
         if sketch != "minhash":
-            raise UsageError(f"sketch {sketch!r} is for Jaccard similarity; {measure!r} is joined exactly.")
+            raise UsageError(f"sketch {sketch!r} is for Jaccard similarity; measure {plan.row.usual!r} is exact.")
         if method == "lsh":
             raise UsageError(
-                f"method must be 'exact' or 'auto' for measure {measure!r}, which has no hash family; got 'lsh'."
+                f"method must be 'exact' or 'auto' for measure {plan.row.usual!r}, which has no hash family; got 'lsh'."
             )
         return plan
     single = bands_for(plan.chance, 1, min(recall, 1 - 1e-15))
     if method == "exact" or (method == "auto" and (recall == 1 or single.hashes > MOST_HASHES)):
         return plan
     if recall == 1:
-        raise UsageError("recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.")
+        raise UsageError(
+            f"recall must be below 1 for {argument('method', 'lsh')}; for recall 1 use {argument('method', 'exact')}."
+        )
     if single.hashes > MOST_HASHES:
         raise UsageError(
-            f"threshold must be higher for method 'lsh' at recall {recall:g}: {float(plan.threshold):g} needs "
-            f"{single.hashes:,} {sketch}es, more than {MOST_HASHES}. Use method 'exact'."
+            f"threshold must be higher for {argument('method', 'lsh')} at recall {recall:g}: "
+            f"{float(plan.threshold):g} needs {single.hashes:,} {sketch}es, more than {MOST_HASHES}. "
+            f"Use {argument('method', 'exact')}."
         )
     return replace(plan, method=method, bands=single)
 
@@ -248,17 +252,17 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None 
     if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little about all its pairs
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
-    costs = f"core-seconds estimated for an exact join, {found.cost / 1e9:.2g} for {width}"
+    bands = f"for an exact join, {found.cost / 1e9:.2g} for {width}"
     cost = items * size * (INDEX + (MAKE if ranks is None else 0))
     if cost > found.cost:
-        return replace(banded, reason=f"over {cost / 1e9:.2g} {costs}")
+        return replace(banded, reason=f"estimated core-seconds: over {cost / 1e9:.2g} {bands}")
     some = live.take(np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size)))))
     work = estimate_work(some, items, element_ranks(live) if ranks is None else ranks(), plan.join)
     cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
     if cost <= found.cost and (listing or work.compared < MOST_LISTED):
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared)
-        return replace(exact, reason=f"{cost / 1e9:.2g} {costs}")
-    return replace(banded, reason=f"{cost / 1e9:.2g} {costs}")
+        return replace(exact, reason=f"estimated core-seconds: {cost / 1e9:.2g} {bands}")
+    return replace(banded, reason=f"estimated core-seconds: {cost / 1e9:.2g} {bands}")
 
 
 def filling(bins: int) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.core.errors import UsageError
+from lookalike.core.errors import UsageError, argument
 from lookalike.core.storage import Storage
 from lookalike.io.documents import Source
 from lookalike.items.sets import Sets
@@ -16,7 +16,7 @@ from lookalike.items.sides import Sides
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures import MEASURES
-from lookalike.measures.table import SHORT
+from lookalike.measures.table import OF_SETS, SHORT
 from lookalike.results import Explanation
 from lookalike.results.explanations import SharedElements
 from lookalike.search.audit import Audit, audit
@@ -24,7 +24,7 @@ from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
 from lookalike.search.collection import Collection, TextSets, take_in_sets, take_in_texts
 from lookalike.search.identical import Groups
-from lookalike.search.inputs import check_measure, order_of
+from lookalike.search.inputs import check_measure, no_threshold, order_of
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
 from lookalike.search.plan import fit, make_plan
 from lookalike.search.qgrams import edit_pairs
@@ -51,12 +51,12 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
     check_measure(measure, sets, settings.audit)
     threshold: Any = settings.threshold
     if threshold is None and row is not None:
-        if row.asks:
-            raise UsageError(f"measure {measure!r} needs a threshold: {row.asks}.")
+        if row.asks and measure in OF_SETS:  # for another, the plan lists the measures to choose from
+            raise no_threshold(measure)
         threshold = row.default
     order = None if settings.order is None else order_of(settings.order, sets)
     if order is not None and settings.method == "lsh":
-        raise UsageError("order is for method 'exact'; got 'lsh'.")
+        raise UsageError(f"order is for {argument('method', 'exact')}; got {argument('method', 'lsh')}.")
     plan = make_plan(
         threshold=threshold,
         measure=measure,

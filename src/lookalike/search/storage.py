@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike import __version__
-from lookalike.core.errors import LookalikeError, StoreError, UsageError
+from lookalike.core.errors import LookalikeError, StoreError, UsageError, argument, parameter
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory, stamps
 from lookalike.io.documents import Source
@@ -49,13 +49,15 @@ def starting(storage: Storage) -> Iterator[None]:
 
 def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     """Return what a run in files depends on; raise an error if it cannot use files."""
+    both = f"{parameter('memory')} and {parameter('workdir')}"
     source = items[0]
     files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
     if len(items) > 1 or not files:
-        raise UsageError("memory and workdir support only one collection of texts, in files that can be read again.")
+        raise UsageError(f"{both} support only one collection of texts, in files that can be read again.")
     measure = SHORT.get(settings.measure, settings.measure)
     if measure not in BANDED or settings.method == "exact" or settings.recall == 1:
-        raise UsageError("memory and workdir support only Jaccard similarity by method 'lsh', with a recall below 1.")
+        exact = argument("method", "exact")
+        raise UsageError(f"{both} support only Jaccard similarity and a recall below 1, not {exact}.")
     threshold: Any = MEASURES[measure].default if settings.threshold is None else settings.threshold
     return {
         "version": __version__,

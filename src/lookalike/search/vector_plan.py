@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.core.errors import UsageError, choice, fraction, whole, within
-from lookalike.core.wording import counted, rounded
+from lookalike.core.errors import UsageError, argument, choice, fraction, whole, within
+from lookalike.core.wording import about, counted
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.sides import ALONE, Sides
 from lookalike.measures import MEASURES
@@ -64,7 +64,7 @@ class VectorPlan(Plan):
             aim = f"the {self.nearest:,} nearest with {aim}"
         if self.method == "brute":
             return [f"plan: {aim}, exact: all pairs are compared", *self._reasons()]
-        expected = f"; about {rounded(self.candidates)} pairs to compare" if self.items else ""
+        expected = f"; {about(self.candidates)} pairs to compare" if self.items else ""
         if self.bands is None:
             agree = self.parts - int(self.threshold)
             how = f"{counted(self.parts, 'part')}, of which {agree} must agree ({counted(self.tables, 'table')})"
@@ -130,14 +130,16 @@ def make_vector_plan(
     choice("method", method, METHODS)
     recall = fraction("recall", recall)
     if method == "lsh" and recall == 1:
-        raise UsageError("recall must be below 1 for method 'lsh'; for recall 1 use method 'exact'.")
+        raise UsageError(
+            f"recall must be below 1 for {argument('method', 'lsh')}; for recall 1 use {argument('method', 'exact')}."
+        )
     exact = parse_distance(measure, threshold, length)
     wanted = recall if method in ("auto", "lsh") else 1.0
     if probes:
         if measure == "hamming":
             raise UsageError("probes are for vectors: in a bit code, no bit is less certain than another.")
         if wanted == 1:
-            raise UsageError("probes are for method 'lsh' and a recall below 1.")
+            raise UsageError(f"probes are for {argument('method', 'lsh')} with a recall below 1.")
     return VectorPlan(method, measure, exact, seed, what, wanted=wanted, nearest=nearest, size=length)
 
 
@@ -227,21 +229,21 @@ def fit_vectors(
     if not tables:
         if plan.method == "lsh":
             raise UsageError(
-                f"threshold {float(plan.threshold):g} is too far for method 'lsh': recall {plan.wanted:g} needs "
-                f"more than {MOST_FUNCTIONS} functions. Use method 'brute'."
+                f"threshold {float(plan.threshold):g} is too far for {argument('method', 'lsh')}: recall "
+                f"{plan.wanted:g} needs more than {MOST_FUNCTIONS} functions. Use {argument('method', 'brute')}."
             )
-        best, reason = brute, f"{all_pairs / 1e9:.2g} core-seconds estimated"
+        best, reason = brute, f"estimated core-seconds: {all_pairs / 1e9:.2g} for brute force"
     else:
         cost, best = min(tables, key=cheap)
         worth = 1.0
         if plan.nearest:  # tables list all pairs within the threshold and miss some of the nearest: they must pay
             cost += FOUND * work.pairs * work.mean(work.distances <= space.distance)
             worth = 2.0
-        reason = f"{cost / 1e9:.2g} core-seconds estimated, {all_pairs / 1e9:.2g} for brute force"
+        reason = f"estimated core-seconds: {cost / 1e9:.2g} for these tables, {all_pairs / 1e9:.2g} for brute force"
         if plan.method != "lsh" and all_pairs <= worth * cost:
             best, reason = (
                 brute,
-                f"{all_pairs / 1e9:.2g} core-seconds estimated, {cost / 1e9:.2g} for the best tables",
+                f"estimated core-seconds: {all_pairs / 1e9:.2g} for brute force, {cost / 1e9:.2g} for the best tables",
             )
     if plan.method == "auto":
         best = replace(best, reason=reason)

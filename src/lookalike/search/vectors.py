@@ -14,7 +14,6 @@ from lookalike.items.bits import Bits
 from lookalike.items.sides import Sides
 from lookalike.items.vectors import NO_DIRECTION, Vectors, zero_rows
 from lookalike.kernels.buckets import join_pairs, roots
-from lookalike.measures import MEASURES
 from lookalike.measures.table import OF_VECTORS, vector_measure
 from lookalike.results import Explanation
 from lookalike.results.explanations import ComparedComponents, SharedElements
@@ -22,6 +21,7 @@ from lookalike.search.audit import Audit
 from lookalike.search.base import Found, IsFound, Labels, Search
 from lookalike.search.collection import unique_ids
 from lookalike.search.identical import Groups
+from lookalike.search.inputs import no_threshold
 from lookalike.search.nearest import last_of, nearest
 from lookalike.search.settings import Settings
 from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
@@ -40,7 +40,7 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
         raise UsageError("keep must be 'first' or one value per item: vectors and bits all have the same length.")
     measure, run = choice("measure", vector_measure(settings.measure), OF_VECTORS), settings.run
     if settings.threshold is None and settings.k is None:
-        raise UsageError(f"measure {measure!r} needs a threshold: {MEASURES[measure].asks}.")
+        raise no_threshold(measure)
     same = settings.nearest and len(items) == 1
     sides = [fit_for(side, measure) for side in items] * (1 + same)
     size = sides[0].length if isinstance(sides[0], Bits) else sides[0].dimensions
@@ -50,7 +50,7 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
         recall=settings.recall,
         method=settings.method,
         seed=settings.seed,
-        what=f"codes of {counted(size, 'bit')}" if measure == "hamming" else f"vectors of {size:,} dimensions",
+        what=f"codes of {counted(size, 'bit')}" if measure == "hamming" else f"vectors of {counted(size, 'dimension')}",
         length=size,
         nearest=settings.k or 0,
         probes=settings.probes,
@@ -60,7 +60,7 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
         for side in sides
     ]
     skipped = sum(side.skipped for side in sides[: len(items)])
-    with run.stage("take in"):
+    with run.stage("prepare"):
         space = space_of(sides, measure, float(plan.threshold))
         search = VectorSearch(plan, space, space.contents(), ids, settings, skipped, same)
     with run.stage("plan"):

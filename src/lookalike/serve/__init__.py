@@ -4,7 +4,7 @@ Needs the extra `serve`: pip install 'lookalike[serve]'.
 
 Lives here: `app` (the operations), `guard` (access and limits), `messages` (requests and answers),
 `describing` (OpenAPI), `metrics`, and `page` (the web page, without a build step).
-May import: `index` and the rooms below. A new operation is a function in `app`, with messages.
+May import: `index` and the packages below. A new operation is a function in `app`, with messages.
 """
 
 import os

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from lookalike import __version__
 from lookalike.core.errors import AlreadyThere, LookalikeError, NotThere, StoreError
 from lookalike.core.run import Run
+from lookalike.core.wording import counted
 from lookalike.index import Index
 from lookalike.items.pages import article_text, nesting, visible_text
 from lookalike.items.passages import shared_passages
@@ -99,7 +100,8 @@ class Handlers:
         self._check_writable()
         self._check_count(len(given.items))
         if len(given.ids) != len(given.items):
-            raise Refused(422, f"ids must name each item; got {len(given.ids)} for {len(given.items)}.")
+            ids, items = counted(len(given.ids), "id"), counted(len(given.items), "item")
+            raise Refused(422, f"ids must name each item; got {ids} for {items}.")
         return await run_sync(self._add, given, limiter=self.writing)
 
     def _add(self, given: Items) -> Added:

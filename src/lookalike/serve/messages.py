@@ -126,7 +126,7 @@ class Error(Message):
 
 
 ITEM = "a text, a list of strings, or a list of numbers"
-ID = f"a string of at most {LONGEST_ID - 1} bytes or a whole number of 64 bits"
+ID = f"a string of at most {LONGEST_ID - 1} bytes or a 64-bit integer"
 
 
 def reason(error: dict[str, Any]) -> str:

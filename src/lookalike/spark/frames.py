@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lookalike.core import errors
-from lookalike.core.errors import LookalikeError, TooManyPairs
+from lookalike.core.errors import LookalikeError, TooManyPairs, parameter
 from lookalike.core.run import Run
 from lookalike.spark import tasks
 from lookalike.spark.buckets import dealt_keys, dealt_rows, units
@@ -163,8 +163,8 @@ def pairs_of_keys(
     total = int(row[0] or 0) if row else 0
     if limit is not None and total > limit:
         raise TooManyPairs(
-            f"{total:,} candidate pairs, counted per band, more than max_pairs = {limit:,}: use `clusters` or `dedup`, "
-            "which list no pairs, or raise the threshold or max_pairs."
+            f"{total:,} candidate pairs, counted per band, more than {parameter('max_pairs')} = {limit:,}: "
+            f"use `clusters` or `dedup`, which list no pairs, or raise the threshold or {parameter('max_pairs')}."
         )
     dealt = found.repartition(min(partitions(keys), 1 + total // PAIRS))
     dealt = dealt.select("band", F.posexplode("lefts").alias("place", "a"), "lefts", "rights")

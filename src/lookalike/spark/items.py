@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, one_column, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, argument, one_column, whole
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.documents import TEXT_NAMES
@@ -202,7 +202,7 @@ def columns_of(df: DataFrame, settings: SparkSettings) -> tuple[str, str]:
         text = next((name for name in TEXT_NAMES if name in df.columns), None)
     if text is None:
         have = ", ".join(df.columns) or "none"
-        raise DataError(f"which column is the text? Name it with text=; there are {have}.")
+        raise DataError(f"which column is the text? Name it with {argument('text')}; there are {have}.")
     return settings.id, text
 
 

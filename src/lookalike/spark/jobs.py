@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from lookalike.core.errors import TooManyPairs, whole
+from lookalike.core.errors import TooManyPairs, parameter, whole
 from lookalike.core.run import Run
 from lookalike.items.shingles import Shingles
 from lookalike.search.plan import Plan
@@ -21,6 +21,7 @@ ROUNDS = 10  # at most, of comparing the kept items of crowded buckets again
 class SparkDedup(NamedTuple):
     """The rows to keep, and the items to remove.
 
+    >>> import lookalike as la
     >>> kept, dropped = la.spark.dedup(df, threshold=0.8)  # doctest: +SKIP
     """
 
@@ -63,6 +64,7 @@ def plan(
     Returns:
         A `Plan` for the functions of this module; print its `.lines()`.
 
+    >>> import lookalike as la
     >>> print("\\n".join(la.spark.plan(df, threshold=0.8).lines()))  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, None, threshold, measure, recall, shingles, sketch, seed, run)
@@ -109,6 +111,7 @@ def find_pairs(
     Returns:
         A data frame of `left`, `right` (ids, left before right) and `similarity`.
 
+    >>> import lookalike as la
     >>> la.spark.find_pairs(df, threshold=0.8).show()  # doctest: +SKIP
     """
     whole("max_pairs", max_pairs)
@@ -158,6 +161,7 @@ def find_clusters(
         A data frame with one row per item of a cluster of two or more: `cluster` (the id of its
         first item), `id` and `size`.
 
+    >>> import lookalike as la
     >>> la.spark.find_clusters(df, threshold=0.8).orderBy("cluster").show()  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
@@ -198,7 +202,7 @@ def dedup(
 
     Args:
         df: the data frame with the items.
-        keep: which of similar items to keep: the "first" by id, the "longest", or the one with the
+        keep: which of several similar items to keep: the "first" by id, the "longest", or the one with the
             greatest number or date in the column of this name.
         text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
             `document`.
@@ -218,6 +222,7 @@ def dedup(
         `kept`, the rows to keep, and `dropped`, a data frame of `id`, `kept` (the id kept instead)
         and `similarity`.
 
+    >>> import lookalike as la
     >>> la.spark.dedup(df, threshold=0.8).kept.write.parquet("clean.parquet")  # doctest: +SKIP
     """
     settings = SparkSettings(text, id, rows, plan, threshold, measure, recall, shingles, sketch, seed, run)
@@ -294,8 +299,8 @@ def same_contents(copies: DataFrame, limit: int) -> DataFrame | None:
     count, pairs = (int(number or 0) for number in found) if found else (0, 0)
     if pairs > limit:
         raise TooManyPairs(
-            f"{pairs:,} pairs of identical items, more than max_pairs = {limit:,}: use `clusters` or `dedup`, which "
-            "list no pairs, or raise max_pairs."
+            f"{pairs:,} pairs of identical items, more than {parameter('max_pairs')} = {limit:,}: "
+            f"use `clusters` or `dedup`, which list no pairs, or raise {parameter('max_pairs')}."
         )
     alike = copies.unionByName(sizes.select(F.col("head").alias("item"), "head"))
     if not count:

@@ -58,6 +58,7 @@ def resolve_candidates(
     Returns:
         A data frame of `left` and `right` (ids).
 
+    >>> import lookalike as la
     >>> la.spark.resolve_candidates(left, right, fields=["name", "town:city"]).show()  # doctest: +SKIP
     """
     found = Records([left] if right is None else [left, right], as_fields(fields), id, run or Run())

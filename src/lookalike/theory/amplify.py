@@ -14,8 +14,9 @@ import numpy as np
 
 from lookalike.core.display import picture
 from lookalike.core.drawing import draw_curve, new_axes
-from lookalike.core.errors import UsageError, fraction, whole, within
+from lookalike.core.errors import UsageError, fraction, parameter, whole, within
 from lookalike.core.statistics import Sensitivity
+from lookalike.core.wording import counted
 
 if TYPE_CHECKING:
     from lookalike.families import Family
@@ -122,7 +123,7 @@ class Curve:
         return self.pairs(family.signatures(items))
 
     def pairs(self, signatures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same for given signatures, an array of whole numbers, items x functions."""
+        """Return the pairs that `candidates` finds, from an array of signatures, items x functions."""
         from lookalike.core.run import Run
         from lookalike.families.base import as_keys
         from lookalike.theory.banding import pairs_in_bands
@@ -169,7 +170,7 @@ class And(Curve):
     """
 
     def __init__(self, count: int):
-        self.count = whole("And", count)
+        self.count = whole("the number in And", count)
         super().__init__((self,))
 
     def apply(self, p: np.ndarray) -> np.ndarray:
@@ -191,7 +192,7 @@ class Or(Curve):
     """
 
     def __init__(self, count: int):
-        self.count = whole("Or", count)
+        self.count = whole("the number in Or", count)
         super().__init__((self,))
 
     def apply(self, p: np.ndarray) -> np.ndarray:
@@ -265,12 +266,13 @@ def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, fami
     most = family.most if family else math.inf
     hashes = int(min(whole("hashes", hashes), most))
     if recall == 1 and p < 1:
-        raise UsageError("recall 1 needs an exact method, not bands: use method='exact', or a recall below 1.")
+        raise UsageError("recall must be below 1 for bands; only an exact method, which has no bands, reaches 1.")
     fitting = list(fitting_bands(p, recall, hashes))
     if not fitting:
-        hint = "Raise hashes, or lower the recall." if hashes < most else "The family has no more; lower the recall."
+        more = f"Raise {parameter('hashes')} or lower the recall."
+        hint = more if hashes < most else "The family has no more; lower the recall."
         raise UsageError(
-            f"recall {recall:g} at threshold {threshold:g} needs more than {hashes} hashes; "
-            f"{hashes} reach at most {Or(hashes)(p):.4g}. {hint}"
+            f"recall {recall:g} at threshold {threshold:g} needs more than {counted(hashes, 'hash function')}, "
+            f"with which it is at most {Or(hashes)(p):.4g}. {hint}"
         )
     return fitting[-1]

@@ -39,7 +39,7 @@ async function ask(method, path, body) {
   try {
     response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
   } catch {
-    throw new Failed("The server does not answer.");
+    throw new Failed("The server is not responding.");
   }
   if (response.status === 401) {
     if (sessionStorage.getItem("token") !== token) return ask(method, path, body); // a new one was given meanwhile
@@ -108,7 +108,7 @@ async function begin() {
   byId("facts").textContent = `${counted(index.items, one, many)}, compared by ${by}`;
   byId("hint").textContent = HINTS[index.kind ?? "texts"];
   byId("add").hidden = index.read_only;
-  byId("threshold-title").textContent = index.measured === "similarity" ? "Least similarity" : "Greatest distance";
+  byId("threshold-title").textContent = index.measured === "similarity" ? "Minimum similarity" : "Maximum distance";
   draw();
 }
 
@@ -273,7 +273,7 @@ async function compare() {
   const [id, mine] = [chosen, ++compared];
   const { text, other, looked_at, passages } = await ask("POST", "compare", { text: byId("item").value, id });
   if (mine !== compared || id !== chosen) return;
-  const title = passages.length ? `${counted(passages.length, "passage", "passages")} in both` : "No passage in both";
+  const title = passages.length ? counted(passages.length, "shared passage", "shared passages") : "No shared passages";
   byId("compare-title").textContent = title;
   const long = Math.max(text.length, other.length) > looked_at;
   byId("compare-hint").textContent = [
@@ -369,7 +369,7 @@ async function drop(event) {
   byId("item").classList.remove("over");
   const file = event.dataTransfer.files[0];
   if (!file) return;
-  if (file.size > 5e6) throw new Failed(`${file.name} is too large; lookalike index query takes files of any size.`);
+  if (file.size > 5e6) throw new Failed(`${file.name} is too large; lookalike index query accepts files of any size.`);
   byId("item").value = await file.text();
   if (!byId("name").value) byId("name").value = file.name;
   await find();

@@ -22,7 +22,17 @@ from lookalike.items.vectors import as_floats
 
 VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u1"), "ivecs": np.dtype("<i4")}
 ARRAYS = ("npy", "npz", *VECS)
-BROKEN = (ValueError, TypeError, LookupError, SyntaxError, RuntimeError, TokenError, zipfile.BadZipFile, zlib.error)
+BROKEN = (
+    ValueError,
+    OverflowError,
+    TypeError,
+    LookupError,
+    SyntaxError,
+    RuntimeError,
+    TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def read_arrays(part: Part, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:

@@ -23,16 +23,9 @@ from lookalike.items.vectors import as_floats
 VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u1"), "ivecs": np.dtype("<i4")}
 ARRAYS = ("npy", "npz", *VECS)
 BROKEN = (
-    ValueError,
-    OverflowError,
-    TypeError,
-    LookupError,
-    SyntaxError,
-    RuntimeError,
-    TokenError,
-    zipfile.BadZipFile,
+    ValueError, OverflowError, TypeError, LookupError, SyntaxError, RuntimeError, TokenError, zipfile.BadZipFile,
     zlib.error,
-)
+)  # fmt: skip
 
 
 def read_arrays(part: Part, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:

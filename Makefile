@@ -16,7 +16,7 @@ check: .venv/installed-dev lint ## run the linters and the quick tests
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not spark and not browser and not server"
 
 test: .venv/installed-dev lint browser java ## run the linters and all tests
-	$(BIN)/pytest -n 3 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: .venv/installed-dev ## run the linters: style, types and import order
 	$(BIN)/ruff check

@@ -54,7 +54,7 @@ def find_pairs(
         items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
             polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
             numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
-            without ids are numbered from 0.
+            without ids are numbered from 0. To name columns or skip bad rows, pass `Source`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one, unless `k` is
             given.
@@ -142,7 +142,7 @@ def find_matches(
         left, right: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas
             or polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
             numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
-            without ids are numbered from 0.
+            without ids are numbered from 0. To name columns or skip bad rows, pass `Source`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one, unless `k` is
             given.
@@ -229,7 +229,7 @@ def find_clusters(
         items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
             polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
             numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
-            without ids are numbered from 0.
+            without ids are numbered from 0. To name columns or skip bad rows, pass `Source`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
@@ -317,7 +317,7 @@ def dedup(
         items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
             polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
             numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
-            without ids are numbered from 0.
+            without ids are numbered from 0. To name columns or skip bad rows, pass `Source`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for

@@ -358,8 +358,12 @@ def test_choice_of_columns(columns: pa.Table, options: Row, first: tuple[Any, st
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        (table(a=["x"], b=["y"], n=[1]), {}, r"which column is the text\? Name it with text=; it has a, b, n\."),
-        (table(n=[1]), {}, r"which column is the text\? Name it with text=; it has n\."),
+        (
+            table(a=["x"], b=["y"], n=[1]),
+            {},
+            r"which column is the text\? Name it with Source\(text=\); it has a, b, n\.",
+        ),
+        (table(n=[1]), {}, r"which column is the text\? Name it with Source\(text=\); it has n\."),
         (table(text=["x"]), {"text": "body"}, r"no column 'body' for the text; it has text\."),
         (table(text=["x"]), {"id": "key"}, r"no column 'key' for the id; it has text\."),
         (table(text=[1]), {}, r"column 'text' holds int64, not text\."),

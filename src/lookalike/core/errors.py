@@ -87,18 +87,21 @@ def parameter(name: str) -> str:
     return _options.get(name, name)
 
 
-def argument(name: str, value: object = None) -> str:
+def argument(name: str, value: object = None, of: str = "") -> str:
     """Return an argument as the user writes it: on_error='skip', or --on-error skip.
 
-    >>> argument("on_error", "skip"), argument("id")
-    ("on_error='skip'", 'id=')
+    In Python, `of` names the class that has the parameter, for callers that do not.
+
+    >>> argument("on_error", "skip"), argument("id"), argument("text", of="Source")
+    ("on_error='skip'", 'id=', 'Source(text=)')
     >>> with naming_options({"on_error": "--on-error", "id": "--id", "html": "--html"}):
     ...     argument("on_error", "skip"), argument("id"), argument("html", True)
     ('--on-error skip', '--id', '--html')
     """
     option = _options.get(name)
     if option is None:
-        return f"{name}=" if value is None else f"{name}={value!r}"
+        written = f"{name}=" if value is None else f"{name}={value!r}"
+        return f"{of}({written})" if of else written
     return option if value is None or value is True else f"{option} {value}"
 
 

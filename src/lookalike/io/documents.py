@@ -107,7 +107,9 @@ class Source(ItemSource):
         """Return whether the documents have ids of their own, not just row numbers."""
         have = {self._columns(part)[1] is not None for part in self.parts}
         if len(have) > 1:
-            raise DataError(f"some inputs have ids and others do not; {argument('id', '-')} numbers all rows instead.")
+            raise DataError(
+                f"some inputs have ids and others do not; {argument('id', '-', 'Source')} numbers all rows instead."
+            )
         return have == {True}
 
     def check_names(self) -> None:
@@ -182,7 +184,9 @@ class Source(ItemSource):
     def _bad_row(self, part: Part, row: int, why: str) -> DataError:
         path = part.paths[row if part.format == "files" else 0] if part.paths else Path()
         if not self.html and format_of(path, PAGE_SUFFIXES):
-            return DataError(f"{part.place(row)}: {why}; {argument('html', True)} reads pages in any encoding.")
+            return DataError(
+                f"{part.place(row)}: {why}; {argument('html', True, 'Source')} reads pages in any encoding."
+            )
         return super()._bad_row(part, row, why)
 
     # --- columns ---
@@ -239,13 +243,10 @@ class Source(ItemSource):
             usual = ("html", *TEXT_NAMES) if self.html else TEXT_NAMES
             likely = [n for n in usual if n in schema.names] or texts
             if not likely or (len(likely) > 1 and likely[0] not in usual):
-                have = ", ".join(schema.names) or "none"
-                pages = (
-                    f" ({argument('html', True)} reads the column html as web pages)" if "html" in schema.names else ""
-                )
-                raise DataError(
-                    f"{part.name}: which column is the text? Name it with {argument('text')}{pages}; it has {have}."
-                )
+                have, remedy = ", ".join(schema.names) or "none", f"Name it with {argument('text', of='Source')}"
+                if "html" in schema.names:
+                    remedy += f" ({argument('html', True, 'Source')} reads the column html as web pages)"
+                raise DataError(f"{part.name}: which column is the text? {remedy}; it has {have}.")
             name = likely[0]
         one_column(schema.names, name, f"{part.name}:", " for the text")
         if part.format != "jsonl" and not is_text(schema.field(name).type):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.core.errors import AlreadyThere, DataError
+from lookalike.core.errors import AlreadyThere, DataError, UsageError
 from lookalike.index import Index
 from tests.index_samples import texts_of
 
@@ -152,3 +152,11 @@ def test_the_largest_id_does_not_end_the_numbering(place):
         index.add(["m n o p"], [7])
         index.add(["q r s t"])
         assert [name for name, _ in index.query("q r s t")] == [8]
+
+
+@pytest.mark.parametrize(("measure", "asks"), [("angle", "the maximum angle"), ("hamming", "the ")])
+def test_distances_have_no_default_threshold(place, measure, asks):
+    with pytest.raises(UsageError, match=rf"^measure '{measure}' needs a threshold: set threshold= to {asks}"):
+        Index.create(place, measure=measure)
+    with Index.create(place) as index:
+        assert index.threshold == 0.8

@@ -12,6 +12,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,9 @@ from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
+from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, OF_VECTORS, SHORT, vector_measure
+from lookalike.search.inputs import no_threshold
 from lookalike.search.plan import parse_threshold
 from lookalike.search.vector_plan import parse_distance
 
@@ -79,7 +82,7 @@ class Index(Asking):
         cls,
         path: str | Path,
         *,
-        threshold: Any = 0.8,
+        threshold: float | str | Fraction | None = None,
         measure: str = "jaccard",
         recall: float = 0.99,
         shingles: Shingles | str = "char:9",
@@ -92,7 +95,8 @@ class Index(Asking):
 
         Args:
             path: the folder of the index, which must not exist yet.
-            threshold: the least similarity, or the greatest distance, of the items that a query finds.
+            threshold: the least similarity (default: 0.8), or the greatest distance, of the items that
+                a query finds.
             measure: "jaccard" or "bag" for texts and sets; for vectors "angle", "cosine_similarity"
                 or "euclidean"; for bits "hamming".
             recall: the probability of finding an item exactly at the threshold.
@@ -113,6 +117,9 @@ class Index(Asking):
         path = Path(path)
         check_new(path)
         measure = choice("measure", banded_name(measure), (*BANDED, *OF_VECTORS))
+        threshold = MEASURES[measure].default if threshold is None else threshold
+        if threshold is None:
+            raise no_threshold(measure)
         if measure in OF_VECTORS:
             parse_distance(measure, threshold, LONGEST_CODE)
         else:
@@ -145,7 +152,7 @@ class Index(Asking):
         items: Any,
         ids: Iterable[Id] | None = None,
         *,
-        threshold: Any = 0.8,
+        threshold: float | str | Fraction | None = None,
         measure: str = "jaccard",
         recall: float = 0.99,
         shingles: Shingles | str = "char:9",
@@ -163,7 +170,8 @@ class Index(Asking):
             path: the folder of the index, which must not exist yet.
             items: texts, sets, vectors or bits, as for `find_pairs`.
             ids: the ids of the items, strings or integers; by default their own, or numbers from 0.
-            threshold: the least similarity, or the greatest distance, of the items that a query finds.
+            threshold: the least similarity (default: 0.8), or the greatest distance, of the items that
+                a query finds.
             measure: "jaccard" or "bag" for texts and sets; for vectors "angle", "cosine_similarity"
                 or "euclidean"; for bits "hamming".
             recall: the probability of finding an item exactly at the threshold.

@@ -145,7 +145,8 @@ def test_what_cannot_be_asked_of_vectors(options, message):
         (
             Vectors.of(PLANE),
             "cosin",
-            "measure must be one of angle, cosine_similarity, euclidean, hamming; got 'cosin'.",
+            "measure must be one of angle, cosine_similarity, euclidean, hamming; got 'cosin'. "
+            "Did you mean 'cosine_similarity'?",
         ),
     ],
 )

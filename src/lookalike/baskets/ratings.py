@@ -93,7 +93,7 @@ class Ratings:
             return rows
         if isinstance(rows, str | Path | pa.Table):
             return cls.read(rows)
-        given, _ = (rows, None) if isinstance(rows, dict) else unwrapped(rows)
+        given = rows if isinstance(rows, dict) else unwrapped(rows)[0]
         return cls.read(given if isinstance(given, pa.Table) else table_of(given))
 
     @classmethod

@@ -16,7 +16,7 @@ from lookalike.find import dedup, find_pairs
 from lookalike.items.sets import Sets
 from lookalike.measures import exact_fraction
 from lookalike.results import Dedup, Explanation, Pairs
-from lookalike.results.base import explained
+from lookalike.results.base import Grouped, explained
 from lookalike.search.settings import MAX_PAIRS
 
 UNIONS = ("max", "sum")
@@ -148,7 +148,7 @@ def named_elements(data: Ratings, by: str, ratings: str, some: RatedElements, ro
 # --- groups ---
 
 
-class ItemGroups(Dedup):
+class ItemGroups(Grouped, Dedup):
     """Groups of items; each is verified to be similar to its centre, so that no chains form.
 
     >>> groups = group_items([(user, film) for user in "abc" for film in ("Alien", "Aliens")])
@@ -160,22 +160,17 @@ class ItemGroups(Dedup):
         """Return how many groups have two or more items."""
         return int(np.count_nonzero(np.bincount(self.centre, minlength=1) > 1))
 
-    def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return items in groups of two or more, largest group first, and their groups' sizes."""
+    def _members(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return items in groups of two or more, largest group and its centre first."""
         sizes = np.bincount(self.centre, minlength=len(self.centre))[self.centre]
         items = np.flatnonzero(sizes > 1)
         items = items[np.lexsort((items, -self.values[items], ~self.keep[items], self.centre[items], -sizes[items]))]
-        return items, sizes[items]
-
-    def _listed(self, rows: np.ndarray) -> list[Any]:
-        items, _ = self._ordered()
-        starts = np.append(np.flatnonzero(self.keep[items]), len(items))  # centres come first
-        bounds = zip(starts[rows].tolist(), starts[rows + 1].tolist(), strict=True)
-        return [self.ids.take(pa.array(items[start:stop])).to_pylist() for start, stop in bounds]
+        return items, np.append(np.flatnonzero(self.keep[items]), len(items))
 
     def _table(self, rows: Any) -> pa.Table:
-        items, sizes = (found[rows] for found in self._ordered())
+        items = self._members()[0][rows]
         group, ids = (self.ids.take(pa.array(places)) for places in (self.centre[items], items))
+        sizes = np.bincount(self.centre)[self.centre[items]]
         return pa.table({"group": group, "id": ids, "similarity": self.values[items], "size": sizes})
 
     def to_arrow(self) -> pa.Table:
@@ -184,10 +179,7 @@ class ItemGroups(Dedup):
 
     def explain(self, row: int, member: int = 1) -> Explanation:
         """Explain what a member of a group, by default the first, shares with its centre."""
-        items, _ = self._ordered()
-        starts = np.append(np.flatnonzero(self.keep[items]), len(items))
-        at = self._position(row)
-        inside = items[starts[at] : starts[at + 1]]
+        inside = self._inside(row)
         return explained(self.holder, int(inside[0]), int(inside[member]))
 
     def __repr__(self) -> str:

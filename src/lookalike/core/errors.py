@@ -148,7 +148,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     names = {one.strip().casefold(): one for one in known}
     same = name.strip().casefold()
-    near = [same] if same in names else get_close_matches(same, names, n=1)
+    begun = [one for one in names if len(same) > 3 and one.startswith(same)]
+    near = [same] if same in names else get_close_matches(same, names, n=1) or begun
     return f" Did you mean {names[near[0]]!r}?" if near else ""
 
 

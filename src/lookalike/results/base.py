@@ -117,6 +117,28 @@ class Measured(Result):
         return self.values
 
 
+class Grouped(Result):
+    """A result whose rows are groups of items; iteration gives the ids of each."""
+
+    ids: pa.Array
+
+    @abstractmethod
+    def _members(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the items of all groups, group by group, and where each begins; last, their number."""
+
+    def _inside(self, row: int) -> np.ndarray:
+        """Return the items of one group."""
+        items, starts = self._members()
+        at = self._position(row)
+        inside: np.ndarray = items[starts[at] : starts[at + 1]]
+        return inside
+
+    def _listed(self, rows: np.ndarray) -> list[Any]:
+        items, starts = self._members()
+        bounds = zip(starts[rows].tolist(), starts[rows + 1].tolist(), strict=True)
+        return [self.ids.take(pa.array(items[start:stop])).to_pylist() for start, stop in bounds]
+
+
 class Holder(ABC):
     """Whatever holds the items of a result, so that they can be looked at."""
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from lookalike.core.display import table
 from lookalike.core.drawing import draw_sizes, new_axes
 from lookalike.core.wording import counted
-from lookalike.results.base import SHOWN, Holder, Result, explained
+from lookalike.results.base import SHOWN, Grouped, Holder, explained
 from lookalike.results.explanations import Explanation
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters(Result):
+class Clusters(Grouped):
     """Clusters of similar items; iteration gives the ids of each cluster of two items or more.
 
     >>> import lookalike as la
@@ -51,11 +51,6 @@ class Clusters(Result):
         labels = self.label[items]
         return items, np.append(np.flatnonzero(np.diff(labels, prepend=-1)), len(items))
 
-    def _listed(self, rows: np.ndarray) -> list[Any]:
-        items, starts = self._members()
-        bounds = zip(starts[rows].tolist(), starts[rows + 1].tolist(), strict=True)
-        return [self.ids.take(pa.array(items[start:stop])).to_pylist() for start, stop in bounds]
-
     def _table(self, rows: Any) -> pa.Table:
         items = self._members()[0][rows]
         first = self.ids.take(pa.array(self.label[items]))
@@ -70,9 +65,7 @@ class Clusters(Result):
 
         A cluster connects its members by similar pairs, so two of its members need not be similar themselves.
         """
-        items, starts = self._members()
-        at = self._position(row)
-        inside = items[starts[at] : starts[at + 1]]
+        inside = self._inside(row)
         return explained(self.holder, int(inside[one]), int(inside[other]))
 
     def plot(self, axes: Any = None) -> Any:

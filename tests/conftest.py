@@ -28,6 +28,12 @@ settings.register_profile(
 settings.load_profile("fixed")
 
 
+@pytest.fixture(autouse=True)
+def _known_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give all new indexes the same seed, which is otherwise drawn at random."""
+    monkeypatch.setattr("lookalike.index.secret_seed", lambda: 1)
+
+
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
     """Run commands within this process."""

@@ -45,10 +45,11 @@ def characters(text, space):
     return (" " if space == "collapse" else "").join(chunk for chunk in chunks if chunk)
 
 
-def words(text):
-    """Return the words: runs of letters and marks, or a lone letter with its marks."""
+def words(text, punctuation=False):
+    """Return the words: runs of letters and marks, or a lone letter or sign with its marks."""
     kinds = "".join("SWLAM"[traits(c) & KIND] for c in text)
-    return [text[found.start() : found.end()] for found in re.finditer("L[LM]*|AM*", kinds)]
+    pattern = "L[LM]*|[AS]M*" if punctuation else "L[LM]*|AM*"
+    return [text[found.start() : found.end()] for found in re.finditer(pattern, kinds)]
 
 
 def hash_character(char):
@@ -75,13 +76,21 @@ def windows(units, k):
     return [units[i : i + k] for i in range(len(units) - k + 1)]
 
 
-def hash_text(text, unit, k, space="collapse", keep=ALL):
+def hash_text(text, unit, k, space="collapse", keep=ALL, punctuation=False):
     """Return the shingle hashes of a text in order, including repeats."""
     if unit == "char":
         units = [hash_character(c) for c in characters(text, space)]
     else:
-        units = [hash_word(w) for w in words(text)]
+        units = [hash_word(w) for w in words(text, punctuation)]
+        if len(units) < k:
+            return hash_whole(text, keep)
     return [hash_window(window) & keep for window in windows(units, k)]
+
+
+def hash_whole(text, keep=ALL):
+    """Return the hash of a text as one shingle, or nothing for a blank text."""
+    units = [hash_character(c) for c in characters(text, "collapse")]
+    return [hash_window(units) & keep] if units else []
 
 
 def spots(words, antecedents, skipped, k, distance):
@@ -95,8 +104,10 @@ def spots(words, antecedents, skipped, k, distance):
 
 
 def hash_spots(text, antecedents, skipped, k, distance, keep=ALL):
-    """Return the hashes of `spots`."""
+    """Return the hashes of `spots`, or that of the whole text if there are none."""
     found = spots(words(text), antecedents, skipped, k, distance)
+    if not found:
+        return hash_whole(text, keep)
     return [hash_window([hash_word(word) for word in spot]) & keep for spot in found]
 
 

@@ -258,12 +258,13 @@ def test_strings_after_many_numbers(run, inputs, out, monkeypatch):
     monkeypatch.setattr("lookalike.cli.documents.Source", functools.partial(Source, batch_bytes=200))
     with Index.create(out / "seen") as index:
         index.add([clear(number) for number in range(40)], [*range(39), "last"])
-    (inputs / "a.jsonl").write_text("".join(json.dumps({"id": n, "text": clear(n)}) + "\n" for n in range(40)))
+    rows = ({"id": 100 + n, "text": clear(n)} for n in range(40))
+    (inputs / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     to = ("-o", out / "n.jsonl", "--removed", out / "r.parquet")
     done = run("dedup", inputs / "a.jsonl", "--against", out / "seen", *to)
     assert done.code == 0, done.err
     table = pq.read_table(out / "r.parquet")
-    assert table["id"].to_pylist() == list(range(40))
+    assert table["id"].to_pylist() == list(range(100, 140))
     assert table["kept"].to_pylist() == [*map(str, range(39)), "last"]
 
 

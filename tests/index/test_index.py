@@ -4,10 +4,13 @@ import subprocess
 import sys
 from threading import Thread
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lookalike import measures
 from lookalike.core.errors import AlreadyThere, DataError, UsageError
 from lookalike.index import Index
 from tests.index_samples import texts_of
@@ -160,3 +163,69 @@ def test_distances_have_no_default_threshold(place, measure, asks):
         Index.create(place, measure=measure)
     with Index.create(place) as index:
         assert index.threshold == 0.8
+
+
+# --- the seed ---
+
+
+def changes_of(words):
+    """Return the text with each single word changed in one letter."""
+    return [" ".join([*words[:at], f"{words[at]}x", *words[at + 1 :]]) for at in range(len(words))]
+
+
+def text_that_shares_no_bucket(index, text, most):
+    """Change words until the bands of the index that still match are as few as possible."""
+    coding = index._known()
+    own = coding.encode(pa.array([text], pa.large_string())).keys[0]
+    words = text.split()
+    for _ in range(most):
+        tried = changes_of(words)
+        keys = coding.encode(pa.array(tried, pa.large_string())).keys
+        words = tried[int(np.argmin((keys == own).sum(axis=1)))].split()
+    return " ".join(words)
+
+
+@pytest.mark.slow
+def test_texts_crafted_for_a_known_seed_are_found_with_other_seeds(tmp_path):
+    """Whoever knows the hash functions can make a similar text that is never found."""
+    text = " ".join(f"word{number}" for number in range(300))
+    options = {"threshold": 0.8, "shingles": "word:1", "expected": 1000}
+    with Index.create(tmp_path / "known", seed=1, **options) as index:
+        index.add([text])
+        crafted = text_that_shares_no_bucket(index, text, 25)
+        assert similarity(text, crafted) > 0.8
+        assert index.query(crafted) == []
+    found = 0
+    for seed in range(2, 42):
+        with Index.create(tmp_path / str(seed), seed=seed, **options) as index:
+            index.add([text])
+            found += len(index.query(crafted))
+    assert found == 40  # each is missed with a probability below 0.01
+
+
+def similarity(one, other):
+    return measures.jaccard(set(one.split()), set(other.split()))
+
+
+def test_the_seed_of_a_new_index_is_secret(tmp_path):
+    """It is drawn anew for each index, and stored in it."""
+    code = (
+        "import sys; from lookalike.index import Index\n"
+        "for at in '12':\n"
+        "    with Index.create(sys.argv[1] + at) as index: print(index.settings['wanted']['seed'])\n"
+        "    with Index.open(sys.argv[1] + at) as index: print(index.settings['wanted']['seed'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "i"], capture_output=True, text=True, check=True)
+    first, again, second, _ = map(int, done.stdout.split())
+    assert first == again != second
+    assert max(first, second) > 1 << 40
+
+
+def test_the_seed_can_be_given(run, inputs, out):
+    (inputs / "a.txt").write_text("one text\n")
+    for options, seed in (((), 1), (("--seed", "7"), 7)):  # tests draw 1
+        assert run("index", "build", out / f"{seed}", inputs / "a.txt", *options).code == 0
+        assert run("dedup", inputs / "a.txt", "--against", out / f"{seed}-seen", "--update", *options).code == 0
+        for name in (f"{seed}", f"{seed}-seen"):
+            with Index.open(out / name) as index:
+                assert index.settings["wanted"]["seed"] == seed

@@ -111,7 +111,8 @@ def test_spots_are_their_plain_twin(shingles, text):
     stops = {form for word in listed for form in (word, word.capitalize(), word.upper())}
     first = stops if shingles.antecedents is None else {"b", "B", "\u4e00"}
     expected = ref.spots(ref.words(given), first, stops if shingles.skip_stops else (), shingles.k, shingles.distance)
-    assert shingles.in_order(text) == [" ".join(spot) for spot in expected]
+    whole = ref.characters(given, "collapse")
+    assert shingles.in_order(text) == ([" ".join(spot) for spot in expected] or [whole] * (whole != ""))
 
 
 def test_rows_of_prepared_texts_can_be_picked():
@@ -183,9 +184,50 @@ def test_an_empty_text_has_no_shingles(unit):
     assert len(shingles.sets([])) == 0
 
 
-def test_stop_words_without_enough_words_after_them_make_no_shingle():
-    assert Shingles(k=3, unit="stop").of("the cat") == set()
-    assert Shingles(k=3, unit="stop").sets(["the cat", "the"]).sizes.tolist() == [0, 0]
+def test_a_text_without_stop_words_or_with_too_few_words_after_them_is_one_shingle():
+    shingles = Shingles(k=3, unit="stop")
+    for text in ("the cat", "the", "Stop!", "\u2028 -- \n"):
+        assert shingles.of(text) == {text.strip()}
+    assert shingles.sets(["the cat", "the cat", "the", " \n"]).sizes.tolist() == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("spec", ["word:5", "word:3", "stop:3", "char:9"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("C++", "C#"),
+        ("2 + 2", "2 * 2"),
+        ("x < 5", "x > 5"),
+        ("Great! \N{THUMBS UP SIGN}", "Great! \N{THUMBS DOWN SIGN}"),
+        ("\N{THUMBS UP SIGN}", "\N{THUMBS DOWN SIGN}"),
+        ("...", "???"),
+    ],
+)
+def test_short_texts_that_differ_are_not_identical(spec, one, other):
+    shingles = Shingles.parse(spec)
+    assert shingles.of(one) == {one}
+    assert not shingles.of(one) & shingles.of(other)
+    first, second, copy = shingles.sets([one, other, f" {one}\n"])
+    assert first.tolist() == copy.tolist() != second.tolist()
+
+
+def test_punctuation_can_be_kept_as_words():
+    one, other = "What is 12 + 30 - 7?", "What is 12 - 30 + 7?"
+    dropped, kept = Shingles.parse("word:3"), Shingles.parse("word:3", punctuation="keep")
+    assert dropped.of(one) == dropped.of(other)
+    assert kept.in_order(one) == ["What is 12", "is 12 +", "12 + 30", "+ 30 -", "30 - 7", "- 7 ?"]
+    assert kept.of(one) != kept.of(other)
+    assert kept.sets([one, other, one]).sizes.tolist() == [6, 6, 6]
+    assert str(kept) == "word:3 punctuation=keep"
+    assert Shingles.from_str(str(kept)) == kept
+
+
+@pytest.mark.parametrize("spec", ["char:9", "stop:3"])
+def test_punctuation_is_for_words(spec):
+    with pytest.raises(
+        UsageError, match=rf"^punctuation='keep' is for shingles of words, such as word:5; got {spec}.$"
+    ):
+        Shingles.parse(spec, punctuation="keep")
 
 
 @pytest.mark.parametrize("name", ["stop_words", "antecedents"])
@@ -242,7 +284,7 @@ REPORT = "The keeper of the old lamp said that it is a very slow boat to the isl
         ({"stop_words": {"said", "to"}}, ["said that it", "to the island"]),
         ({"stop_words": {"said", "to", "that", "the"}, "skip_stops": True, "antecedents": ["SAID"]}, ["said it is"]),
         ({"k": 1, "stop_words": {"that"}, "distance": 9, "skip_stops": True}, ["that"]),
-        ({"k": 1 << 31, "distance": 1 << 31}, []),
+        ({"k": 1 << 31, "distance": 1 << 31}, [REPORT]),
     ],
 )
 def test_spots(options, found):

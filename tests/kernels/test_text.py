@@ -62,8 +62,10 @@ def test_hashes_of_characters(given, k, space):
 
 @given(texts, st.integers(1, 6), st.sampled_from([ref.ALL, 0xFFFFFFFF_00000000]))
 def test_hashes_of_words(given, k, keep):
-    found = text.hash_texts(*bounds(given), text.WORD, k, text.COLLAPSE, np.uint64(keep))
-    assert as_lists(*found) == [ref.hash_text(one, "word", k, keep=keep) for one in given]
+    for unit in (text.WORD, text.TOKEN):
+        found = text.hash_texts(*bounds(given), unit, k, text.COLLAPSE, np.uint64(keep))
+        signs = unit == text.TOKEN
+        assert as_lists(*found) == [ref.hash_text(one, "word", k, keep=keep, punctuation=signs) for one in given]
 
 
 @pytest.mark.slow

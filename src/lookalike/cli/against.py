@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 from lookalike import __version__
 from lookalike.cli.app import GivenOptions
 from lookalike.cli.documents import open_documents, shingles_of
-from lookalike.cli.options import CollectionOptions, PageOptions, keywords
+from lookalike.cli.options import CollectionOptions, PageOptions, ReadingOptions, keywords
 from lookalike.cli.outputs import copies_lines, needs_strings, writing_kept
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import crowded_note, no_items_note, time_line
@@ -24,7 +25,8 @@ from lookalike.core.wording import counted
 from lookalike.index import Index, banded_name
 from lookalike.index.batches import named
 from lookalike.index.codings import shingle_settings
-from lookalike.index.sifting import Sieve, SiftedBatch
+from lookalike.index.replay import Replay, SiftedBatch
+from lookalike.index.sifting import Sieve
 from lookalike.index.store import building
 from lookalike.io.documents import Source
 from lookalike.io.write import write_tables
@@ -36,7 +38,10 @@ UNSUPPORTED = ("method", "sketch", "audit", "keep", "memory", "workdir", "report
 SHINGLES = {
     "shingle": ("unit", "k"),
     "spot_distance": ("distance",),
-    **{name: (name,) for name in ("lowercase", "space", "form", "stop_words", "antecedents", "skip_stops")},
+    **{
+        name: (name,)
+        for name in ("lowercase", "space", "form", "punctuation", "stop_words", "antecedents", "skip_stops")
+    },
 }
 
 
@@ -45,7 +50,8 @@ def dedup_against(
 ) -> None:
     """Write the documents similar to none in the index and none kept before; `update` adds them.
 
-    The files are written before the index changes, so that a failed run can be repeated.
+    The files are written before the index changes, so that a failed run can be repeated. The index
+    records what became of the documents, so that the same run again writes the same files.
     """
     run = TerminalRun(**vars(options.running))
     shingles = shingles_of(options.similarity.shingle, options.shingling)
@@ -53,17 +59,28 @@ def dedup_against(
     out = options.output.out
     with opened(path, update, options, given, shingles) as index:
         notes = index.settings["notes"]
-        pages = PageOptions(notes.get("html", False), notes.get("article", False))
-        source = open_documents(inputs, replace(options.reading, pages=pages), run)
+        reading = replace(options.reading, pages=PageOptions(notes.get("html", False), notes.get("article", False)))
+        source = open_documents(inputs, reading, run)
         source.check_names()
+        digest = digest_of(source, reading) if update else None
         settings, dropped = {"version": __version__, "index": Path(path).name}, Dropped(index.measured)
-        with run.stage("sift") as tick, index.sieve(update=update) as sieve, dropped:
+        with run.stage("sift") as tick, index.sieve(update=update, digest=digest) as sieve, dropped:
             sifted = sift(source, out, sieve, dropped, run, tick)
             with writing_kept(sifted, out, settings, copies_lines(source, out)):
                 if removed is not None:
                     write_tables(dropped.tables(), removed, settings)
         facts = index.info(buckets=False)
-    print_summary(run, inputs, source, dropped, facts, update)
+    if isinstance(sieve, Replay):
+        run.say("note: an earlier run added these same documents; the output is the same as then")
+    print_summary(run, inputs, source, dropped, facts, update and isinstance(sieve, Sieve))
+
+
+def digest_of(source: Source, reading: ReadingOptions) -> bytes:
+    """Return a digest of the documents: of the content of all inputs, and of how they are read."""
+    made = blake2b(repr(reading).encode(), digest_size=32)
+    for part in source.parts:
+        made.update(part.digest())
+    return made.digest()
 
 
 @contextmanager
@@ -79,7 +96,8 @@ def opened(
             check_options(options, given, shingles, index.settings)
             yield index
         return
-    wanted = keywords(options.similarity) | {"shingles": shingles, "seed": options.search.seed}
+    seed = options.search.seed if "seed" in given else None
+    wanted = keywords(options.similarity) | {"shingles": shingles, "seed": seed}
     del wanted["shingle"]
     notes = {"kind": "documents", **vars(options.reading.pages)}
     with building(Path(path)) as place, Index.create(place, notes=notes, **wanted) as index:
@@ -175,7 +193,7 @@ class Dropped:
 
 
 def sift(
-    source: Source, out: str, sieve: Sieve, dropped: Dropped, run: TerminalRun, tick: Tick
+    source: Source, out: str, sieve: Sieve | Replay, dropped: Dropped, run: TerminalRun, tick: Tick
 ) -> Iterator[tuple[Any, np.ndarray]]:
     """Yield the rows or lines of each batch with a mask of those kept; record the others."""
     own = source.has_ids()

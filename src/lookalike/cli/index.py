@@ -73,7 +73,9 @@ def build(
     pages: opt.PageOptions,
     items: ItemOptions,
     shingling: opt.ShingleOptions,
-    seed: opt.Seed = 1,
+    seed: Annotated[
+        int | None, option(metavar="N", help="Seed of the hash functions; default: a secret one, drawn at random.")
+    ] = None,
     running: opt.RunOptions,
     kind: Annotated[
         str | None,

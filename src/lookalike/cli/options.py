@@ -235,6 +235,14 @@ class ShingleOptions:
     form: Annotated[
         str, option(help="Unicode normal form: nfc, nfkc or none.", offer=("nfc", "nfkc", "none"), panel=SHINGLES)
     ] = "nfc"
+    punctuation: Annotated[
+        str,
+        option(
+            help="Punctuation in shingles of words: drop (a text that differs only there is identical) or keep.",
+            offer=("drop", "keep"),
+            panel=SHINGLES,
+        ),
+    ] = "drop"
     stop_words: Annotated[
         str | None,
         option(

@@ -21,7 +21,7 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, StoreError, UsageError, parameter
 from lookalike.core.storage import Arrays, GrowingColumns, Kinds, Part, Storage
 
-FORMAT = 1
+FORMAT = 2
 RUN = "lookalike-run"
 ABOUT, MANIFEST = "about.json", "manifest.json"
 COMMIT_BYTES, COMMIT_SECONDS = 64 << 20, 5.0  # the most work to repeat after a run was killed

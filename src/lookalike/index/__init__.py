@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from secrets import randbits
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,9 @@ from lookalike.index.batches import (
 )
 from lookalike.index.codings import Coding, SetCoding, VectorCoding, shingle_settings
 from lookalike.index.records import Id
+from lookalike.index.replay import Replay
 from lookalike.index.sifting import Sieve, Sifted, drop, sieve_of
-from lookalike.index.store import FORMAT, Store, building, check_new
+from lookalike.index.store import FORMAT, READABLE, Store, building, check_new
 from lookalike.index.tables import Writer
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
@@ -88,7 +90,7 @@ class Index(Asking):
         shingles: Shingles | str = "char:9",
         expected: int = 1_000_000,
         store_text: bool = False,
-        seed: int = 1,
+        seed: int | None = None,
         notes: dict[str, Any] | None = None,
     ) -> "Index":
         """Create an index without items. The bands are chosen when the first items are added.
@@ -103,7 +105,8 @@ class Index(Asking):
             shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
             expected: about how many items the index will hold; the bands are chosen for this many.
             store_text: whether to keep the texts, so that they can be read back.
-            seed: the seed of all random choices.
+            seed: the seed of the hash functions; by default a random one, stored in the index, so that
+                nobody can craft similar items that the index does not find.
             notes: anything that JSON can hold, kept in the settings of the index.
 
         Returns:
@@ -132,7 +135,7 @@ class Index(Asking):
                 "measure": measure,
                 "threshold": str(threshold),
                 "recall": fraction("recall", recall),
-                "seed": whole("seed", seed, least=0, most=LARGEST_SEED),
+                "seed": whole("seed", secret_seed() if seed is None else seed, least=0, most=LARGEST_SEED),
             },
             "shingles": shingle_settings(dataclasses.replace(parsed, bag=measure == "bag_jaccard")),
             "expected": whole("expected", expected),
@@ -158,7 +161,7 @@ class Index(Asking):
         shingles: Shingles | str = "char:9",
         expected: int = 1_000_000,
         store_text: bool = False,
-        seed: int = 1,
+        seed: int | None = None,
         notes: dict[str, Any] | None = None,
         run: Run | None = None,
     ) -> "Index":
@@ -178,7 +181,8 @@ class Index(Asking):
             shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
             expected: about how many items the index will hold; the bands are chosen for this many.
             store_text: whether to keep the texts, so that they can be read back.
-            seed: the seed of all random choices.
+            seed: the seed of the hash functions; by default a random one, stored in the index, so that
+                nobody can craft similar items that the index does not find.
             notes: anything that JSON can hold, kept in the settings of the index.
             run: how to run and to show progress.
 
@@ -215,9 +219,9 @@ class Index(Asking):
         store = Store(Path(path), read_only)
         with store.reading() as reader:
             settings = reader.settings()
-        if settings is None or settings.get("format") != FORMAT:
+        got = None if settings is None else settings.get("format")
+        if settings is None or got not in READABLE or (got == 1 and settings["shingles"]["unit"] != "char"):
             store.close()
-            got = None if settings is None else settings.get("format")
             raise StoreError(f"{path}: the index has format {got}, but this version reads {FORMAT}; build it again.")
         return cls(store, settings)
 
@@ -301,11 +305,16 @@ class Index(Asking):
         return removed
 
     @contextmanager
-    def sieve(self, *, update: bool = False, threshold: float | None = None) -> Iterator[Sieve]:
-        """Provide a sieve for batches: see `sift`. With `update`, it writes all at the end."""
-        with sieve_of(self.store, self._encoder, update, self._threshold(threshold)) as sieve:
+    def sieve(
+        self, *, update: bool = False, threshold: float | None = None, digest: bytes | None = None
+    ) -> Iterator[Sieve | Replay]:
+        """Provide a sieve for batches: see `sift`. With `update`, it writes all at the end.
+
+        With `update` and the `digest` of items added before, it repeats the decisions made then.
+        """
+        with sieve_of(self.store, self._encoder, update, self._threshold(threshold), digest) as sieve:
             yield sieve
-            if update:
+            if update and isinstance(sieve, Sieve):
                 self._settle(sieve.new, sieve.encoder)
 
     def sift(
@@ -338,6 +347,11 @@ class Index(Asking):
         before = self.store.byte_size()
         self.store.compact()
         return before - self.store.byte_size()
+
+
+def secret_seed() -> int:
+    """Draw a seed that nobody can guess."""
+    return randbits(64)
 
 
 def banded_name(measure: str) -> str:

@@ -17,7 +17,7 @@ from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
 from lookalike.index.looking import Found, Looked, look_up
 from lookalike.index.records import Id, is_id
-from lookalike.index.store import FORMAT, Store
+from lookalike.index.store import Store
 from lookalike.measures import MEASURES
 from lookalike.results import Pairs
 
@@ -216,7 +216,7 @@ class Asking:
         if distinct:
             facts |= {"buckets": distinct, "items per bucket": round(entries / distinct, 2)}
         return facts | {
-            "format": FORMAT,
+            "format": self.settings["format"],
             "made by": self.settings["version"],
             "texts kept": self.settings["store_text"],
         }

@@ -1,5 +1,7 @@
 """Look up one item: find the items that share a bucket with it, and measure them."""
 
+from collections.abc import Container
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +23,19 @@ class Looked(NamedTuple):
     crowded: bool = False  # whether a bucket was too full to be compared completely
 
 
-def look_up(reader: Reader, coding: Coding, encoded: Encoded, place: int, threshold: float, k: int | None) -> Looked:
-    """Return the items most similar to the one at `place`, at most `k`, each of them measured."""
+def look_up(
+    reader: Reader,
+    coding: Coding,
+    encoded: Encoded,
+    place: int,
+    threshold: float,
+    k: int | None,
+    without: Container[int] = (),
+) -> Looked:
+    """Return the items most similar to the one at `place`, at most `k`, each of them measured.
+
+    The items with the numbers `without` do not count.
+    """
     numbers, crowded = reader.in_buckets(encoded.keys[place], MOST)
     if not numbers:
         return Looked([], 0, crowded)
@@ -31,9 +44,10 @@ def look_up(reader: Reader, coding: Coding, encoded: Encoded, place: int, thresh
     near = np.flatnonzero(coding.near(values, threshold))
     order = near[np.argsort(-values[near] if coding.plan.kind == "similarity" else values[near], kind="stable")]
     found: Found = []
-    for at in order[:k].tolist():
-        twins = reader.twins(heads[at].content, None if k is None else k - len(found))
-        found.extend((reader.item(number).id, float(values[at])) for number in twins)
+    for at in order.tolist():
+        twins = (number for number in reader.twins(heads[at].content) if number not in without)
+        wanted = islice(twins, None if k is None else k - len(found))
+        found.extend((reader.item(number).id, float(values[at])) for number in wanted)
         if k is not None and len(found) >= k:
             break
     return Looked(found, len(heads), crowded)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from lookalike.index.batches import Batch, Encoder, same_type
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id
+from lookalike.index.replay import Replay, SiftedBatch, packed
 from lookalike.index.store import Store
 from lookalike.index.tables import Reader, Writer
 from lookalike.kernels.hashing import EMPTY
@@ -26,18 +27,6 @@ from lookalike.results import Explanation, Measured
 from lookalike.results.explanations import ExplainedRows
 
 Extra = TypeVar("Extra")
-
-
-class SiftedBatch(NamedTuple):
-    """The result for one batch: which items are kept, and what the others are most similar to."""
-
-    ids: list[Id]  # of all items
-    keep: np.ndarray
-    like: list[Id | None]  # the most similar item; None for kept items
-    values: np.ndarray  # similarities or distances to these
-    candidates: int
-    crowded: int  # items in buckets too full to be compared with all their members
-    empty: int  # items with nothing to compare: they are kept, but not added
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +85,19 @@ class Sieve:
     """A filter that passes each item unlike all those seen before, and then counts it as seen.
 
     Items that pass are written to `new`: the index itself, or a temporary folder; then `old` is the
-    index.
+    index. An item whose id is in the index is the new version of that item, which from then on
+    counts for nothing: no item is similar to its own old version. With a `digest`, the results are
+    recorded under it.
     """
 
-    def __init__(self, encoder: Encoder, new: Writer, old: Reader | None, threshold: float) -> None:
-        self.encoder, self.new, self.old, self.threshold = encoder, new, old, threshold
+    def __init__(
+        self, encoder: Encoder, new: Writer, old: Reader | None, threshold: float, digest: bytes | None = None
+    ) -> None:
+        self.encoder, self.new, self.old, self.threshold, self.digest = encoder, new, old, threshold, digest
         self.first = new.next_number()  # number of the first item that passes
         self.following = (old or new).next_id()  # number for the next item without an id
-        self.displaced: list[int] = []  # numbers of items whose ids others have now
+        self.displaced: set[int] = set()  # numbers of old versions
+        self.records = 0
 
     def sift(self, batch: Any, ids: list[Id] | None = None) -> SiftedBatch:
         """Sift a batch in its order; items without ids get the numbers after those of the index."""
@@ -125,7 +119,11 @@ class Sieve:
                 yield batch, self._numbers(len(batch)) if ids is None else ids
 
         for names, encoded, texts in run.map(self.encoder.encode, self.encoder.fitting(named())):
-            yield self._sift(names, encoded, texts), extras.popleft()
+            sifted = self._sift(names, encoded, texts)
+            if self.digest is not None:
+                self.new.put_batch(self.digest, self.records, packed(sifted))
+                self.records += 1
+            yield sifted, extras.popleft()
 
     def _numbers(self, size: int) -> list[Id]:
         first = max(self.following, self.new.next_id())
@@ -138,36 +136,45 @@ class Sieve:
         like: list[Id | None] = [None] * len(ids)
         empty = (encoded.keys == EMPTY).all(axis=1)
         candidates = crowded = 0
-        for place in np.flatnonzero(~empty).tolist():
+        for place, name in enumerate(ids):
+            self._displace(name)
+            if empty[place]:
+                continue
             looked = self._look(coding, encoded, place)
             candidates, crowded = candidates + looked.candidates, crowded + looked.crowded
             if looked.found:
                 keep[place] = False
                 like[place], values[place] = looked.found[0]
             else:
-                self._take(encoded.part(place), ids[place], texts[place : place + 1])
+                self._take(encoded.part(place), name, texts[place : place + 1])
         self.new.number_from(self.following)
         return SiftedBatch(ids, keep, like, values, candidates, crowded, int(np.count_nonzero(empty)))
 
+    def _displace(self, name: Id) -> None:
+        """Let the old version of an item count no longer."""
+        number = (self.old or self.new).number_of(name)
+        if number is not None and (self.old is not None or number < self.first):
+            self.displaced.add(number)
+
     def _look(self, coding: Coding, encoded: Encoded, place: int) -> Looked:
         """Find the item most similar to one: an old one if there is any."""
-        looked = Looked([]) if self.old is None else look_up(self.old, coding, encoded, place, self.threshold, 1)
+        looked = Looked([])
+        if self.old is not None:
+            looked = look_up(self.old, coding, encoded, place, self.threshold, 1, self.displaced)
         if looked.found:
             return looked
-        among = look_up(self.new, coding, encoded, place, self.threshold, 1)
+        among = look_up(self.new, coding, encoded, place, self.threshold, 1, () if self.old else self.displaced)
         return Looked(among.found, looked.candidates + among.candidates, looked.crowded or among.crowded)
 
     def _take(self, one: Encoded, name: Id, texts: list[str]) -> None:
         number = self.new.number_of(name)
-        if number is not None:
-            if number >= self.first:
-                raise DataError(f"ids must be unique; {name!r} occurs more than once.")
-            self.displaced.append(number)  # removed only at the end, since later items may be similar to it
+        if number is not None and number >= self.first:
+            raise DataError(f"ids must be unique; {name!r} occurs more than once.")
         self.new.add(one, [name], texts or None)
 
     def finish(self) -> None:
-        """Remove the items whose ids others have now."""
-        for number in self.displaced:
+        """Remove the old versions."""
+        for number in sorted(self.displaced):
             item = self.new.item(number)
             self.new.remove(item, self.encoder.fitted().again(item.payload).keys)
 
@@ -182,16 +189,25 @@ def drop(writer: Writer, coding: Coding, identity: Id) -> None:
 
 
 @contextmanager
-def sieve_of(store: Store, encoder: Callable[[], Encoder], update: bool, threshold: float) -> Iterator[Sieve]:
-    """Provide a sieve over a store; with `update`, what passes is added at the end."""
+def sieve_of(
+    store: Store, encoder: Callable[[], Encoder], update: bool, threshold: float, digest: bytes | None
+) -> Iterator[Sieve | Replay]:
+    """Provide a sieve over a store; with `update`, what passes is added at the end.
+
+    For a batch that was added before, it repeats what was decided then, and adds nothing.
+    """
     with ExitStack() as stack:
-        if update:
-            writer = stack.enter_context(store.writing())
-            sieve = Sieve(encoder(), writer, None, threshold)
+        reader: Reader = stack.enter_context(store.writing() if update else store.reading())
+        records = None if digest is None else reader.batch(digest)
+        if records is not None and (first := next(records, None)) is not None:
+            yield Replay(chain([first], records))
+            return
+        if isinstance(reader, Writer):
+            sieve = Sieve(encoder(), reader, None, threshold, digest)
             yield sieve
             sieve.finish()
             return
         folder = stack.enter_context(TemporaryDirectory(prefix="lookalike-"))
         other = Store(Path(folder) / "new", create=True)
         stack.callback(other.close)
-        yield Sieve(encoder(), stack.enter_context(other.writing()), stack.enter_context(store.reading()), threshold)
+        yield Sieve(encoder(), stack.enter_context(other.writing()), reader, threshold)

@@ -21,7 +21,8 @@ from lookalike.core.errors import DataError, StoreError
 from lookalike.core.workdir import sync
 from lookalike.index.tables import TABLES, Reader, Writer
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)  # 1 hashed texts of fewer words than a shingle in another way
 ROOM = 1 << 40  # bytes of address space, not of disk
 # How LMDB reports a full disk; a short write is an input/output error.
 FULL = ("No space left", "File too large", "quota", "Input/output error", "MDB_MAP_FULL")

@@ -24,6 +24,7 @@ MOST_NUMBERS = 1 << 32
 LARGEST_COUNTED = 1 << 62  # integer ids from here on do not move the numbers of items without ids
 TABLES = ("items", "texts", "ids", "contents", "buckets")
 SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
+BATCH = b"batch "  # before the digest of a batch and the place of a record
 
 
 class Reader:
@@ -91,6 +92,15 @@ class Reader:
         """Return a number that is no item's id, nor is any greater one."""
         return self._number(NEXT_ID)
 
+    def batch(self, digest: bytes) -> Iterator[bytes]:
+        """Yield the records of a batch that was sifted before, in order; none if it is new."""
+        prefix, cursor = BATCH + digest, self.txn.cursor()
+        if cursor.set_range(prefix):
+            for key, record in cursor:
+                if not bytes(key).startswith(prefix):
+                    return
+                yield bytes(record)
+
     def distinct(self, table: str, width: int) -> int:
         """Count the distinct prefixes of `width` bytes among the keys of a table."""
         count, last = 0, b""
@@ -114,6 +124,10 @@ class Writer(Reader):
     def put_settings(self, settings: dict[str, Any]) -> None:
         """Save the settings of the index."""
         self.txn.put(SETTINGS, json.dumps(settings).encode())
+
+    def put_batch(self, digest: bytes, place: int, record: bytes) -> None:
+        """Save a record of a batch."""
+        self.txn.put(BATCH + digest + place.to_bytes(8, "big"), record)
 
     def add(self, encoded: Encoded, ids: list[Id], texts: list[str] | None) -> None:
         """Add items whose ids are new."""

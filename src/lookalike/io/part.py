@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b, file_digest
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 COLONS, UNIT = "::", "\x1f"  # the two-character separator of MovieLens, and the character that replaces it
 UTF8 = "utf-8"
+WHOLE_FILES = ("files", "pictures")  # formats in which a file is an item
 BOM = b"\xef\xbb\xbf"
 
 
@@ -56,14 +58,25 @@ class Part:
             return len(self.content) * (4 if self.content.startswith(tuple(CODEC_MAGIC)) else 1)
         return sum(path.stat().st_size * (4 if path.suffix.lower() in CODECS else 1) for path in self.paths)
 
+    def digest(self) -> bytes:
+        """Return a digest of the bytes, and of the ids and columns that come from file names."""
+        made = blake2b(repr((self.format, self.names, self.separator, self.partition)).encode(), digest_size=32)
+        for path in self.paths:
+            with open(path, "rb") as file:
+                made.update(file_digest(file, blake2b).digest())
+            if self.format in WHOLE_FILES:
+                made.update(blake2b(self.id_of(path).encode()).digest())
+        if isinstance(self.content, bytes):
+            made.update(self.content)
+        return made.digest()
+
     def id_of(self, path: Path) -> str:
         """Return the id of an item that is one of its files."""
         return (path.relative_to(self.base) if self.base else path).as_posix()
 
     def place(self, row: int) -> str:
         """Say where a row is, for messages: its file, or the part and the row number from 0."""
-        whole_files = self.format in ("files", "pictures") and self.paths
-        return str(self.paths[row]) if whole_files else f"{self.name}, row {row}"
+        return str(self.paths[row]) if self.format in WHOLE_FILES and self.paths else f"{self.name}, row {row}"
 
 
 class Block(NamedTuple):

@@ -24,7 +24,7 @@ TRIED = 16  # places of a window in the left text that are tried
 # What a unit is, with every character written as its kind: separator, white space, letter, lone
 # letter, mark.
 LETTERS = bytes.maketrans(bytes(range(5)), b"SWLAM")
-WORD = b"L[LM]*|AM*"
+WORD = {"drop": b"L[LM]*|AM*", "keep": b"L[LM]*|[AS]M*"}
 CHARACTER = {"collapse": b"[^W]|(?<=[^W])W+(?=[^W])", "keep": b"[SWLAM]", "remove": b"[^W]"}
 
 
@@ -133,15 +133,17 @@ def windows(text: str, shingles: Shingles) -> Windows:
     if shingles.unit == "stop":
         first, last = _spots([clean[start:end] for start, end in units], shingles)
     else:
-        width = max(1, min(shingles.k, len(units)))
-        first, last = list(range(len(units) - width + 1)), list(range(width - 1, len(units)))
+        first, last = list(range(len(units) - shingles.k + 1)), list(range(shingles.k - 1, len(units)))
+    if not first and hashes:  # too short: all characters are one shingle
+        units = unit_spans(clean, shingles if shingles.unit == "char" else Shingles())
+        first, last = [0], [len(units) - 1]
     return Windows(hashes, first, last, [starts[start] for start, _ in units], [ends[end - 1] for _, end in units])
 
 
 def unit_spans(clean: str, shingles: Shingles) -> list[tuple[int, int]]:
     """Return where the characters or words are in a prepared text; collapsed space is one unit."""
     kinds = (_traits(clean) & KIND).tobytes().translate(LETTERS)
-    pattern = CHARACTER[shingles.space] if shingles.unit == "char" else WORD
+    pattern = CHARACTER[shingles.space] if shingles.unit == "char" else WORD[shingles.punctuation]
     return [found.span() for found in re.finditer(pattern, kinds)]
 
 

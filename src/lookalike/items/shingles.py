@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, UsageError, choice, parameter, whole
+from lookalike.core.errors import DataError, UsageError, argument, choice, parameter, whole
 from lookalike.items.sets import Sets, text_bounds
 from lookalike.items.stop_words import parse_codes, words_of
 from lookalike.kernels import characters, text
@@ -26,7 +26,9 @@ Rows = tuple[np.ndarray, np.ndarray]  # (indptr, elements)
 UNITS = ("char", "word", "stop")
 SPACES = ("collapse", "keep", "remove")
 FORMS = ("nfc", "nfkc", "none")
+PUNCTUATION = ("drop", "keep")
 STOP_PARAMETERS = ("stop_words", "distance", "skip_stops", "antecedents")
+BETWEEN = {"collapse": " ", "remove": ""}  # what white space between characters becomes
 DEFAULT_K = {"char": 9, "word": 5, "stop": 3}
 
 
@@ -35,21 +37,24 @@ class Shingles:
     """The rule that turns texts into sets: every `k` consecutive units, characters or words.
 
     unit: "char", "word", or "stop" for a stop word with k - 1 words after it, which finds the
-        articles in news pages. Words are runs of Unicode letters, digits and marks; in scripts
-        without spaces between words each letter is a word.
+        articles in news pages. Words are runs of Unicode letters, digits, marks and connectors such
+        as _; in scripts without spaces between words each letter is a word (but a run of katakana
+        is one).
     bag: keep how often each shingle occurs.
     space: between characters, "collapse" runs of white space to one blank and drop it at both ends,
         "keep" it, or "remove" it.
     lowercase: ignore case.
     form: Unicode normal form: "nfc" (the encoding of accents does not matter), "nfkc" or "none".
+    punctuation: for words, "drop" it, so that texts which differ only in punctuation are identical,
+        or "keep" it: then each mark, symbol or emoji is a word of its own.
     bits: 64, or 32 to study collisions: among n shingles n**2 / 2**33 pairs then collide.
     stop_words: the stop list: language codes such as "de" or "en,de", or words; default: English.
     distance: use every `distance`-th of the words after a stop word.
     skip_stops: skip the stop words among them.
     antecedents: the words that shingles begin with; default: all stop words.
 
-    A text of fewer than k units is one shingle, itself (but a stop word with too few words after it
-    makes none). An empty text has no shingles and is similar to nothing.
+    A text too short for a shingle of k units, or without stop words, is one shingle: all its
+    characters, so that C++ differs from C#. A blank text has no shingles and is similar to nothing.
 
     >>> sorted(Shingles(k=2).of("abcdabd"))
     ['ab', 'bc', 'bd', 'cd', 'da']
@@ -70,12 +75,17 @@ class Shingles:
     distance: int = 1
     skip_stops: bool = False
     antecedents: Iterable[str] | None = None
+    punctuation: str = "drop"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, most=1 << 31))
         choice("unit", self.unit, UNITS)
         choice("space", self.space, SPACES)
         choice("form", self.form, FORMS)
+        choice("punctuation", self.punctuation, PUNCTUATION)
+        if self.unit != "word" and self.punctuation == "keep":
+            rule = f"{argument('punctuation', 'keep')} is for shingles of words, such as word:5"
+            raise UsageError(f"{rule}; got {self.unit}:{self.k}.")
         if self.bits not in (32, 64):
             raise UsageError(f"bits must be 64 or 32; got {self.bits!r}.")
         object.__setattr__(self, "distance", whole("distance", self.distance, most=1 << 31))
@@ -110,7 +120,7 @@ class Shingles:
 
     def __str__(self) -> str:
         flags = [name for name in ("bag", "lowercase", "skip_stops") if getattr(self, name)]
-        names = ("stop_words", "antecedents", "distance", "space", "form", "bits")
+        names = ("stop_words", "antecedents", "distance", "punctuation", "space", "form", "bits")
         changed = {name: getattr(self, name) for name in names if getattr(self, name) != DEFAULTS[name]}
         shown = [f"{n}={word_list_name(v) if isinstance(v, frozenset) else v}" for n, v in changed.items()]
         return " ".join([f"{self.unit}:{self.k}", *flags, *shown])
@@ -149,19 +159,19 @@ class Shingles:
         return Counter(found) if self.bag else set(found)
 
     def _windows(self, clean: str) -> list[str]:
-        if self.unit == "stop":
-            return self._spots(split_words(clean))
         units: Sequence[str]
-        if self.unit == "word":
-            units = split_words(clean)
-        elif self.space == "keep":
-            units = clean
+        if self.unit == "char":
+            whole = units = clean if self.space == "keep" else BETWEEN[self.space].join(_chunks(clean))
         else:
-            units = (" " if self.space == "collapse" else "").join(_chunks(clean))
-        glue = " " if self.unit == "word" else ""
-        return [glue.join(units[i : i + self.k]) for i in range(max(1, len(units) - self.k + 1)) if units]
+            whole, units = " ".join(_chunks(clean)), split_words(clean, self.punctuation == "keep")
+        if self.unit == "stop":
+            found = self._spots(units)
+        else:
+            glue = "" if self.unit == "char" else " "
+            found = [glue.join(units[i : i + self.k]) for i in range(len(units) - self.k + 1)]
+        return found or [whole] * (whole != "")
 
-    def _spots(self, words: list[str]) -> list[str]:
+    def _spots(self, words: Sequence[str]) -> list[str]:
         """Return the shingles that antecedents make with words after them."""
         chain = [word for word in words if word not in self._skipped]
         found = []
@@ -205,7 +215,7 @@ class Shingles:
         if self.unit == "stop":
             made = text.hash_spots(data, starts, stops, *self._spot_hashes, self.k, self.distance, keep)
         else:
-            unit = text.CHAR if self.unit == "char" else text.WORD
+            unit = text.CHAR if self.unit == "char" else text.TOKEN if self.punctuation == "keep" else text.WORD
             made = text.hash_texts(data, starts, stops, unit, self.k, SPACES.index(self.space), keep)
         return made
 
@@ -256,7 +266,7 @@ def _hash_words(words: frozenset[str]) -> np.ndarray:
     hashes = np.empty(len(data), np.uint64)
     filled = 0
     for start, stop in zip(starts, stops, strict=True):
-        filled += text.words(data, start, stop, hashes[filled:])
+        filled += text.words(data, start, stop, False, hashes[filled:])
     return np.sort(hashes[:filled])
 
 
@@ -275,8 +285,8 @@ def as_array(texts: Iterable[str] | pa.Array) -> pa.LargeStringArray:
     return array
 
 
-def split_words(clean: str) -> list[str]:
-    """Return the words of a text, by the same table as the kernel."""
+def split_words(clean: str, punctuation: bool = False) -> list[str]:
+    """Return the words of a text, and its punctuation marks if asked, by the same table as the kernel."""
     words: list[str] = []
     open_ = alone = False
     for char in clean:
@@ -284,7 +294,7 @@ def split_words(clean: str) -> list[str]:
         if open_ and (kind == characters.MARK or (kind == characters.LETTER and not alone)):
             words[-1] += char
             continue
-        alone = kind == characters.ALONE
+        alone = kind == characters.ALONE or (punctuation and kind == characters.SEPARATOR)
         open_ = alone or kind == characters.LETTER
         if open_:
             words.append(char)

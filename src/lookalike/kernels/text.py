@@ -9,10 +9,10 @@ Texts come as one buffer of valid UTF-8, with the byte at which each text starts
 
 import numpy as np
 
-from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES, SPACE, UNSTABLE
+from lookalike.kernels.characters import ALONE, INDEX, KIND, LETTER, MARK, PAGES, SEPARATOR, SPACE, UNSTABLE
 from lookalike.kernels.hashing import BASE, GOLDEN, kernel, mix
 
-CHAR, WORD = range(2)  # what a unit is
+CHAR, WORD, TOKEN = range(3)  # what a unit is; tokens are words and punctuation marks
 COLLAPSE, KEEP, REMOVE = range(3)  # what to do with white space between characters
 
 with np.errstate(over="ignore"):
@@ -99,11 +99,12 @@ def characters(data, start, stop, white, out):
 
 
 @kernel
-def words(data, start, stop, out):
+def words(data, start, stop, punctuation, out):
     """Hash each word of data[start:stop] into `out`; return how many there are.
 
     A word is a run of letters, digits and connectors with the marks after them; in scripts without
-    spaces between words a letter is a word by itself.
+    spaces between words a letter is a word by itself. With `punctuation`, so is each character that
+    is neither white space nor part of a word.
     """
     n = 0
     word = np.uint64(0)
@@ -124,7 +125,7 @@ def words(data, start, stop, out):
         if inside:
             out[n] = mix(word)
             n += 1
-        alone = what == ALONE
+        alone = what == ALONE or (punctuation and what == SEPARATOR)
         inside = alone or what == LETTER
         word = np.uint64(code) * BASE
     if inside:
@@ -165,8 +166,18 @@ def total_and_longest(starts, stops):
 
 
 @kernel
+def whole_text(data, start, stop, units, keep, out):
+    """Hash all characters of a text into `out` as one shingle; return 1, or 0 for a blank text."""
+    n = characters(data, start, stop, COLLAPSE, units)
+    return windows(units, n, n, keep, out)
+
+
+@kernel
 def hash_texts(data, starts, stops, unit, k, white, keep):
-    """Return the shingle hashes of each text in order, with repeats: (indptr, hashes). O(bytes)."""
+    """Return the shingle hashes of each text in order, with repeats: (indptr, hashes). O(bytes).
+
+    A text of fewer than k words is one shingle, all its characters: C++ differs from C#.
+    """
     texts = len(starts)
     total, longest = total_and_longest(starts, stops)
     units = np.empty(longest, np.uint64)
@@ -176,8 +187,12 @@ def hash_texts(data, starts, stops, unit, k, white, keep):
         if unit == CHAR:
             n = characters(data, starts[t], stops[t], white, units)
         else:
-            n = words(data, starts[t], stops[t], units)
-        indptr[t + 1] = indptr[t] + windows(units, n, k, keep, hashes[indptr[t] :])
+            n = words(data, starts[t], stops[t], unit == TOKEN, units)
+        if unit == CHAR or n >= k:
+            made = windows(units, n, k, keep, hashes[indptr[t] :])
+        else:
+            made = whole_text(data, starts[t], stops[t], units, keep, hashes[indptr[t] :])
+        indptr[t + 1] = indptr[t] + made
     return indptr, hashes[: indptr[texts]]
 
 
@@ -231,7 +246,8 @@ def hash_spots(data, starts, stops, antecedents, skipped, k, distance, keep):
     """Hash each antecedent with k - 1 words after it, `distance` words apart: (indptr, hashes).
 
     `antecedents` are word hashes; `skipped` are those of words that are skipped after an
-    antecedent. An antecedent with too few words after it makes no shingle. O(bytes).
+    antecedent. An antecedent with too few words after it makes no shingle. A text without any
+    shingle is one: all its characters. O(bytes).
     """
     texts = len(starts)
     total, longest = total_and_longest(starts, stops)
@@ -242,7 +258,7 @@ def hash_spots(data, starts, stops, antecedents, skipped, k, distance, keep):
     hashes = np.empty(total, np.uint64)
     indptr = np.zeros(texts + 1, np.int64)
     for t in range(texts):
-        n = words(data, starts[t], stops[t], units)
+        n = words(data, starts[t], stops[t], False, units)
         linked = 0
         for i in range(n):
             chain[linked] = units[i]
@@ -256,6 +272,8 @@ def hash_spots(data, starts, stops, antecedents, skipped, k, distance, keep):
                     rolling = rolling * BASE + chain[after[i] + j * distance - 1]
                 hashes[at] = mix(rolling) & keep
                 at += 1
+        if at == indptr[t]:
+            at += whole_text(data, starts[t], stops[t], units, keep, hashes[at:])
         indptr[t + 1] = at
     return indptr, hashes[: indptr[texts]]
 

@@ -56,8 +56,8 @@ class Here:
     def clusters(self, table, **options):
         return la.find_clusters(as_items(table), method="lsh", **options).to_arrow().to_pylist()
 
-    def dropped(self, table, keep="first", **options):
-        keep = keep if keep in ("first", "longest") else table[keep]
+    def dropped(self, table, keep="lowest-id", **options):
+        keep = keep if keep in ("lowest-id", "first", "longest") else table[keep]
         return la.dedup(as_items(table), keep=keep, method="lsh", **options).to_arrow().to_pylist()
 
 
@@ -77,7 +77,7 @@ class There:
     def clusters(self, table, **options):
         return la.spark.find_clusters(self.frame(table), **options).orderBy("cluster", "id").toArrow().to_pylist()
 
-    def dropped(self, table, keep="first", **options):
+    def dropped(self, table, keep="lowest-id", **options):
         found = la.spark.dedup(self.frame(table), keep=keep, **options)
         dropped = found.dropped.orderBy("id").toArrow().to_pylist()
         gone = {row["id"] for row in dropped}

@@ -888,7 +888,7 @@ def test_two_kinds_of_collections_do_not_match():
 @pytest.mark.parametrize(
     ("keep", "message"),
     [
-        ("frist", "keep must be one of first, longest; got 'frist'. Did you mean 'first'?"),
+        ("frist", "keep must be one of lowest-id, first, longest; got 'frist'. Did you mean 'first'?"),
         ([1, 2], "keep must have a value for each of the 5 items; got 2."),
     ],
 )
@@ -956,3 +956,14 @@ def test_unsigned_elements():
 def test_a_set_of_texts_has_no_order():
     with pytest.raises(UsageError, match="got set"):
         la.find_pairs({"a", "b"})
+
+
+def test_which_of_similar_items_is_kept_does_not_depend_on_the_order_of_the_input():
+    """The lowest id is kept, also among items of the same length or value, unless the first is wanted."""
+    table = pa.table({"id": ["b", "c", "a", "\u00e9", "Z"], "text": ["one and the same text"] * 5})
+    for keep in ("lowest-id", "longest", [1, 1, 1, 1, 1]):
+        assert la.dedup(table, keep=keep).kept.to_pylist() == ["Z"]
+    assert la.dedup(table).kept.to_pylist() == ["Z"]
+    assert la.dedup(table, keep="first").kept.to_pylist() == ["b"]
+    assert la.dedup(table.set_column(0, "id", pa.array([10, 9, -3, 2, 100]))).kept.to_pylist() == [-3]
+    assert la.dedup(table["text"].to_pylist()).kept.to_pylist() == [0]

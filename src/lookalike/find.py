@@ -295,7 +295,7 @@ def dedup(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
-    keep: Any = "first",
+    keep: Any = "lowest-id",
     sketch: str = "minhash",
     filter: str | None = None,
     order: Sequence[Any] | None = None,
@@ -327,8 +327,9 @@ def dedup(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
-        keep: which of several similar items to keep: the "first", the "longest", or the one with the
-            greatest of the values given, one per item.
+        keep: which of several similar items to keep: the one with the "lowest-id" (of items without
+            ids, the first), the "first", the "longest", or the one with the greatest of the values
+            given, one per item.
         sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
             default).

@@ -375,5 +375,5 @@ def test_more_pairs_than_may_be_listed(measure, method):
 
 
 def test_vectors_are_all_as_long():
-    with pytest.raises(UsageError, match=r"^keep must be 'first' or one value per item"):
+    with pytest.raises(UsageError, match=r"^keep must be 'lowest-id', 'first' or one value per item"):
         la.dedup(np.eye(3), measure="angle", threshold=5, keep="longest")

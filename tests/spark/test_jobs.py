@@ -116,12 +116,31 @@ def test_pairs_and_clusters_are_the_same(there, collection):
     assert there.clusters(table, **options) == Here().clusters(table, **options)
 
 
-@pytest.mark.parametrize("keep", ["first", "longest", "rank"])
+@pytest.mark.parametrize("keep", ["lowest-id", "longest", "rank"])
 def test_the_same_are_dropped_for_the_same(there, keep):
     table, options = documents(), COLLECTIONS["documents"][1]
     dropped = there.dropped(table, keep=keep, **options)
     assert dropped == Here().dropped(table, keep=keep, **options)
     assert len(dropped) > 300
+
+
+@pytest.mark.parametrize("keep", ["lowest-id", "longest", "rank"])
+def test_the_same_are_dropped_in_whatever_order_the_rows_come(there, keep):
+    """Ties between lengths or ranks are many, and there too the id decides."""
+    table, options = documents().slice(0, 400), COLLECTIONS["documents"][1]
+    table = table.set_column(2, "rank", pa.array([row % 3 for row in range(400)]))
+    dropped = there.dropped(table, keep=keep, **options)
+    assert len(dropped) > 100
+    for seed in (1, 2):
+        mixed = table.take(pa.array(random.Random(seed).sample(range(400), 400)))
+        found = Here().dropped(mixed, keep=keep, **options)
+        assert sorted(row["id"] for row in found) == [row["id"] for row in dropped]
+
+
+def test_spark_does_not_know_which_row_is_the_first(there):
+    table = pa.table({"id": [1, 2], "text": ["one", "two"]})
+    with pytest.raises(UsageError, match=r"^keep='first' needs the order of rows, .*; keep='lowest-id' keeps the same"):
+        la.spark.dedup(there.frame(table), keep="first")
 
 
 @pytest.mark.parametrize(
@@ -231,7 +250,7 @@ def test_invalid_data(there):
         la.spark.dedup(frame.where("id = 3"))
     with pytest.raises(DataError, match="column 'when' must hold numbers or dates to keep the greatest"):
         la.spark.dedup(frame, keep="when")
-    with pytest.raises(UsageError, match="keep must be 'first' for rows"):
+    with pytest.raises(UsageError, match="keep must be 'lowest-id' for rows"):
         la.spark.dedup(frame, rows=("id", "when"), keep="longest")
     with pytest.raises(DataError, match=r"which column is the text\? Name it with text=; there are id, when\.$"):
         la.spark.find_clusters(frame.select("id", "when"))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lookalike.core.run import Tick
     from lookalike.io.documents import Source
 
-KEEP = ("first", "longest")
+KEEP = ("lowest-id", "first", "longest")
 
 
 @command(
@@ -44,10 +44,10 @@ def dedup(
     keep: Annotated[
         str,
         option(
-            help="Which similar document to keep: first, longest, or the one with the greatest value in COLUMN.",
+            help="Which similar document to keep: lowest-id, first, longest, or the greatest value in COLUMN.",
             offer=KEEP,
         ),
-    ] = "first",
+    ] = "lowest-id",
     against: Annotated[
         str | None, option(metavar="INDEX", help="Also remove documents similar to an item of this index, in one pass.")
     ] = None,

@@ -87,18 +87,26 @@ class Search(Holder):
         return group_identical(self.contents, self.live if order is None else order, self.sides, self.storage.memory)
 
     def order(self, settings: Settings) -> np.ndarray:
-        """Return the items that can be similar to another, in the order in which to keep them."""
-        keep = settings.keep
-        if isinstance(keep, str) and keep == "first":
+        """Return the items that can be similar to another, in the order in which to keep them.
+
+        Ids decide between items of the same length or value, so that the order of the input, which
+        Spark does not know, makes no difference.
+        """
+        keep, ids = settings.keep, self.ids[0]
+        if isinstance(keep, str) and (keep == "first" or (keep == "lowest-id" and ascending(ids))):
             return self.live
+        columns, keys = {"id": ids}, [("id", "ascending")]
         try:
-            given = self.lengths if isinstance(keep, str) else keep
-            values = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
-            places = pc.sort_indices(values, sort_keys=[("", "descending")])
+            if not isinstance(keep, str) or keep == "longest":
+                given = self.lengths if isinstance(keep, str) else keep
+                columns["value"] = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
+                keys.insert(0, ("value", "descending"))
+                if len(columns["value"]) != len(self):
+                    have = len(columns["value"])
+                    raise DataError(f"keep must have a value for each of the {len(self):,} items; got {have:,}.")
+            places = pc.sort_indices(pa.table(columns), sort_keys=keys)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
             raise DataError(f"keep must be values of one type that can be sorted: {error}") from error
-        if len(values) != len(self):
-            raise DataError(f"keep must have a value for each of the {len(self):,} items; got {len(values):,}.")
         order = places.to_numpy().astype(np.int64)
         live: np.ndarray = order[np.isin(order, self.live, kind="table")]
         return live
@@ -127,6 +135,11 @@ class Search(Holder):
         """Audit pairs that are listed in order."""
         numbers = left * len(self) + right
         return self.audit(size, lambda a, b: _contains(numbers, a * len(self) + b))
+
+
+def ascending(ids: pa.Array) -> bool:
+    """Return whether each id is greater than the one before it."""
+    return len(ids) < 2 or bool(pc.all(pc.less(ids.slice(0, len(ids) - 1), ids.slice(1))).as_py())
 
 
 def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ from lookalike.items.shingles import Shingles
 
 MAX_PAIRS = 100_000_000
 
+KEEP = ("lowest-id", "first", "longest")  # rules for which of several similar items to keep
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -34,7 +36,7 @@ class Settings:
     run: Run = field(default_factory=Run)
     max_pairs: int = MAX_PAIRS
     k: int | None = None  # how many neighbours of each item are wanted
-    keep: Any = "first"  # of similar items: "first", "longest", or the one with the greatest of these values
+    keep: Any = "lowest-id"  # of similar items: one of KEEP, or the one with the greatest of these values
 
     @classmethod
     def of(cls, result: str, *, shingles: Shingles | str, threads: int | None, run: Run | None, **given: Any) -> Self:
@@ -46,7 +48,7 @@ class Settings:
             if given.get(name) is not None:
                 given[name] = whole(name, given[name])
         if isinstance(given.get("keep"), str):
-            choice("keep", given["keep"], ("first", "longest"))
+            choice("keep", given["keep"], KEEP)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         return cls(result, shingles=parsed, run=run or Run(threads), **given)
 

@@ -37,7 +37,9 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
         if settings.given(name):
             raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
     if isinstance(settings.keep, str) and settings.keep == "longest":
-        raise UsageError("keep must be 'first' or one value per item: vectors and bits all have the same length.")
+        raise UsageError(
+            "keep must be 'lowest-id', 'first' or one value per item: vectors and bits all have the same length."
+        )
     measure, run = choice("measure", vector_measure(settings.measure), OF_VECTORS), settings.run
     if settings.threshold is None and settings.k is None:
         raise no_threshold(measure)

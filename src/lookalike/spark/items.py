@@ -56,7 +56,7 @@ class SparkSettings:
 class FrameItems:
     """The items of a data frame, with checked settings and a plan."""
 
-    def __init__(self, df: DataFrame, settings: SparkSettings, keep: str = "first"):
+    def __init__(self, df: DataFrame, settings: SparkSettings, keep: str = "lowest-id"):
         self.df, self.settings = df, settings
         self.run = settings.run or Run()
         self.by_rows = settings.rows is not None
@@ -101,13 +101,18 @@ class FrameItems:
 
         Items without a value come last. For "longest", the rank is filled in later.
         """
-        if keep == "first":
+        if keep == "lowest-id":
             return []
+        if keep == "first":
+            rule = f"{argument('keep', 'first')} needs the order of rows, which Spark does not know"
+            raise UsageError(
+                f"{rule}; {argument('keep', 'lowest-id')} keeps the same rows on Spark and on one machine."
+            )
         if self.by_rows:
-            raise UsageError(f"keep must be 'first' for rows of sets and elements; got {keep!r}.")
+            raise UsageError(f"keep must be 'lowest-id' for rows of sets and elements; got {keep!r}.")
         if keep == "longest":
             return [F.lit(False).alias("last"), F.lit(0).cast("long").alias("rank")]
-        kind = type_of(self.df, keep, "keep, which is 'first', 'longest' or a column")
+        kind = type_of(self.df, keep, "keep, which is 'lowest-id', 'longest' or a column")
         value = quoted(keep)
         if isinstance(kind, IntegralType):
             rank = F.bitwise_not(value.cast("long"))  # unlike negation, this cannot overflow

@@ -183,7 +183,7 @@ def find_clusters(
 def dedup(
     df: DataFrame,
     *,
-    keep: str = "first",
+    keep: str = "lowest-id",
     text: str | None = None,
     id: str = "id",
     rows: tuple[str, str] | None = None,
@@ -202,8 +202,9 @@ def dedup(
 
     Args:
         df: the data frame with the items.
-        keep: which of several similar items to keep: the "first" by id, the "longest", or the one with the
-            greatest number or date in the column of this name.
+        keep: which of several similar items to keep: the one with the "lowest-id", the "longest", or
+            the one with the greatest number or date in the column of this name. The rows of a data
+            frame have no order, so there is no first one.
         text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
             `document`.
         id: the column of ids, unique strings or integers; items are ordered by id.

@@ -180,7 +180,7 @@ class Index(Asking):
             store_text: whether to keep the texts, so that they can be read back.
             seed: the seed of all random choices.
             notes: anything that JSON can hold, kept in the settings of the index.
-            run: how to run and to show progress.
+            run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
         Returns:
             The index, open for writing.
@@ -302,7 +302,10 @@ class Index(Asking):
 
     @contextmanager
     def sieve(self, *, update: bool = False, threshold: float | None = None) -> Iterator[Sieve]:
-        """Provide a sieve for batches: see `sift`. With `update`, it writes all at the end."""
+        """Provide a `Sieve`, which does the same as `sift` batch by batch, for inputs of any size.
+
+        Use it in a `with` statement; with `update`, the kept items are added when the block ends.
+        """
         with sieve_of(self.store, self._encoder, update, self._threshold(threshold)) as sieve:
             yield sieve
             if update:
@@ -317,10 +320,11 @@ class Index(Asking):
         threshold: float | None = None,
         run: Run | None = None,
     ) -> Sifted:
-        """Find the items that are similar to none in the index, and to none kept before them.
+        """Keep the items that are similar to no item of the index, and to none kept before them.
 
-        With `update`, these are added, or replace the items that have their ids: all of them, or
-        none if something fails.
+        With `update`, the kept items are added to the index, and replace items with the same ids:
+        all of them, or none if something fails. `threshold` is that of the index by default.
+        Returns `Sifted`: `keep` says of each item whether it is kept, and the rows list the others.
         """
         run = run or Run()
         given = None if ids is None else iter(ids)

@@ -34,19 +34,20 @@ DEFAULT_K = {"char": 9, "word": 5, "stop": 3}
 class Shingles:
     """The rule that turns texts into sets: every `k` consecutive units, characters or words.
 
-    unit: "char", "word", or "stop" for a stop word with k - 1 words after it, which finds the
-        articles in news pages. Words are runs of Unicode letters, digits and marks; in scripts
+    unit: "char", "word", or "stop": a stop word and k - 1 words after it, which are frequent in
+        articles and rare in menus and advertisements. Words are runs of Unicode letters, digits and marks; in scripts
         without spaces between words each letter is a word.
     bag: keep how often each shingle occurs.
-    space: between characters, "collapse" runs of white space to one blank and drop it at both ends,
-        "keep" it, or "remove" it.
+    space: for the unit "char", "collapse" each run of white space to one blank and drop it at both
+        ends, "keep" white space, or "remove" it.
     lowercase: ignore case.
     form: Unicode normal form: "nfc" (the encoding of accents does not matter), "nfkc" or "none".
-    bits: 64, or 32 to study collisions: among n shingles n**2 / 2**33 pairs then collide.
+    bits: the length of the hashes of shingles. Leave it at 64; 32 is for studying collisions, of
+        which there are then about n**2 / 2**33 among n different shingles.
     stop_words: the stop list: language codes such as "de" or "en,de", or words; default: English.
-    distance: use every `distance`-th of the words after a stop word.
-    skip_stops: skip the stop words among them.
-    antecedents: the words that shingles begin with; default: all stop words.
+    distance: use every `distance`-th of the words after a stop word; 1 uses those right after it.
+    skip_stops: skip other stop words when choosing the words after a stop word.
+    antecedents: the words that shingles can begin with; default: all stop words.
 
     A text of fewer than k units is one shingle, itself (but a stop word with too few words after it
     makes none). An empty text has no shingles and is similar to nothing.

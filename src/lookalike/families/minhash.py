@@ -73,7 +73,7 @@ class MinHash(JaccardFamily):
 
     @classmethod
     def from_functions(cls, functions: Sequence[Callable[[Any], Any]]) -> "TextbookMinHash":
-        """Return a family of your own functions: a minhash is the least value on a set's elements.
+        """Return a family of your own functions; a minhash is the least value of one on a set.
 
         >>> family = MinHash.from_functions([lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5])
         >>> family.signatures([{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}]).tolist()
@@ -83,9 +83,9 @@ class MinHash(JaccardFamily):
 
     @classmethod
     def from_permutations(cls, permutations: Sequence[Sequence[Any]]) -> "TextbookMinHash":
-        """Return a family of permutations: a minhash is the position of the first element in the set.
+        """Return a family of permutations of all elements.
 
-        Positions count from 0.
+        A minhash is the position in a permutation, from 0, of the first element that the set has.
 
         >>> MinHash.from_permutations(["beadc"]).signatures([{"a", "d"}, {"c"}]).tolist()
         [[2], [4]]

@@ -104,7 +104,7 @@ class Index(Asking):
             expected: about how many items the index will hold; the bands are chosen for this many.
             store_text: whether to keep the texts, so that they can be read back.
             seed: the seed of all random choices.
-            notes: anything that JSON can hold, kept in the settings of the index.
+            notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
 
         Returns:
             The new index, open for writing.
@@ -179,7 +179,7 @@ class Index(Asking):
             expected: about how many items the index will hold; the bands are chosen for this many.
             store_text: whether to keep the texts, so that they can be read back.
             seed: the seed of all random choices.
-            notes: anything that JSON can hold, kept in the settings of the index.
+            notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
             run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
         Returns:

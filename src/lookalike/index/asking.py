@@ -142,9 +142,10 @@ class Asking:
         return 1.0 if coding is None else coding.recall(self._threshold(threshold))
 
     def holds(self) -> tuple[str, int]:
-        """Return the kind of items, "texts", "sets", "vectors" or "bits", and their dimensions.
+        """Return the kind of items, and for vectors and bits their length; the server shows examples.
 
-        The server describes its requests by this. Before the first item, the measure decides.
+        Kinds are "texts", "sets", "vectors" and "bits". Before the first item, they are inferred
+        from the measure, and the length is 3.
         """
         coding = self._known()
         return (kind_by(self.measure), 3) if coding is None else (coding.kind, coding.size)
@@ -179,7 +180,7 @@ class Asking:
     def item(self, identity: Id) -> Any:
         """Return an item as it was given: a vector, a code as a string of 0 and 1, or a kept text.
 
-        None for sets and for texts that are not kept, of which only the hashes of elements are stored.
+        Return None for sets, and for texts that are not kept: only hashes of them are stored.
         """
         coding, identity = self._known(), as_id(identity)
         with self.store.reading() as reader:
@@ -211,7 +212,7 @@ class Asking:
                 yield item.id
 
     def info(self, buckets: bool = True) -> dict[str, Any]:
-        """Return what the index holds and how it was made; counting buckets can take a second."""
+        """Return the size and settings of the index; counting the `buckets` can take a second."""
         with self.store.reading() as reader:
             items, entries = len(reader), reader.entries("buckets")
             distinct = reader.distinct("buckets", 8) if buckets else 0

@@ -75,7 +75,7 @@ class Source(ItemSource):
     # --- documents ---
 
     def batches(self) -> Iterator[pa.Table]:
-        """Yield the documents as tables of two columns, `id` and `text`, from the start."""
+        """Yield the documents as tables of two columns, `id` and `text`; each call starts anew."""
         for documents in self._documents(whole=False):
             if len(documents.table):
                 yield self._compared(documents)

@@ -35,8 +35,8 @@ class Shingles:
     """The rule that turns texts into sets: every `k` consecutive units, characters or words.
 
     unit: "char", "word", or "stop": a stop word and k - 1 words after it, which are frequent in
-        articles and rare in menus and advertisements. Words are runs of Unicode letters, digits and marks; in scripts
-        without spaces between words each letter is a word.
+        articles and rare in menus and advertisements. Words are runs of Unicode letters, digits and
+        marks; in scripts without spaces between words each letter is a word.
     bag: keep how often each shingle occurs.
     space: for the unit "char", "collapse" each run of white space to one blank and drop it at both
         ends, "keep" white space, or "remove" it.
@@ -118,7 +118,7 @@ class Shingles:
 
     @classmethod
     def from_str(cls, line: str) -> "Shingles | None":
-        """Parse the result of `str`; None for custom words, of which it shows only a hash.
+        """Return the shingles that `str` described; None for custom words, which it does not list.
 
         >>> Shingles.from_str("word:5 lowercase space=remove") == Shingles(5, "word", lowercase=True, space="remove")
         True

@@ -51,10 +51,11 @@ def find_pairs(
     """Find all pairs of similar items, each one verified, with the stated recall.
 
     Args:
-        items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
-            polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
-            numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
-            without ids are numbered from 0. To name columns or skip bad rows, pass `Source`.
+        items: texts, sets, `Sets`, `Source`, a path (a string or a `pathlib.Path`), a list of
+            `pathlib.Path` (strings in a list are texts), or an Arrow, pandas or polars table with a
+            text column; or vectors: a matrix (NumPy, SciPy, torch), rows of numbers, a dict of id
+            to vector, `Vectors`, `Bits`, or a file or table of vectors. Items without ids are
+            numbered from 0. To name columns or skip bad rows, pass `Source`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one, unless `k` is
             given.
@@ -65,15 +66,16 @@ def find_pairs(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
-        k: list only the k most similar neighbours of each item, best first, as (item, neighbour) in
-            either order. Vectors and bits then need no threshold.
+        k: list only the k items most similar to each item, best first. A pair is then (item,
+            neighbour), so it can occur in both orders. Vectors and bits then need no threshold.
         max_pairs: the number of pairs above which the search stops with an error.
         sketch: the kind of signature: "minhash" or "simhash".
-        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
-            default).
-        order: the order of elements in an exact join of sets; by default the rarest first.
-        probes: for vectors, how many further buckets of each table to look into; by default as many
-            as pay off.
+        filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
+            "suffix", which are applied in this order; by default all four are used.
+        order: for an exact join of sets, all elements in the order in which to look them up; by
+            default the rarest first. It affects the speed, not the result.
+        probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
+            by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
             files.
@@ -81,11 +83,11 @@ def find_pairs(
             there.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
-        run: how to run and to show progress, in place of `threads`.
+        run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
 
     Returns:
         `Pairs`: iterate over (left id, right id, similarity or distance), or convert with
-        `.to_pandas()`.
+        `.to_pandas()`, `.to_polars()` or `.to_arrow()`.
 
     >>> texts = ["the cat sat on the mat", "the cat sat on the hat", "something else"]
     >>> [(left, right) for left, right, _ in find_pairs(texts, threshold=0.5, shingles="char:4")]
@@ -139,10 +141,11 @@ def find_matches(
     """Find all similar pairs of one item of `left` and one item of `right`, each one verified.
 
     Args:
-        left, right: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas
-            or polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
-            numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
-            without ids are numbered from 0. To name columns or skip bad rows, pass `Source`.
+        left, right: texts, sets, `Sets`, `Source`, a path (a string or a `pathlib.Path`), a list
+            of `pathlib.Path` (strings in a list are texts), or an Arrow, pandas or polars table
+            with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of numbers, a dict
+            of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items without ids are
+            numbered from 0. To name columns or skip bad rows, pass `Source`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one, unless `k` is
             given.
@@ -157,11 +160,12 @@ def find_matches(
             Vectors and bits then need no threshold: how far to look is learned from a sample.
         max_pairs: the number of pairs above which the search stops with an error.
         sketch: the kind of signature: "minhash" or "simhash".
-        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
-            default).
-        order: the order of elements in an exact join of sets; by default the rarest first.
-        probes: for vectors, how many further buckets of each table to look into; by default as many
-            as pay off.
+        filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
+            "suffix", which are applied in this order; by default all four are used.
+        order: for an exact join of sets, all elements in the order in which to look them up; by
+            default the rarest first. It affects the speed, not the result.
+        probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
+            by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
             files.
@@ -169,11 +173,11 @@ def find_matches(
             there.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
-        run: how to run and to show progress, in place of `threads`.
+        run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
 
     Returns:
         `Pairs`: iterate over (left id, right id, similarity or distance), or convert with
-        `.to_pandas()`.
+        `.to_pandas()`, `.to_polars()` or `.to_arrow()`.
 
     >>> list(find_matches([{1, 2, 3}], [{1, 2, 3, 4}, {5, 6}], threshold=0.7))
     [(0, 0, 0.75)]
@@ -222,14 +226,15 @@ def find_clusters(
 ) -> Clusters:
     """Group items that are connected by similar pairs.
 
-    Pairs are not listed, so a cluster can have any size. Edit distances do list them internally,
-    and more than 100 million are an error.
+    Pairs are not listed, so a cluster can have any size. Only edit distances need a list of all
+    pairs, and more than 100 million are an error.
 
     Args:
-        items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
-            polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
-            numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
-            without ids are numbered from 0. To name columns or skip bad rows, pass `Source`.
+        items: texts, sets, `Sets`, `Source`, a path (a string or a `pathlib.Path`), a list of
+            `pathlib.Path` (strings in a list are texts), or an Arrow, pandas or polars table with a
+            text column; or vectors: a matrix (NumPy, SciPy, torch), rows of numbers, a dict of id
+            to vector, `Vectors`, `Bits`, or a file or table of vectors. Items without ids are
+            numbered from 0. To name columns or skip bad rows, pass `Source`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
@@ -240,11 +245,12 @@ def find_clusters(
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
         sketch: the kind of signature: "minhash" or "simhash".
-        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
-            default).
-        order: the order of elements in an exact join of sets; by default the rarest first.
-        probes: for vectors, how many further buckets of each table to look into; by default as many
-            as pay off.
+        filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
+            "suffix", which are applied in this order; by default all four are used.
+        order: for an exact join of sets, all elements in the order in which to look them up; by
+            default the rarest first. It affects the speed, not the result.
+        probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
+            by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
             files.
@@ -252,7 +258,7 @@ def find_clusters(
             there.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
-        run: how to run and to show progress, in place of `threads`.
+        run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
 
     Returns:
         `Clusters`: iterate over lists of ids, or convert to a table with one row per member.
@@ -310,14 +316,15 @@ def dedup(
     """Decide which items to keep, so that each removed item is verified similar to a kept one.
 
     No two kept items are similar, except for pairs missed within the stated recall. With
-    containment, an item is removed for a kept one that contains it, so larger items should come
-    first: keep="longest".
+    containment, an item is removed if a kept one contains it, so larger items should come first:
+    keep="longest". An exact method lists all similar pairs; more than 100 million are an error.
 
     Args:
-        items: texts, sets, `Sets`, `Source`, a path or a list of Paths, or an Arrow, pandas or
-            polars table with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of
-            numbers, a dict of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items
-            without ids are numbered from 0. To name columns or skip bad rows, pass `Source`.
+        items: texts, sets, `Sets`, `Source`, a path (a string or a `pathlib.Path`), a list of
+            `pathlib.Path` (strings in a list are texts), or an Arrow, pandas or polars table with a
+            text column; or vectors: a matrix (NumPy, SciPy, torch), rows of numbers, a dict of id
+            to vector, `Vectors`, `Bits`, or a file or table of vectors. Items without ids are
+            numbered from 0. To name columns or skip bad rows, pass `Source`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
@@ -331,11 +338,12 @@ def dedup(
             ids, the first), the "first", the "longest", or the one with the greatest of the values
             given, one per item.
         sketch: the kind of signature: "minhash" or "simhash".
-        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
-            default).
-        order: the order of elements in an exact join of sets; by default the rarest first.
-        probes: for vectors, how many further buckets of each table to look into; by default as many
-            as pay off.
+        filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
+            "suffix", which are applied in this order; by default all four are used.
+        order: for an exact join of sets, all elements in the order in which to look them up; by
+            default the rarest first. It affects the speed, not the result.
+        probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
+            by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
             files.
@@ -343,7 +351,7 @@ def dedup(
             there.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
-        run: how to run and to show progress, in place of `threads`.
+        run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
 
     Returns:
         `Dedup`: `.kept` has the ids of the kept items; iterate over (removed id, kept id,

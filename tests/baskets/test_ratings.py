@@ -36,7 +36,7 @@ def test_by_groups():
     ratings = Ratings.of(rows)
     groups = group_items(ratings, threshold=0.6)
     assert list(groups) == [["Vertigo", "Fargo"], ["Alien", "Aliens"]]
-    assert repr(groups) == "<2 groups of 4 among 5 items>"
+    assert repr(groups) == "<2 groups with 4 of 5 items>"
     table = groups.to_arrow().to_pylist()
     assert table[3] == {"group": "Alien", "id": "Aliens", "similarity": 1.0, "size": 2}
     grouped = ratings.by_groups(groups)

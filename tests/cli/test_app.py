@@ -38,6 +38,13 @@ def test_help_names_every_command(run: Commands) -> None:
         assert (outcome.code, outcome.err) == (code, "")
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["pairs", "--help"], ["index", "--help"], ["index", "add", "--help"]]
+)
+def test_help_shows_no_type_beside_flags(run: Commands, arguments: list[str]) -> None:
+    assert "<bool>" not in run(*arguments).out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["pairs", "--help"], ["index", "build", "--help"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:

@@ -389,6 +389,13 @@ def test_a_line_that_numbers_the_columns_is_reported(run: Commands, tmp_path: Pa
     assert "note" not in run("vectors", put(path, b"0,1\n1,1\n1,2\n"), "-t", 45).err
 
 
+def test_removed_vectors_can_be_written_by_the_old_name_too(run: Commands, tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", b"a,b\n1,1\n2,2\n")
+    removed = run("vectors", path, "-t", 45, "--result", "removed", "-q")
+    assert (removed.code, removed.out) == (0, '{"id": 1, "kept": 0, "distance": 0.0}\n')
+    assert run("vectors", path, "-t", 45, "--result", "dropped", "-q") == removed
+
+
 def test_which_csv_has_a_header(tmp_path: Path) -> None:
     for content, rows, ids in (
         (b"1,2\n3,4\n", [[1, 2], [3, 4]], None),

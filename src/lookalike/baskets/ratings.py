@@ -77,7 +77,7 @@ class Ratings:
             on_error: "fail", or "skip" to leave out bad rows and count them.
             encoding: the encoding of CSV and JSON lines.
             batch_bytes: about how many bytes to read at a time.
-            run: how to run and to show progress.
+            run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
         """
         source = RatingSource(
             inputs, user=user, item=item, rating=rating, time=time, separator=separator, format=format,

@@ -110,13 +110,13 @@ def recommend(
         given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
         user: the id of the user.
         k: the greatest number of items.
-        neighbours: how many of the most similar users to ask.
+        neighbours: how many similar users to recommend from.
         ratings: how to compare users, as for `Ratings.sets`; by default "stars" if the ratings can
             be counted as stars, else "all".
         liked: the least rating that counts as liked; by default inferred from the ratings.
-        half_life: a user's own rating counts half for each `half_life` later ones; with 0, or
+        half_life: a rating of the user counts half for every `half_life` later ones; with 0, or
             without times, all count the same.
-        run: how to run and to show progress.
+        run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
     Returns:
         `Recommendations`: iterate over (item, score, who liked it, what they have in common).
@@ -146,13 +146,13 @@ def recommend_all(
         given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
         users: the ids of the users; None for all.
         k: the greatest number of items for each user.
-        neighbours: how many of the most similar users to ask.
+        neighbours: how many similar users to recommend from.
         ratings: how to compare users, as for `Ratings.sets`; by default "stars" if the ratings can
             be counted as stars, else "all".
         liked: the least rating that counts as liked; by default inferred from the ratings.
-        half_life: a user's own rating counts half for each `half_life` later ones; with 0, or
+        half_life: a rating of the user counts half for every `half_life` later ones; with 0, or
             without times, all count the same.
-        run: how to run and to show progress.
+        run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
     Returns:
         An Arrow table of `user`, `item`, `rank` and `score`.

@@ -48,21 +48,21 @@ def find_similar(
         ratings: the elements of the sets, as for `Ratings.sets`: "all", "high", "liked-hated" or
             "stars".
         liked: the least rating that counts as liked; by default inferred from the ratings.
-        union: for stars, the union of two bags has each element as often as the bag that has more
-            of it ("max", so that equal bags have similarity 1), or as often as both together
-            ("sum", as in the textbook, so that equal bags have similarity 1/2).
+        union: for stars, how often the union of two bags has an element: as often as the bag that
+            has more of it ("max", so that equal bags have similarity 1), or as often as both bags
+            together ("sum", so that equal bags have similarity 1/2).
         threshold: the least similarity of a pair.
         max_pairs: the number of pairs above which the search stops with an error.
         recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
             method.
         method: "auto" picks the cheapest; or "lsh" or "exact".
-        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
-            default).
+        filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
+            "suffix", which are applied in this order; by default all four are used.
         sketch: the kind of signature: "minhash" or "simhash".
         audit: how many users or items to compare with all others to measure the recall.
         seed: the seed of all random choices.
         threads: how many threads to use; by default one per core.
-        run: how to run and to show progress, in place of `threads`.
+        run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
 
     Returns:
         `Pairs`: iterate over (left id, right id, similarity).
@@ -153,7 +153,7 @@ class ItemGroups(Grouped, Dedup):
 
     >>> groups = group_items([(user, film) for user in "abc" for film in ("Alien", "Aliens")])
     >>> groups, groups[0]
-    (<1 group of 2 among 2 items>, ['Alien', 'Aliens'])
+    (<1 group with 2 of 2 items>, ['Alien', 'Aliens'])
     """
 
     def __len__(self) -> int:
@@ -184,7 +184,7 @@ class ItemGroups(Grouped, Dedup):
 
     def __repr__(self) -> str:
         items = int(np.count_nonzero(np.bincount(self.centre, minlength=1)[self.centre] > 1))
-        return f"<{counted(len(self), 'group')} of {items:,} among {counted(len(self.ids), 'item')}>"
+        return f"<{counted(len(self), 'group')} with {items:,} of {counted(len(self.ids), 'item')}>"
 
 
 def group_items(
@@ -202,7 +202,7 @@ def group_items(
     threads: int | None = None,
     run: Run | None = None,
 ) -> ItemGroups:
-    """Group similar items: each joins a similar centre that is at least as popular.
+    """Group similar items: the most popular ones become centres, and others join a similar centre.
 
     Args:
         given: `Ratings`, or what `Ratings.of` accepts: rows, a data frame, a table or a path.
@@ -212,13 +212,13 @@ def group_items(
         recall: the probability of finding a pair exactly at the threshold; 1.0 means an exact
             method.
         method: "auto" picks the cheapest; or "lsh" or "exact".
-        filter: the last filter of an exact join: "length", "prefix", "position" or "suffix" (the
-            default).
+        filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
+            "suffix", which are applied in this order; by default all four are used.
         sketch: the kind of signature: "minhash" or "simhash".
         audit: how many items to compare with all others to measure the recall.
         seed: the seed of all random choices.
         threads: how many threads to use; by default one per core.
-        run: how to run and to show progress, in place of `threads`.
+        run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
 
     Returns:
         `ItemGroups`: iterate over lists of ids, the centre first.

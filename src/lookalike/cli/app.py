@@ -9,6 +9,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from lookalike.core.errors import UsageError, naming_options
 
@@ -22,7 +23,32 @@ def examples(*lines: str) -> str:
     return "\n\n".join(["[bold]Examples[/bold]", *lines])
 
 
+class Command(TyperCommand):
+    """A command whose help shows no type beside --help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, including --help."""
+        return without_types(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group of commands whose help shows no type beside --help and the options for completion."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, including --help."""
+        return without_types(super().get_params(ctx))
+
+
+def without_types(parameters: list[Any]) -> list[Any]:
+    """Return the parameters, without the type <bool> that typer shows for flags it adds itself."""
+    for one in parameters:
+        if isinstance(one, TyperOption) and one.is_flag:
+            one.metavar = ""
+    return parameters
+
+
 app = typer.Typer(
+    cls=Group,
     help="Find similar items in collections too large to compare pair by pair.",
     epilog=examples(
         "lookalike demo",
@@ -66,7 +92,7 @@ class GivenOptions:
 
 def group(name: str, help: str, *lines: str) -> typer.Typer:
     """Return a group of commands, such as `index`, to register commands in by `command(of=...)`."""
-    made = typer.Typer(help=help, epilog=examples(*lines), no_args_is_help=True, rich_markup_mode="rich")
+    made = typer.Typer(cls=Group, help=help, epilog=examples(*lines), no_args_is_help=True, rich_markup_mode="rich")
     app.add_typer(made, name=name)
     return made
 
@@ -104,7 +130,7 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
         run.__name__, run.__doc__ = function.__name__, function.__doc__
         run.__dict__["__signature__"] = inspect.Signature(flat)  # read by typer
         run.__annotations__ = {one.name: one.annotation for one in flat}
-        of.command(function.__name__, epilog=examples(*lines))(run)
+        of.command(function.__name__, cls=Command, epilog=examples(*lines))(run)
         return function
 
     return register

@@ -31,37 +31,57 @@ class BasketOptions:
     by: Annotated[str, option(metavar="NAME", help="What to compare: user or item.")] = "user"
     ratings: Annotated[
         str | None,
-        option(metavar="NAME", help="Ratings to use: all, high (only liked), liked-hated (both), or stars (as bags)."),
+        option(
+            metavar="NAME",
+            help="Ratings that count: all, high (liked only), liked-hated (shared if both like or both hate the item), "
+            "or stars (each star counts); default: all, or stars for recommendations if possible.",
+        ),
     ] = None
-    liked: Annotated[float | None, option(help="Lowest rating that means liked; default: inferred.")] = None
-    union: Annotated[str, option(metavar="NAME", help="Union of bags of stars: max, or sum (as in the textbook).")] = (
-        "max"
-    )
+    liked: Annotated[
+        float | None, option(help="Lowest rating that means liked; default: 3/5 of the way up the scale.")
+    ] = None
+    union: Annotated[
+        str,
+        option(
+            metavar="NAME",
+            help="With --ratings stars: 5 and 3 stars for an item add 5 (max) or 8 (sum) to the size of the union.",
+        ),
+    ] = "max"
     threshold: Annotated[str, opt.threshold_option("Minimum similarity in (0, 1].")] = "0.2"
     recall: opt.Recall = 0.99
     out: opt.Out = "-"
     groups: Annotated[
-        str | None, option(metavar="T", help="Group items of similarity T or more; compare users by groups.")
+        str | None,
+        option(
+            metavar="T",
+            help="Group items whose similarity to the centre of their group is at least T; use groups as items.",
+        ),
     ] = None
     groups_out: Annotated[str | None, option(metavar="FILE", help="Also write the groups of items.")] = None
     report: opt.Report = None
     recommend: Annotated[str | None, option(metavar="USER", help="Recommend to USER what similar users liked.")] = None
     recommend_all: Annotated[bool, flag("--recommend-all", help="Recommend to every user.")] = False
     k: Annotated[int, option("-k", "--top", metavar="K", help="Number of items to recommend.")] = 10
-    neighbours: Annotated[int, option(metavar="N", help="Number of similar users to ask.")] = 200
+    neighbours: Annotated[int, option(metavar="N", help="Recommend what the N most similar users liked.")] = 200
     half_life: Annotated[
-        float, option(metavar="N", help="A rating followed by N later ones counts half; 0: all count fully.")
+        float,
+        option(
+            metavar="N",
+            help="For recommendations: a rating counts half for every N later ones of its user; 0: all count the same.",
+        ),
     ] = 4
-    names: Annotated[str | None, option(metavar="FILE", help="Table of item ids and names.")] = None
-    user: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the user.")] = None
-    item: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the item.")] = None
+    names: Annotated[str | None, option(metavar="FILE", help="File of item ids and names, to show names.")] = None
+    user: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the user; default: inferred.")] = None
+    item: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the item; default: inferred.")] = None
     rating: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the rating; - ignores ratings.")] = (
         None
     )
     time: Annotated[str | None, option(metavar="COLUMN", help="Column that holds the time; - ignores times.")] = None
     reading: opt.TableOptions
     method: opt.Method = "auto"
-    audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N users or items.")] = 0
+    audit: Annotated[
+        int, option(metavar="N", help="Measure the recall on a sample of N users or items; 0: no audit.")
+    ] = 0
     seed: opt.Seed = 1
     max_pairs: opt.MaxPairs = 100_000_000
     running: opt.RunOptions

@@ -27,7 +27,13 @@ def curve(
     *,
     bands: Annotated[int | None, option(metavar="N", help="Number of bands.")] = None,
     rows: Annotated[int | None, option(metavar="N", help="Rows (hash functions) per band.")] = None,
-    cascade: Annotated[str | None, option(help="Instead of bands and rows: any series of ANDs and ORs.")] = None,
+    cascade: Annotated[
+        str | None,
+        option(
+            metavar="STEPS",
+            help="Instead of bands and rows: ANDs and ORs in any order, such as 'Or(4) >> And(4)'.",
+        ),
+    ] = None,
     family: FamilyName = "minhash",
     plot: Annotated[Path | None, option(metavar="FILE", help="Draw the curve: .png, .svg or .pdf.")] = None,
 ) -> None:

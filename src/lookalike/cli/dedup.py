@@ -44,12 +44,13 @@ def dedup(
     keep: Annotated[
         str,
         option(
-            help="Which similar document to keep: lowest-id, first, longest, or the greatest value in COLUMN.",
+            metavar="(lowest-id|first|longest|COLUMN)",
+            help="Similar document to keep: lowest-id, first, longest, or the one with the greatest value in COLUMN.",
             offer=KEEP,
         ),
     ] = "lowest-id",
     against: Annotated[
-        str | None, option(metavar="INDEX", help="Also remove documents similar to an item of this index, in one pass.")
+        str | None, option(metavar="INDEX", help="Also remove documents that are similar to one in this index.")
     ] = None,
     update: Annotated[
         bool, flag("--update", help="With --against: add kept documents to the index; create it if it is missing.")

@@ -51,11 +51,20 @@ class PrintOptions:
 class CandidateOptions:
     """Which prints to compare."""
 
-    method: Annotated[str, option(metavar="NAME", help="Prints to compare: candidates by corners or grid, or all.")] = (
-        "corners"
-    )
+    method: Annotated[
+        str,
+        option(
+            metavar="NAME",
+            help="Prints to compare: corners (with many patterns of three minutiae in common), grid (with minutiae in "
+            "the same squares of a grid) or all.",
+        ),
+    ] = "corners"
     groups: Annotated[
-        int, option(metavar="N", help="For grid: number of groups of 1024 functions, all of which must agree.")
+        int,
+        option(
+            metavar="N",
+            help="With --method grid: compare prints that share a bucket in each of N groups of 1024 hash functions.",
+        ),
     ] = 1
 
 

@@ -54,7 +54,10 @@ class IndexSimilarityOptions:
         ),
     ] = "jaccard"
     threshold: Annotated[
-        str | None, opt.threshold_option("Minimum similarity (default: 0.8), or maximum distance.")
+        str | None,
+        opt.threshold_option(
+            "Minimum similarity (default: 0.8); vectors need a maximum distance, or a minimum cosine."
+        ),
     ] = None
     shingle: opt.Shingle = "char:9"
     recall: opt.Recall = 0.99
@@ -84,7 +87,9 @@ def build(
         ),
     ] = None,
     store_text: Annotated[bool, flag("--store-text", help="Store the texts too, so that they can be shown.")] = False,
-    expected: Annotated[int | None, option(metavar="N", help="Expected number of items in total.")] = None,
+    expected: Annotated[
+        int | None, option(metavar="N", help="About how many items the index will hold; default: a million.")
+    ] = None,
 ) -> None:
     """Build an index of documents, sets or vectors."""
     from lookalike.cli.documents import shingles_of

@@ -65,7 +65,10 @@ Inputs = Annotated[list[str], typer.Argument(metavar="INPUT", help="Files, folde
 Text = Annotated[
     str | None, option(metavar="COLUMN", help="Column that holds the text; default: inferred.", panel=INPUT)
 ]
-Id = Annotated[str | None, option(metavar="COLUMN", help="Column that holds the id; - uses row numbers.", panel=INPUT)]
+Id = Annotated[
+    str | None,
+    option(metavar="COLUMN", help="Column that holds the id; - uses row numbers; default: id, if any.", panel=INPUT),
+]
 Format = Annotated[
     str | None,
     option(
@@ -83,7 +86,11 @@ OnError = Annotated[
 ]
 Rows = Annotated[
     str | None,
-    option(metavar="COLUMNS", help="Columns of sets and elements: SET,ELEMENT or SET,ELEMENT,COUNT.", panel=INPUT),
+    option(
+        metavar="COLUMNS",
+        help="For tables with one element per row: the columns SET,ELEMENT or SET,ELEMENT,COUNT.",
+        panel=INPUT,
+    ),
 ]
 Separator = Annotated[
     str | None,
@@ -255,15 +262,21 @@ class ShingleOptions:
         str | None,
         option(
             metavar="LIST",
-            help="For stop:3: words that begin shingles, such as the,a,is, or a file of them; default: all stop words.",
+            help="For stop:3: words that shingles can begin with, such as the,a,is, or a file of words; default: all "
+            "stop words.",
             panel=SHINGLES,
         ),
     ] = None
     spot_distance: Annotated[
-        int, option(metavar="D", help="For stop:3: use every D-th word after the stop word.", panel=SHINGLES)
+        int,
+        option(
+            metavar="D",
+            help="For stop:3: use every D-th of the words after the stop word; 1 uses those right after it.",
+            panel=SHINGLES,
+        ),
     ] = 1
     skip_stops: Annotated[
-        bool, flag("--skip-stops", help="For stop:3: skip further stop words after the first.", panel=SHINGLES)
+        bool, flag("--skip-stops", help="For stop:3: after the stop word, skip other stop words.", panel=SHINGLES)
     ] = False
 
 
@@ -293,7 +306,14 @@ class OutputOptions:
 
 # --- execution ---
 
-Method = Annotated[str, option(help="Method: auto, lsh or exact.", offer=("auto", "lsh", "exact"), panel=RUNNING)]
+Method = Annotated[
+    str,
+    option(
+        help="Method: auto (the cheapest), lsh (hashing) or exact (misses nothing).",
+        offer=("auto", "lsh", "exact"),
+        panel=RUNNING,
+    ),
+]
 Sketch = Annotated[
     str, option(help="Signature for lsh: minhash or simhash.", offer=("minhash", "simhash"), panel=RUNNING)
 ]
@@ -333,7 +353,7 @@ class WorkOptions:
         str | None,
         option(
             metavar="SIZE",
-            help="Use about this much memory, such as 2GB, and files in --workdir for the rest.",
+            help="Use about this much memory, such as 2GB, and keep the rest in files (see --workdir).",
             panel=RUNNING,
         ),
     ] = None
@@ -341,7 +361,8 @@ class WorkOptions:
         str | None,
         option(
             metavar="DIR",
-            help="Folder for those files, from which an interrupted run resumes; default: OUT.work.",
+            help="Folder for these files; the same command resumes there after an interruption; default with --memory: "
+            "the name of the --out file with .work added.",
             panel=RUNNING,
         ),
     ] = None
@@ -354,13 +375,18 @@ class EngineOptions:
     engine: Annotated[
         str,
         option(
-            help="Where to run: local, or spark (a cluster that reads the input and writes folders).",
+            help="Where to run: local (this machine), or spark (a Spark cluster, whose results are folders of files).",
             offer=("local", "spark"),
             panel=RUNNING,
         ),
     ] = "local"
     master: Annotated[
-        str | None, option(metavar="URL", help="With --engine spark: the cluster, such as local[4].", panel=RUNNING)
+        str | None,
+        option(
+            metavar="URL",
+            help="With --engine spark: the cluster, such as local[4] or yarn; default: as Spark is configured.",
+            panel=RUNNING,
+        ),
     ] = None
 
 

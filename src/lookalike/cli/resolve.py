@@ -36,13 +36,24 @@ class DecisionOptions:
         str | None,
         option(
             metavar="COLUMN",
-            help="Another column, of dates or numbers, to estimate the share of true matches: COLUMN[:COLUMN_OF_B].",
+            help="Column of dates or numbers that is not a --field, to estimate how many matches are true: "
+            "COLUMN[:COLUMN_OF_B].",
         ),
     ] = None
     max_lag: Annotated[
-        float | None, option(help="With --validate: B's value exceeds A's by 0 to this much; other pairs are left out.")
+        float | None,
+        option(
+            metavar="NUMBER",
+            help="With --validate: leave out pairs unless B's value exceeds A's by 0 to this much (days, for dates).",
+        ),
     ] = None
-    precision: Annotated[float | None, option(help="Share of the matches that must be true, on average.")] = None
+    precision: Annotated[
+        float | None,
+        option(
+            metavar="NUMBER",
+            help="Expected share of true matches to reach; default: write the pairs of probability 0.5 or more.",
+        ),
+    ] = None
     one_to_one: Annotated[bool, flag("--one-to-one", help="Use each record in at most one match.")] = False
 
 
@@ -50,9 +61,19 @@ class DecisionOptions:
 class ResolveFiles:
     """Where to write the result and its basis."""
 
-    clusters: Annotated[str | None, option(metavar="FILE", help="Also write the clusters of matching records.")] = None
-    table: Annotated[str | None, option(metavar="FILE", help="Also write the table behind the probabilities.")] = None
-    plot: Annotated[str | None, option(metavar="FILE", help="Draw the share of true matches by score.")] = None
+    clusters: Annotated[
+        str | None, option(metavar="FILE", help="With one table: also write the clusters of matching records.")
+    ] = None
+    table: Annotated[
+        str | None,
+        option(
+            metavar="FILE",
+            help="Also write what the probabilities are based on: true matches by score, or the model's weights.",
+        ),
+    ] = None
+    plot: Annotated[
+        str | None, option(metavar="FILE", help="With --validate: draw the share of true matches by score.")
+    ] = None
     report: Report = None
 
 
@@ -71,16 +92,19 @@ def resolve(
             "--field",
             "-f",
             metavar="FIELD",
-            help="Field to compare: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; give --field once per field.",
+            help="Field to compare: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; give --field once per field. Kinds: text, "
+            "name, address, phone, date, number, category; default: inferred.",
         ),
     ] = None,
     out: Out = "-",
     deciding: DecisionOptions,
-    every: Annotated[bool, flag("--all", help="Write all scored pairs, not only matches.")] = False,
+    every: Annotated[bool, flag("--all", help="Write all scored pairs, not only the matches.")] = False,
     files: ResolveFiles,
-    threshold: Annotated[float, option(help="Score pairs of records whose shingle similarity is at least this.")] = 0.6,
+    threshold: Annotated[
+        float, option(help="Score records that share no value if their shingle similarity is at least this.")
+    ] = 0.6,
     nearest: Annotated[
-        int, option(metavar="N", help="In small tables, also score the N nearest records by each field.")
+        int, option(metavar="N", help="In small tables, also score each record with its N nearest in each text field.")
     ] = 2,
     reading: TableOptions,
     seed: Seed = 1,

@@ -18,7 +18,9 @@ def serve(
     *,
     host: Annotated[str, option(help="Address to listen on; any but a local one requires --token-file.")] = "127.0.0.1",
     port: Annotated[int, option(metavar="N", help="Port to listen on; 0 picks a free one.")] = 8000,
-    token_file: Annotated[str | None, option(metavar="FILE", help="Require the token in this file.")] = None,
+    token_file: Annotated[
+        str | None, option(metavar="FILE", help="File with the token that requests must carry.")
+    ] = None,
     read_only: Annotated[bool, flag("--read-only", help="Refuse to add or remove items.")] = False,
     max_bytes: Annotated[int, option(metavar="N", help="Maximum size of a request, in bytes.")] = 10_000_000,
     max_items: Annotated[int, option(metavar="N", help="Maximum number of items per request.")] = 1000,

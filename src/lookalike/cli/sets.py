@@ -44,7 +44,7 @@ class SetSearchOptions:
     filter: Annotated[
         str | None,
         option(
-            help="Use an exact join with all filters up to this one: length, prefix, position or suffix.",
+            help="Use an exact join, with this filter and those before it: length, prefix, position, suffix.",
             offer=FILTERS,
             panel=opt.RUNNING,
         ),

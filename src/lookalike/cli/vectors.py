@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from lookalike.items.vectors import Vectors
     from lookalike.results import Clusters, Dedup, Pairs
 
-RESULTS = ("pairs", "clusters", "dropped")
+RESULTS = ("pairs", "clusters", "removed")
+OLD_RESULTS = {"dropped": "removed"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class NearnessOptions:
     ] = "angle"
     threshold: Annotated[
         str | None,
-        opt.threshold_option("Maximum distance (angles in degrees), or minimum cosine_similarity."),
+        opt.threshold_option(
+            "Maximum distance (angles in degrees), or minimum cosine_similarity; required without --top."
+        ),
     ] = None
     recall: opt.Recall = 0.99
 
@@ -46,11 +49,20 @@ class VectorSearchOptions:
     """How to find similar vectors."""
 
     method: Annotated[
-        str, option(help="Method: auto, lsh, exact or brute.", offer=("auto", "lsh", "exact", "brute"), panel=RUNNING)
+        str,
+        option(
+            help="Method: auto (the cheapest), lsh (hashing), exact (misses nothing) or brute (compares all pairs).",
+            offer=("auto", "lsh", "exact", "brute"),
+            panel=RUNNING,
+        ),
     ] = "auto"
     probes: Annotated[
         int | None,
-        option(metavar="N", help="Probe N more buckets of each table; default: the fastest number.", panel=RUNNING),
+        option(
+            metavar="N",
+            help="Also look into N neighbouring buckets of each hash table; default: as many as save time.",
+            panel=RUNNING,
+        ),
     ] = None
     audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N vectors; 0: no audit.")] = 0
     seed: opt.Seed = 1
@@ -72,10 +84,18 @@ def vectors(
     reading: opt.VectorOptions,
     search: VectorSearchOptions,
     running: opt.RunOptions,
-    against: Annotated[str | None, option(metavar="BASE", help="Match the vectors with those in this input.")] = None,
-    k: Annotated[int | None, option("-k", "--top", metavar="K", help="List only the K nearest to each vector.")] = None,
+    against: Annotated[
+        str | None, option(metavar="BASE", help="Compare the vectors with those of BASE, not with each other.")
+    ] = None,
+    k: Annotated[
+        int | None,
+        option("-k", "--top", metavar="K", help="List the K nearest neighbours of each vector; needs no --threshold."),
+    ] = None,
     result: Annotated[
-        str, option(help="Result to write: pairs, clusters, or dropped (vectors to remove).", offer=RESULTS)
+        str,
+        option(
+            help="Result to write: pairs, clusters, or removed (the vectors that deduplication removes).", offer=RESULTS
+        ),
     ] = "pairs",
     max_pairs: opt.MaxPairs = 100_000_000,
 ) -> None:
@@ -98,7 +118,7 @@ def finder(
     """Return the function that finds the result; raise an error for options it does not support."""
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs
 
-    choice("result", result, RESULTS)
+    result = choice("result", OLD_RESULTS.get(result, result), RESULTS)
     if k is not None and result != "pairs":
         raise UsageError(f"--top supports only --result pairs; got {result!r}.")
     if against is not None and result != "pairs":

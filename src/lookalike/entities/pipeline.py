@@ -59,17 +59,18 @@ def resolve(
         id: the id column, "key:number" if its name differs; by default `id`, else row numbers.
         validate: a column of dates or numbers that is not compared, from which the share of true
             matches per score is estimated; without it, probabilities come from a mixture model.
-        max_lag: a value of `validate` in the second table is at least that in the first, and
-            exceeds it by at most this much; other pairs are left out.
-        precision: the share of matches that must be true on average; by default a pair is a match
-            if that is more likely than not.
+        max_lag: the most by which the value of `validate` in the second table can exceed that in
+            the first, in days for dates; pairs that exceed it, or with a negative lag, are left out.
+        precision: the share of matches that must be true, as expected from their probabilities; by
+            default a pair is a match if its probability is at least 0.5.
         one_to_one: whether each record can have only one match.
         threshold: records without a common value are scored if their shingles in all fields
             together have at least this Jaccard similarity.
-        nearest: how many nearest records, by each field of words, are scored with each record.
+        nearest: with how many of its nearest records, in each field of names, addresses or texts,
+            a record is also scored; not used if there are more than 300 million pairs of records.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
-        run: how to run and to show progress, in place of `threads`.
+        run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
 
     Returns:
         `Resolution`: iterate over (left id, right id, probability), best first.

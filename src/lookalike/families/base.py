@@ -33,7 +33,7 @@ class Family(ABC):
 
     @abstractmethod
     def signatures(self, items: Any) -> np.ndarray:
-        """Return the functions' values: an array of integers, items x hashes."""
+        """Return the values of the functions, one row per item and one column per function."""
 
     @abstractmethod
     def _law(self, distance: np.ndarray) -> np.ndarray:
@@ -58,7 +58,11 @@ class Family(ABC):
         return p if np.ndim(distance) else float(p)
 
     def sensitivity(self, d1: float, d2: float) -> Sensitivity:
-        """Return (d1, d2, p1, p2): functions agree with p1 or more up to d1, p2 or less from d2."""
+        """Return (d1, d2, p1, p2), which describe how well the family separates near from far.
+
+        A function agrees on items at most d1 apart with probability p1 or more, and on items at
+        least d2 apart with probability p2 or less.
+        """
         p1, p2 = self.collision(d1), self.collision(d2)
         if not d1 < d2:
             raise UsageError(f"d1 must be less than d2; got {d1!r} and {d2!r}.")

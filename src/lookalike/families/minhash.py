@@ -23,7 +23,8 @@ class JaccardFamily(Family):
         return 1 - distance
 
     def chance(self, threshold: float) -> float:
-        """Return the threshold itself; 1 - (1 - s) would round it."""
+        """Return the probability that one function agrees on sets of this similarity: the same number."""
+        # Not 1 - (1 - threshold), which is rounded.
         return float(within("threshold", threshold, self.farthest))
 
     def estimate(self, a: np.ndarray, b: np.ndarray) -> float:
@@ -54,19 +55,25 @@ class MinHash(JaccardFamily):
         self.seed = whole("seed", seed, least=0, most=LARGEST_SEED)
 
     def signatures(self, sets: Sets | Iterable[Any]) -> np.ndarray:
-        """Return an array items x hashes; only an empty set has EMPTY, and has it everywhere."""
+        """Return the signatures of sets, one row per set and one column per function.
+
+        An empty set has the value EMPTY (2**64 - 1) in all columns; no other set has it anywhere.
+        """
         if not isinstance(sets, Sets):
             sets = Sets.of(sets)
         return self.sketch(sets.indptr, sets.elements)
 
     def sketch(self, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
-        """Return the signatures of rows of hashes in any order; repeats make no difference."""
+        """Return the signatures of sets of 64-bit hashes: set i is elements[indptr[i]:indptr[i + 1]].
+
+        The order of the hashes and repeated ones make no difference.
+        """
         made: np.ndarray = sketch_rows(indptr, elements, np.uint64(self.seed), self.hashes)
         return made
 
     @classmethod
     def from_functions(cls, functions: Sequence[Callable[[Any], Any]]) -> "TextbookMinHash":
-        """Make minhashes that are the minimum of each function over the elements of a set.
+        """Return a family of your own functions; a minhash is the least value of one on a set.
 
         >>> family = MinHash.from_functions([lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5])
         >>> family.signatures([{0, 3}, {2}, {1, 3, 4}, {0, 2, 3}]).tolist()
@@ -76,7 +83,9 @@ class MinHash(JaccardFamily):
 
     @classmethod
     def from_permutations(cls, permutations: Sequence[Sequence[Any]]) -> "TextbookMinHash":
-        """Make minhashes that are the place, from 0, of a permutation's first element in the set.
+        """Return a family of permutations of all elements.
+
+        A minhash is the position in a permutation, from 0, of the first element that the set has.
 
         >>> MinHash.from_permutations(["beadc"]).signatures([{"a", "d"}, {"c"}]).tolist()
         [[2], [4]]
@@ -85,11 +94,11 @@ class MinHash(JaccardFamily):
 
     @classmethod
     def universal(cls, hashes: int = 128, seed: int = 1, prime: int = PRIME) -> "TextbookMinHash":
-        """Make functions (a x + b) mod p for a prime p, on sets of integers in range(p).
+        """Return a family of random functions (a x + b) mod p, as the textbook uses.
 
-        They are exact and never overflow. They collide about as often as random orders on large
-        sets without a pattern, but not on small sets or consecutive numbers: a share of 0.29 agrees
-        on range(10) and range(5, 15), which have similarity 1/3.
+        They apply to sets of integers from 0 to p - 1, where p is `prime`. On large sets without a
+        pattern they agree about as often as random orders do. On small sets or consecutive numbers
+        they do not: a share of 0.29 agrees on range(10) and range(5, 15), whose similarity is 1/3.
         """
         rng = np.random.default_rng(whole("seed", seed, least=0, most=LARGEST_SEED))
         whole("prime", prime, least=2, most=PRIME)
@@ -131,7 +140,7 @@ class TextbookMinHash(JaccardFamily):
         self.hashes = whole("hashes", len(self.functions))
 
     def signatures(self, items: Sets | Iterable[Any]) -> np.ndarray:
-        """Return an array sets x functions of minima, from collections of elements."""
+        """Return the signatures of sets, one row per set: the least value of each function."""
         if isinstance(items, Sets):
             if items.named is None:
                 raise DataError("functions of elements need the elements; these sets hold only hashes of them.")

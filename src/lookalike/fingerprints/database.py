@@ -77,10 +77,11 @@ def alone(path: str | Path) -> Iterator[None]:
 
 
 def compare(one: Any, other: Any, *, seed: int = 1) -> Comparison:
-    """Return how one print lies on the other, as most corners suggest, and which minutiae meet.
+    """Return how one print lies on the other where they fit best, and which minutiae meet.
 
     Each print is a list of minutiae (x, y, angle); `seed` chooses the functions that hash corners.
-    The similarity is the number that meet over that in the overlap (geometric mean) plus eight.
+    The similarity is the number of minutiae that meet, divided by eight plus the number in the
+    area where the prints overlap (the geometric mean of both prints' counts).
 
     >>> from lookalike.fingerprints import made_up_prints
     >>> one, same, other = made_up_prints(2).take(np.arange(3))
@@ -162,9 +163,9 @@ class Database:
     ) -> Pairs:
         """Return for each print the enrolled ones of at least this similarity, most similar first.
 
-        `k` limits their number. `method` says which prints are compared: "corners", those with many
-        corners that agree; "grid", those that share a bucket of grid squares in each of `groups`
-        groups of 1024 functions; or "all".
+        `k` limits their number. `method` says which prints are compared: "corners", those that have
+        many corners (a minutia and two of its neighbours) in common; "grid", those that share a
+        bucket of grid squares in each of `groups` groups of 1024 functions; or "all".
         """
         most = max(1, len(self.prints)) if k is None else whole("k", k)
         (left, right, values), stats = self._look_up(queries, threshold, method, groups, run)

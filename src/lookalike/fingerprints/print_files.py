@@ -65,7 +65,7 @@ def read_prints(
         format: the format of all files, such as "iso", "xyt" or "csv"; by default inferred for each.
         dpi: the resolution of .xyt files and tables, which do not state it.
         on_error: "fail" if a file cannot be read, or "skip" to leave it out and count it.
-        run: how to run and to show progress.
+        run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
     Returns:
         `Prints`, at 500 pixels per inch; `.skipped` is the number of files left out.

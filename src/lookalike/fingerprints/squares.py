@@ -47,7 +47,7 @@ class SquareIndex:
 def expected_rates(
     squares: int = 3, functions: int = 1024, groups: int = 1, *, density: float = 0.2, repeat: float = 0.8
 ) -> tuple[float, float]:
-    """Return the probabilities to find a print of the same finger, and to compare one of another.
+    """Return the probability of finding a print of the same finger, and of comparing another one.
 
     A share `density` of all squares holds a minutia; where one impression of a finger has one,
     another has it with probability `repeat`. As in the textbook, squares, functions and groups are

@@ -107,7 +107,7 @@ class Index(Asking):
             store_text: whether to keep the texts, so that they can be read back.
             seed: the seed of the hash functions; by default a random one, stored in the index, so that
                 nobody can craft similar items that the index does not find.
-            notes: anything that JSON can hold, kept in the settings of the index.
+            notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
 
         Returns:
             The new index, open for writing.
@@ -183,8 +183,8 @@ class Index(Asking):
             store_text: whether to keep the texts, so that they can be read back.
             seed: the seed of the hash functions; by default a random one, stored in the index, so that
                 nobody can craft similar items that the index does not find.
-            notes: anything that JSON can hold, kept in the settings of the index.
-            run: how to run and to show progress.
+            notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
+            run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
         Returns:
             The index, open for writing.
@@ -308,9 +308,10 @@ class Index(Asking):
     def sieve(
         self, *, update: bool = False, threshold: float | None = None, digest: bytes | None = None
     ) -> Iterator[Sieve | Replay]:
-        """Provide a sieve for batches: see `sift`. With `update`, it writes all at the end.
+        """Provide a `Sieve`, which does the same as `sift` batch by batch, for inputs of any size.
 
-        With `update` and the `digest` of items added before, it repeats the decisions made then.
+        Use it in a `with` statement; with `update`, the kept items are added when the block ends.
+        If items with this `digest` were added before, it repeats the decisions made then.
         """
         with sieve_of(self.store, self._encoder, update, self._threshold(threshold), digest) as sieve:
             yield sieve
@@ -326,10 +327,11 @@ class Index(Asking):
         threshold: float | None = None,
         run: Run | None = None,
     ) -> Sifted:
-        """Find the items that are similar to none in the index, and to none kept before them.
+        """Keep the items that are similar to no item of the index, and to none kept before them.
 
-        With `update`, these are added, or replace the items that have their ids: all of them, or
-        none if something fails.
+        With `update`, the kept items are added to the index, and replace items with the same ids:
+        all of them, or none if something fails. `threshold` is that of the index by default.
+        Returns `Sifted`: `keep` says of each item whether it is kept, and the rows list the others.
         """
         run = run or Run()
         given = None if ids is None else iter(ids)

@@ -63,11 +63,18 @@ class Asking:
         return batches_of(items, self.measure, None if coding is None else coding.kind, ids, run)
 
     def query(self, item: Any, *, threshold: float | None = None, k: int | None = 10) -> Found:
-        """Return the items most similar to one, best first: at most `k` ids, with their values."""
+        """Return (id, similarity or distance) of the items most similar to this one, best first.
+
+        At most `k` are returned, and only those within `threshold`, by default that of the index.
+        """
         return self.look(item, threshold=threshold, k=k).found
 
     def look(self, item: Any, *, threshold: float | None = None, k: int | None = 10) -> Looked:
-        """Look up an item as `query` does, and report how many items were compared."""
+        """Look up an item as `query` does, with details that the server reports.
+
+        Returns `found`, which `query` returns; `candidates`, how many items were compared; and
+        `crowded`, whether some bucket held too many items to compare with all of them.
+        """
         coding = self._known()
         bounds = self._bounds(threshold, k)
         return Looked([]) if coding is None else self._looks(as_kind([item], coding.kind, self.measure), *bounds)[0]
@@ -83,7 +90,7 @@ class Asking:
     def query_batch(
         self, items: Any, *, threshold: float | None = None, k: int | None = 10, run: Run | None = None
     ) -> Pairs:
-        """Look up many items; return pairs of the items given and the items found."""
+        """Look up many items as `query` does; return pairs of an item given and an item found."""
         run = run or Run()
         bounds = self._bounds(threshold, k)
         asked: list[Any] = []
@@ -112,7 +119,7 @@ class Asking:
         )
 
     def warm(self) -> None:
-        """Look something up, so that the first query does not wait for compilation or the disk."""
+        """Look up some item, so that the first query need not wait for compilation or the disk."""
         coding = self._known()
         if coding is not None:
             with self.store.reading() as reader:
@@ -135,12 +142,19 @@ class Asking:
         return 1.0 if coding is None else coding.recall(self._threshold(threshold))
 
     def holds(self) -> tuple[str, int]:
-        """Return the kind of items the index holds or will hold, as in `info`, and their size."""
+        """Return the kind of items, and for vectors and bits their length; the server shows examples.
+
+        Kinds are "texts", "sets", "vectors" and "bits". Before the first item, they are inferred
+        from the measure, and the length is 3.
+        """
         coding = self._known()
         return (kind_by(self.measure), 3) if coding is None else (coding.kind, coding.size)
 
     def curve(self, points: int = 101) -> list[tuple[float, float]]:
-        """Return the probability of finding items, by similarity or (to 3 thresholds) distance."""
+        """Return points (x, probability of finding an item at similarity or distance x), to plot.
+
+        Similarities go from 0 to 1, distances from 0 to three times the threshold.
+        """
         coding = self._known()
         if coding is None:
             return []
@@ -166,7 +180,7 @@ class Asking:
     def item(self, identity: Id) -> Any:
         """Return an item as it was given: a vector, a code as a string of 0 and 1, or a kept text.
 
-        None for sets and for texts that are not kept, of which only the hashes of elements are stored.
+        Return None for sets, and for texts that are not kept: only hashes of them are stored.
         """
         coding, identity = self._known(), as_id(identity)
         with self.store.reading() as reader:
@@ -176,9 +190,9 @@ class Asking:
             return reader.text(number) if coding.kind == "texts" else coding.shown(reader.item(number).payload)
 
     def spelled(self, name: str, number: bool | None = None) -> Id:
-        """Return the id that is spelled like this: the string, or the number that it spells.
+        """Return the id in the index that a string typed by a user means: itself, or an integer.
 
-        If both exist, `number` must say which is meant.
+        If both are ids, such as "17" and 17, `number` must say which is meant.
         """
         strings: list[Id] = [] if number else [name]
         numbers: list[Id] = [int(name)] if number is not False and SPELLED.fullmatch(name) else []
@@ -198,7 +212,7 @@ class Asking:
                 yield item.id
 
     def info(self, buckets: bool = True) -> dict[str, Any]:
-        """Return what the index holds and how it was made; counting buckets can take a second."""
+        """Return the size and settings of the index; counting the `buckets` can take a second."""
         with self.store.reading() as reader:
             items, entries = len(reader), reader.entries("buckets")
             distinct = reader.distinct("buckets", 8) if buckets else 0

@@ -29,10 +29,21 @@ MARKUP = 10  # about how many bytes of a web page there are per byte of its text
 class Source(ItemSource):
     """A source of documents: files, folders, globs, `-` (standard input) or Arrow tables.
 
-    `text` and `id` name columns. By default the text is the column `text`, `content`, `body` or
-    `document`, or the only column of strings, and the id is the column `id`, or else the row number
-    from 0 (also with id="-"). `on_error` is "fail" or "skip". With `html` the texts are web pages
-    (the column can also be called `html`), compared by visible text, or by article with `article`.
+    Pass it to `find_pairs` and the like to set how documents are read.
+
+    Args:
+        inputs: one of these, or a list of several.
+        text: the column of texts; by default `text`, `content`, `body` or `document`, or the only
+            column of strings.
+        id: the column of ids; by default `id`, or else, and with "-", row numbers from 0.
+        format: "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text" (one document per line)
+            or "files" (one document per file); by default that of the file name or first bytes.
+        on_error: what to do with bad rows: "fail", or "skip" to leave them out and count them.
+        batch_bytes: about how many bytes to read at a time.
+        html: whether the texts are web pages, compared by their visible text; the column can then
+            also be called `html`.
+        article: whether to compare only the articles of web pages; implies `html`.
+        encoding: the encoding of CSV, JSON lines and text, such as "windows-1252".
 
     >>> source = Source(pa.table({"key": [7, 8], "body": ["one text", "another"]}), id="key")
     >>> [document for batch in source.batches() for document in batch.to_pylist()]
@@ -41,15 +52,15 @@ class Source(ItemSource):
 
     def __init__(
         self,
-        inputs: Any,  # one or several
+        inputs: Any,
         text: str | None = None,
         id: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
         batch_bytes: int = BATCH_BYTES,
         html: bool = False,
-        article: bool = False,  # implies html
-        encoding: str = UTF8,  # of CSV, JSON lines and text
+        article: bool = False,
+        encoding: str = UTF8,
     ):
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
@@ -64,15 +75,16 @@ class Source(ItemSource):
     # --- documents ---
 
     def batches(self) -> Iterator[pa.Table]:
-        """Yield the documents as tables of two columns, `id` and `text`, from the start."""
+        """Yield the documents as tables of two columns, `id` and `text`; each call starts anew."""
         for documents in self._documents(whole=False):
             if len(documents.table):
                 yield self._compared(documents)
 
     def tables(self, strings: bool = False) -> Iterator[pa.Table]:
-        """Yield the same documents in the same order with all columns, after an empty table.
+        """Yield the documents with all their columns, in the order of `batches`.
 
-        With `strings`, web pages stored as bytes are decoded too.
+        The first table is empty: it shows the columns. With `strings`, web pages stored as bytes
+        are decoded to strings.
         """
         schema = self._whole_schema(strings)
         yield schema.empty_table()
@@ -81,12 +93,15 @@ class Source(ItemSource):
                 yield self._rows(documents, schema)
 
     def lines(self) -> Iterator[list[bytes]]:
-        """Yield the same documents in the same order as lines of JSON, exactly as in the files."""
+        """Yield the documents as lines of JSON, exactly as in the files, in the order of `batches`."""
         for documents in self._documents(whole=False):
             yield documents.lines
 
     def with_rows(self, strings: bool = False) -> Iterator[tuple[pa.Table, pa.Table]]:
-        """Yield from `batches` and `tables` together, in one pass, after the empty tables."""
+        """Yield the tables of `batches` and of `tables` in pairs, reading the inputs only once.
+
+        As in `tables`, the first pair is empty, and `strings` decodes web pages.
+        """
         schema = self._whole_schema(strings)
         yield pa.table({"id": [], "text": []}), schema.empty_table()
         for documents in self._documents(whole=True, strings=strings):
@@ -94,7 +109,7 @@ class Source(ItemSource):
                 yield self._compared(documents), self._rows(documents, schema)
 
     def with_lines(self) -> Iterator[tuple[pa.Table, list[bytes]]]:
-        """Yield from `batches` and `lines` together, in one pass."""
+        """Yield the tables of `batches` and the lines of `lines` in pairs, reading inputs only once."""
         for documents in self._documents(whole=False):
             if len(documents.table):
                 yield self._compared(documents), documents.lines

@@ -36,22 +36,23 @@ DEFAULT_K = {"char": 9, "word": 5, "stop": 3}
 class Shingles:
     """The rule that turns texts into sets: every `k` consecutive units, characters or words.
 
-    unit: "char", "word", or "stop" for a stop word with k - 1 words after it, which finds the
-        articles in news pages. Words are runs of Unicode letters, digits, marks and connectors such
-        as _; in scripts without spaces between words each letter is a word (but a run of katakana
-        is one).
+    unit: "char", "word", or "stop": a stop word and k - 1 words after it, which are frequent in
+        articles and rare in menus and advertisements. Words are runs of Unicode letters, digits,
+        marks and connectors such as _; in scripts without spaces between words each letter is a
+        word (but a run of katakana is one).
     bag: keep how often each shingle occurs.
-    space: between characters, "collapse" runs of white space to one blank and drop it at both ends,
-        "keep" it, or "remove" it.
+    space: for the unit "char", "collapse" each run of white space to one blank and drop it at both
+        ends, "keep" white space, or "remove" it.
     lowercase: ignore case.
     form: Unicode normal form: "nfc" (the encoding of accents does not matter), "nfkc" or "none".
     punctuation: for words, "drop" it, so that texts which differ only in punctuation are identical,
         or "keep" it: then each mark, symbol or emoji is a word of its own.
-    bits: 64, or 32 to study collisions: among n shingles n**2 / 2**33 pairs then collide.
+    bits: the length of the hashes of shingles. Leave it at 64; 32 is for studying collisions, of
+        which there are then about n**2 / 2**33 among n different shingles.
     stop_words: the stop list: language codes such as "de" or "en,de", or words; default: English.
-    distance: use every `distance`-th of the words after a stop word.
-    skip_stops: skip the stop words among them.
-    antecedents: the words that shingles begin with; default: all stop words.
+    distance: use every `distance`-th of the words after a stop word; 1 uses those right after it.
+    skip_stops: skip other stop words when choosing the words after a stop word.
+    antecedents: the words that shingles can begin with; default: all stop words.
 
     A text too short for a shingle of k units, or without stop words, is one shingle: all its
     characters, so that C++ differs from C#. A blank text has no shingles and is similar to nothing.
@@ -127,7 +128,7 @@ class Shingles:
 
     @classmethod
     def from_str(cls, line: str) -> "Shingles | None":
-        """Parse the result of `str`; None for custom words, of which it shows only a hash.
+        """Return the shingles that `str` described; None for custom words, which it does not list.
 
         >>> Shingles.from_str("word:5 lowercase space=remove") == Shingles(5, "word", lowercase=True, space="remove")
         True

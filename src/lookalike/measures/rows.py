@@ -22,7 +22,7 @@ from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, measure_rows
 
 BLOCK = 1 << 20  # numbers to work on at a time
 
-# The kinds of edits, and the functions that count them.
+# The values of `moves` for `edit`, which say what counts as one edit, and the functions that count.
 MOVES: dict[str, Any] = {
     "indel": Indel.distance,
     "levenshtein": Levenshtein.distance,

@@ -166,13 +166,13 @@ def hamming(x: Sequence[Any], y: Sequence[Any]) -> int:
 def edit(x: Sequence[Hashable], y: Sequence[Hashable], moves: str = "indel") -> int:
     """Return the fewest edits that turn x into y, two strings or other sequences of symbols.
 
-    `moves` are the allowed edits: "indel" (insertions and deletions), "levenshtein" (replacements
-    too) or "transpositions" (swaps of neighbours too, unrestricted: a swapped pair can be edited
-    again, as a metric requires).
+    `moves` says what counts as one edit: "indel", inserting or deleting a symbol; "levenshtein",
+    also replacing one; "transpositions", also swapping two neighbours (Damerau-Levenshtein, where
+    further edits between swapped symbols are allowed). `MOVES` has these names.
 
-    >>> [edit("abcde", "acfdeg", moves=moves) for moves in MOVES]
+    >>> [edit("abcde", "acfdeg", moves=moves) for moves in ("indel", "levenshtein", "transpositions")]
     [3, 3, 3]
-    >>> [edit("ca", "abc", moves=moves) for moves in MOVES]
+    >>> [edit("ca", "abc", moves=moves) for moves in ("indel", "levenshtein", "transpositions")]
     [3, 3, 2]
     """
     choice("moves", moves, MOVES)

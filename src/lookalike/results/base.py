@@ -103,12 +103,12 @@ class Measured(Result):
 
     @property
     def similarity(self) -> np.ndarray:
-        """The similarities, if the measure is one."""
+        """The similarities of all rows, as an array; an error if the measure is a distance."""
         return self._of("similarity")
 
     @property
     def distance(self) -> np.ndarray:
-        """The distances, if the measure is one."""
+        """The distances of all rows, as an array; an error if the measure is a similarity."""
         return self._of("distance")
 
     def _of(self, kind: str) -> np.ndarray:

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 class Pairs(Measured):
     """Similar pairs, each one verified: (left id, right id, similarity or distance).
 
-    Within one collection left comes before right, and the pairs are in order of position. If the measure has a
-    direction, as containment has, or if the k nearest of each item were asked for, left can also come after right.
+    Within one collection left comes before right, and the pairs are in the order of the collection. If the measure
+    has a direction, as containment has, or if the k nearest of each item were asked for, left can also come after
+    right. To write the pairs to a file, convert them: `pairs.to_pandas().to_csv("pairs.csv", index=False)`,
+    `pairs.to_polars().write_parquet("pairs.parquet")`, or any library that writes the table of `pairs.to_arrow()`.
 
     >>> import lookalike as la
     >>> pairs = la.find_pairs([{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {9}], threshold=0.5)
@@ -56,7 +58,11 @@ class Pairs(Measured):
         return super().to_arrow()
 
     def explain(self, row: int) -> Explanation:
-        """Explain a pair: what its items share, what only one of them has, and in which bands they met."""
+        """Explain the pair at position `row`: what its items share, and what only one of them has.
+
+        If bands were used, `bands` lists those in which the two items shared a bucket. Print the result, or
+        iterate over its rows.
+        """
         at = self._position(row)
         offset = 0 if self.right_ids is None else len(self.ids)
         return explained(self.holder, int(self.left[at]), int(self.right[at]) + offset)

@@ -43,26 +43,29 @@ def plan(
     seed: int = 1,
     run: Run | None = None,
 ) -> Plan:
-    """Plan how to find pairs: bands and rows, their recall, and the expected number of candidates.
+    """Choose the bands and rows for finding pairs, without finding them.
 
-    This counts the items and samples the first thousand by id.
+    This counts the items, and estimates from the first thousand by id which bands cost least. Pass
+    the plan to the other functions to use it, or print it to see the recall and the candidates to
+    expect.
 
     Args:
         df: the data frame with the items.
         text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
             `document`.
         id: the column of ids, unique strings or integers; items are ordered by id.
-        rows: instead of `text` and `id`, the columns of set ids and of elements, one per row.
+        rows: instead of `text` and `id`, for data with one element per row: the columns of set
+            ids and of elements.
         threshold: the minimum Jaccard similarity of a similar pair.
         measure: "jaccard" or "bag".
         recall: the probability of finding a pair exactly at the threshold.
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
         sketch: the kind of signature: "minhash" or "simhash".
         seed: the seed of all random choices.
-        run: how to show progress.
+        run: a `lookalike.core.run.Run`, of which a subclass can show progress.
 
     Returns:
-        A `Plan` for the functions of this module; print its `.lines()`.
+        A `Plan`; its `.lines()` describe it.
 
     >>> import lookalike as la
     >>> print("\\n".join(la.spark.plan(df, threshold=0.8).lines()))  # doctest: +SKIP
@@ -97,16 +100,17 @@ def find_pairs(
         text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
             `document`.
         id: the column of ids, unique strings or integers; items are ordered by id.
-        rows: instead of `text` and `id`, the columns of set ids and of elements, one per row.
-        plan: a plan to use instead of threshold, measure, recall, sketch and seed, from `plan` or
-            from a run on one machine.
+        rows: instead of `text` and `id`, for data with one element per row: the columns of set
+            ids and of elements.
+        plan: a plan to use instead of threshold, measure, recall, sketch and seed: one that
+            `la.spark.plan` returned, or the `.plan` of a result of `la.find_pairs` and the like.
         threshold: the minimum Jaccard similarity of a similar pair.
         measure: "jaccard" or "bag".
         recall: the probability of finding a pair exactly at the threshold.
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
         sketch: the kind of signature: "minhash" or "simhash".
         seed: the seed of all random choices.
-        run: how to show progress.
+        run: a `lookalike.core.run.Run`, of which a subclass can show progress.
 
     Returns:
         A data frame of `left`, `right` (ids, left before right) and `similarity`.
@@ -146,16 +150,17 @@ def find_clusters(
         text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
             `document`.
         id: the column of ids, unique strings or integers; items are ordered by id.
-        rows: instead of `text` and `id`, the columns of set ids and of elements, one per row.
-        plan: a plan to use instead of threshold, measure, recall, sketch and seed, from `plan` or
-            from a run on one machine.
+        rows: instead of `text` and `id`, for data with one element per row: the columns of set
+            ids and of elements.
+        plan: a plan to use instead of threshold, measure, recall, sketch and seed: one that
+            `la.spark.plan` returned, or the `.plan` of a result of `la.find_pairs` and the like.
         threshold: the minimum Jaccard similarity of a similar pair.
         measure: "jaccard" or "bag".
         recall: the probability of finding a pair exactly at the threshold.
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
         sketch: the kind of signature: "minhash" or "simhash".
         seed: the seed of all random choices.
-        run: how to show progress.
+        run: a `lookalike.core.run.Run`, of which a subclass can show progress.
 
     Returns:
         A data frame with one row per item of a cluster of two or more: `cluster` (the id of its
@@ -208,16 +213,17 @@ def dedup(
         text: the column of texts, or of lists of elements; by default `text`, `content`, `body` or
             `document`.
         id: the column of ids, unique strings or integers; items are ordered by id.
-        rows: instead of `text` and `id`, the columns of set ids and of elements, one per row.
-        plan: a plan to use instead of threshold, measure, recall, sketch and seed, from `plan` or
-            from a run on one machine.
+        rows: instead of `text` and `id`, for data with one element per row: the columns of set
+            ids and of elements.
+        plan: a plan to use instead of threshold, measure, recall, sketch and seed: one that
+            `la.spark.plan` returned, or the `.plan` of a result of `la.find_pairs` and the like.
         threshold: the minimum Jaccard similarity of a similar pair.
         measure: "jaccard" or "bag".
         recall: the probability of finding a pair exactly at the threshold.
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
         sketch: the kind of signature: "minhash" or "simhash".
         seed: the seed of all random choices.
-        run: how to show progress.
+        run: a `lookalike.core.run.Run`, of which a subclass can show progress.
 
     Returns:
         `kept`, the rows to keep, and `dropped`, a data frame of `id`, `kept` (the id kept instead)

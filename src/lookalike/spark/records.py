@@ -53,7 +53,7 @@ def resolve_candidates(
         id: the column of ids, or both columns, "key:number".
         threshold: the least Jaccard similarity of shingles, detected with probability 0.95.
         seed: the seed of all random choices.
-        run: how to show progress.
+        run: a `lookalike.core.run.Run`, of which a subclass can show progress.
 
     Returns:
         A data frame of `left` and `right` (ids).

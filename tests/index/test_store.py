@@ -1,6 +1,7 @@
 """Check that nothing is lost when writers are killed or compete, or the disk is full."""
 
 import random
+import stat
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import pytest
 
 from lookalike.core.errors import DataError, StoreError
 from lookalike.index import Index
+from tests.commands import left_in
 from tests.index_samples import texts_of
 from tests.writing import start_writer
 
@@ -138,6 +140,48 @@ def test_compacting_among_readers_and_writers(place):
         assert len(added) > 0
         assert set(added) < set(index.ids())
         assert index.verify() == 100 + len(added)
+
+
+def test_what_a_killed_build_left_is_removed(place, tmp_path):
+    code = f"""
+import os
+from lookalike.index import Index
+def texts():
+    yield "a first text"
+    os.kill(os.getpid(), 9)
+Index.build({str(place)!r}, texts())
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -9
+    assert len(left_in(tmp_path)) == 1
+    Index.build(place, ["a text"]).close()
+    assert left_in(tmp_path) == {place.name}
+
+
+def test_two_builds_at_once(place, tmp_path):
+    """The second does not take the files of the first for leftovers; the last to end says so."""
+
+    def texts():
+        yield "a text"
+        Index.build(place, ["another text"]).close()
+
+    with pytest.raises(StoreError, match="was created by another process meanwhile; run the command again"):
+        Index.build(place, texts())
+    assert left_in(tmp_path) == {place.name}
+    with Index.open(place) as index:
+        assert index.query("another text") == [(0, 1.0)]
+
+
+def test_compacting_keeps_permissions_and_follows_no_links(place, tmp_path):
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "data.mdb").write_text("precious")
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        (place / "compacting").symlink_to(tmp_path / "victim")
+        (place / "data.mdb").chmod(0o600)
+        index.compact()
+        assert stat.S_IMODE((place / "data.mdb").stat().st_mode) == 0o600
+        assert index.verify() == 50
+    assert (tmp_path / "victim" / "data.mdb").read_text() == "precious"
+    assert left_in(place) == {"compacting", "data.mdb", "lock.mdb", "in-use", "writing"}
 
 
 def test_an_index_that_is_cut_short(place):

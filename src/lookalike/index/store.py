@@ -6,11 +6,10 @@ A transaction is written completely or not at all, whatever happens to the proce
 import fcntl
 import math
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Condition, Lock
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import lmdb
 
 from lookalike.core.errors import DataError, StoreError
-from lookalike.core.workdir import sync
+from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.index.tables import TABLES, Reader, Writer
 
 FORMAT = 1
@@ -160,38 +159,35 @@ class Store:
                 self._hold(fcntl.LOCK_SH)
 
     def _write_anew(self) -> None:
-        fresh = self.path / "compacting"
-        with suppress(FileNotFoundError):
-            (fresh / "data.mdb").unlink()
-        fresh.mkdir(exist_ok=True)
-        with self._known_errors():
-            self.env.copy(str(fresh), compact=True)
-        sync(fresh / "data.mdb")
-        with self._used:  # no thread of this process may use the tables while they are replaced
-            self._used.wait_for(lambda: not self._users)
-            self.env.close()
-            try:
-                os.replace(fresh / "data.mdb", self.path / "data.mdb")
-                sync(self.path)
-            finally:
-                self._open(read_only=False, create=False)
-        fresh.rmdir()
+        there = self.path / "data.mdb"
+        with folder_beside(there) as fresh:
+            fresh.mkdir()
+            with self._known_errors():
+                self.env.copy(str(fresh), compact=True)
+            with (fresh / "data.mdb").open("r+b") as file:
+                keep_permissions(file, there.stat())
+                os.fsync(file.fileno())
+            with self._used:  # no thread of this process may use the tables while they are replaced
+                self._used.wait_for(lambda: not self._users)
+                self.env.close()
+                try:
+                    os.replace(fresh / "data.mdb", there)
+                    sync(self.path)
+                finally:
+                    self._open(read_only=False, create=False)
 
 
 @contextmanager
 def building(path: Path) -> Iterator[Path]:
     """Provide a folder that becomes `path` on success, and is removed on failure."""
     check_new(path)
-    place = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with folder_beside(path.absolute()) as place:
         yield place
         try:
             os.rename(place, path)
         except OSError as error:
             raise StoreError(f"{path}: was created by another process meanwhile; run the command again.") from error
         sync(path.absolute().parent)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def check_new(path: Path) -> None:

@@ -9,9 +9,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from glob import escape
 from gzip import GzipFile
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError
+from lookalike.core.files import replacing_file
 from lookalike.core.run import slices
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
@@ -114,20 +114,11 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise DataError(f"standard output: cannot be written: {error.strerror or error}") from error
         return
-    place = Path(os.path.realpath(path))  # write through a link instead of replacing it
-    _remove_stale(place)
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as file:
+        with replacing_file(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(place)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 @contextmanager
@@ -138,19 +129,6 @@ def _compressed(path: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
         return
     with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as small:
         yield small  # type: ignore[misc]
-
-
-def _remove_stale(place: Path) -> None:
-    """Remove temporary files left by runs that were killed."""
-    for part in place.parent.glob(f".{escape(place.name)}.*.part"):
-        process = part.name.split(".")[-2]
-        try:
-            os.kill(int(process), 0)
-        except (ProcessLookupError, ValueError):
-            with suppress(OSError):
-                part.unlink()
-        except OSError:
-            continue  # the process is running, as another user
 
 
 def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYTES) -> Iterator[pa.Table]:

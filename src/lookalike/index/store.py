@@ -6,6 +6,7 @@ A transaction is written completely or not at all, whatever happens to the proce
 import fcntl
 import math
 import os
+import resource
 import stat
 import time
 from collections.abc import Iterator
@@ -21,9 +22,11 @@ from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.index.tables import TABLES, Reader, Writer
 
 FORMAT = 1
-ROOM = 1 << 40  # bytes of address space, not of disk
+ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
+SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size
+PAGES = 1 << 16  # a multiple of the page size of all systems
 # How LMDB reports a full disk; a short write is an input/output error.
-FULL = ("No space left", "File too large", "quota", "Input/output error", "MDB_MAP_FULL")
+FULL = ("No space left", "File too large", "quota", "Input/output error")
 
 
 class Store:
@@ -50,9 +53,9 @@ class Store:
     def _open(self, read_only: bool, create: bool) -> None:
         with self._known_errors():
             self._hold(fcntl.LOCK_SH)
-            options: dict[str, Any] = {"map_size": ROOM, "max_dbs": 8, "max_readers": 1024, "create": create}
+            options: dict[str, Any] = {"max_dbs": 8, "max_readers": 1024, "create": create}
             lock = not (read_only and self._is_fixed())
-            self.env = lmdb.open(str(self.path), readonly=read_only, lock=lock, **options)
+            self.env = self._environment(readonly=read_only, lock=lock, **options)
             try:
                 if lock:
                     self.env.reader_check()  # releases the readers of killed processes
@@ -62,6 +65,21 @@ class Store:
             except BaseException:
                 self.env.close()
                 raise
+
+    def _environment(self, **options: Any) -> Any:
+        """Open the environment with all the address space it could need, or what `ulimit -v` leaves."""
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        size = self.byte_size() if (self.path / "data.mdb").exists() else 0
+        room = ROOM if limit == resource.RLIM_INFINITY else min(ROOM, max(limit // SHARE, 2 * size))
+        while True:
+            try:
+                return lmdb.open(str(self.path), map_size=room // PAGES * PAGES, **options)
+            except lmdb.MemoryError:
+                if room < max(size, LEAST_ROOM):
+                    raise StoreError(
+                        f"{self.path}: needs {max(size, LEAST_ROOM):,} bytes of address space; raise `ulimit -v`."
+                    ) from None
+                room //= 2  # LMDB maps at least the size of the file
 
     def _is_fixed(self) -> bool:
         """Return whether nobody can write the tables, so that readers need no locks."""
@@ -87,6 +105,12 @@ class Store:
             yield
         except lmdb.ReadonlyError:
             raise StoreError(f"{self.path}: was opened read-only.") from None
+        except (lmdb.MapFullError, lmdb.MapResizedError) as error:
+            room = self.env.info()["map_size"]
+            raise StoreError(
+                f"{self.path}: needs more than {room:,} bytes of address space; raise `ulimit -v` and open it again. "
+                "Nothing was changed."
+            ) from error
         except lmdb.Error as error:
             if any(reason in str(error) for reason in FULL):
                 raise StoreError(

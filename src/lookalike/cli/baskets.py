@@ -240,9 +240,8 @@ def write_pairs(ratings: "Ratings", names: "Names | None", options: BasketOption
 
 def write_recommendations(ratings: "Ratings", names: "Names | None", options: BasketOptions, run: TerminalRun) -> None:
     """Write the recommendations to one user, and show them; or to all users."""
-    from rich.console import Console
-
     from lookalike.baskets.recommending import Recommender
+    from lookalike.cli.terminal import Terminal
     from lookalike.io.write import kind_of, write_tables
 
     source = Recommender(
@@ -266,7 +265,7 @@ def write_recommendations(ratings: "Ratings", names: "Names | None", options: Ba
     with run.stage("write"):
         write_tables([table], options.out, settings(options))
     if options.recommend is not None and len(found) and not run.quiet:
-        Console(stderr=True, highlight=False).print(shown_table(found, names))
+        Terminal(stderr=True).print(shown_table(found, names))
     run.say(line)
     run.say(time_line(run.seconds))
 

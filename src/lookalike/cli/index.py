@@ -15,7 +15,7 @@ from lookalike.cli.sets import read_sets
 from lookalike.cli.summary import crowded_note, time_line
 from lookalike.cli.vectors import read_vectors
 from lookalike.core.errors import DataError, UsageError, choice
-from lookalike.core.wording import counted
+from lookalike.core.wording import counted, visible
 
 if TYPE_CHECKING:
     from lookalike.index import Index
@@ -187,7 +187,7 @@ def info(path: opt.IndexPath) -> None:
     """Show the settings, size and expected recall of an index."""
     with open_index(path, read_only=True) as opened:
         for name, value in opened.info().items():
-            print(f"{name}: {value:,}" if type(value) is int else f"{name}: {value}")
+            print(visible(f"{name}: {value:,}" if type(value) is int else f"{name}: {value}"))
 
 
 @command("lookalike index compact news.index", of=index)

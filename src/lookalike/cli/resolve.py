@@ -166,14 +166,14 @@ def write(
 
 def print_summary(found: "Resolution", skipped: int, report: str | None, run: TerminalRun) -> None:
     """Print what was found, and the table of scores it is based on."""
-    from rich.console import Console
+    from lookalike.cli.terminal import Terminal
 
     if skipped:
         run.say(f"read: {counted(skipped, 'bad row')} skipped")
     for line in found.lines():
         run.say(line)
     if not run.quiet and found.validation is not None:
-        Console(stderr=True).print(scores_table(found.validation))
+        Terminal(stderr=True).print(scores_table(found.validation))
     run.say(time_line(run.seconds))
     run.hint(next_step(report))
 
@@ -188,9 +188,10 @@ def basis_table(found: "Resolution") -> Any:
 
 def scores_table(validation: "Validation") -> "Table":
     """Return the shares of true matches by score, the best first."""
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=f"true matches by score, estimated from {validation.name}", title_justify="left")
+    table = Table(title=f"true matches by score, estimated from {escape(validation.name)}", title_justify="left")
     for name in ("score", "pairs", "mean difference", "true matches", "95% interval"):
         table.add_column(name, justify="right")
     for row in validation.to_arrow().slice(0, MOST_ROWS).to_pylist():

@@ -44,7 +44,6 @@ def test_errors(run: Commands, tmp_path: Path) -> None:
     assert shows(told.err, name)
     assert len(told.err.splitlines()) == 1
     assert shows(run("pairs", tmp_path / "a", f"--{EVIL}").err, "\\x1b[2J")
-    assert shows(run("pairs", tmp_path / "a", "-t", EVIL).err, "\\x1b[2J")
 
 
 def test_notes_and_summaries(run: Commands, tmp_path: Path) -> None:

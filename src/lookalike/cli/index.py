@@ -129,6 +129,7 @@ def query(
     inputs: opt.Inputs,
     *,
     out: opt.Out = "-",
+    excel_safe: opt.ExcelSafe = False,
     items: ItemOptions,
     running: opt.RunOptions,
     threshold: Annotated[
@@ -140,12 +141,13 @@ def query(
     from lookalike import __version__
     from lookalike.io.write import write_tables
 
-    check_outputs(opt.OutputOptions(out), inputs)
+    check_outputs(opt.OutputOptions(out, excel_safe=excel_safe), inputs)
     run = TerminalRun(**vars(running))
     with open_index(path, read_only=True) as opened:
         found = opened.query_batch(read_like(opened, inputs, items, run), threshold=threshold, k=k, run=run)
         with run.stage("write"):
-            write_tables([found.to_arrow()], out, {"version": __version__, "index": Path(path).name})
+            about = {"version": __version__, "index": Path(path).name}
+            write_tables([found.to_arrow()], out, about, excel_safe)
         matches, asked = counted(len(found), "match", "es"), counted(len(found.ids), "item")
         compared, recall = counted(found.stats["candidates"], "candidate pair"), opened.recall(threshold)
         expected = f"expected recall at the threshold {recall:.4f}"

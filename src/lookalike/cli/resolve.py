@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.cli.app import command
-from lookalike.cli.options import Out, Report, RunOptions, Seed, TableOptions, flag, option
-from lookalike.cli.outputs import check_page, write_page
+from lookalike.cli.options import ExcelSafe, Out, Report, RunOptions, Seed, TableOptions, flag, option
+from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import next_step, time_line
@@ -54,6 +54,7 @@ class ResolveFiles:
     table: Annotated[str | None, option(metavar="FILE", help="Also write the table behind the probabilities.")] = None
     plot: Annotated[str | None, option(metavar="FILE", help="Draw the share of true matches by score.")] = None
     report: Report = None
+    excel_safe: ExcelSafe = False
 
 
 @command(
@@ -120,6 +121,7 @@ def check_files(out: str, files: ResolveFiles, left: str, right: str | None, val
         if path not in (files.plot, files.report):
             check_output(path)
     check_page(files.report)
+    check_excel_safe(files.excel_safe, out, files.clusters, files.table)
     check_apart(outputs, [left, right])
     if files.plot is not None:
         check_picture(Path(files.plot))
@@ -153,11 +155,11 @@ def write(
         settings["note"] = found.stats["note"]
     shown = found.every if every and found.every is not None else found
     with run.stage("write"):
-        write_tables([shown.to_arrow()], out, settings)
+        write_tables([shown.to_arrow()], out, settings, files.excel_safe)
         if files.clusters is not None:
-            write_tables([found.clusters().to_arrow()], files.clusters, settings)
+            write_tables([found.clusters().to_arrow()], files.clusters, settings, files.excel_safe)
         if files.table is not None:
-            write_tables([basis_table(found)], files.table, settings)
+            write_tables([basis_table(found)], files.table, settings, files.excel_safe)
         if files.plot is not None and found.validation is not None:
             with picture(Path(files.plot)) as axes:
                 draw_shares(axes, found.validation, found.cut_off)

@@ -75,3 +75,37 @@ def test_files_do_not_depend_on_threads_or_batches(
         results.add(tuple(path.read_bytes() for path in paths))
     assert len(results) == 1
     assert all(results.pop())
+
+
+@pytest.mark.slow
+def test_no_formulas_for_spreadsheets(run: Commands, tmp_path: Path) -> None:
+    """All outputs of a command have an apostrophe before what a spreadsheet would compute."""
+    rows = [{"id": f"={at}+1", "text": "the same words in each of these"} for at in range(3)]
+    corpus = write(tmp_path / "in.csv", rows)
+    people = write(tmp_path / "people.csv", [{"id": f"={at}+1", "name": "Ada Lovelace"} for at in range(2)])
+    sets = write(tmp_path / "sets.csv", [{"set": f"={at}+1", "element": "x"} for at in range(2)])
+    vectors = write(tmp_path / "vectors.csv", [{"id": f"={at}+1", "x": 1, "y": 2} for at in range(2)])
+    ratings = write(tmp_path / "ratings.csv", [{"user": f"={at}+1", "item": "a", "rating": 5} for at in range(2)])
+    index, out, other = tmp_path / "some.index", tmp_path / "out.csv", tmp_path / "other.tsv"
+    assert run("index", "build", index, corpus).code == 0
+    for command, outputs in {
+        ("pairs", corpus, "-o", out): [out],
+        ("clusters", corpus, "-o", out): [out],
+        ("match", corpus, corpus, "-o", out): [out],
+        ("dedup", corpus, "-o", out, "--removed", other): [out, other],
+        ("dedup", corpus, "--against", tmp_path / "new.index", "--update", "-o", out, "--removed", other): [out, other],
+        ("sets", sets, "-o", out): [out],
+        ("vectors", vectors, "--id", "id", "-t", 1, "-o", out): [out],
+        ("baskets", ratings, "-o", out): [out],
+        ("resolve", people, people, "-f", "name", "--all", "-o", out): [out],
+        ("index", "query", index, corpus, "-o", out): [out],
+    }.items():
+        outcome = run(*command, "--excel-safe")
+        assert outcome.code == 0, outcome.err
+        for path in outputs:
+            text = path.read_text()
+            assert "'=" in text, command
+            assert '"=' not in text, command
+    for output in ("-", "out.parquet"):
+        told = run("pairs", corpus, "--excel-safe", "-o", output)
+        assert complaint(told) == f"--excel-safe is for .csv and .tsv outputs; got {output!r}."

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
+from lookalike.cli import main
 from lookalike.core import workdir
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
@@ -205,8 +206,26 @@ def test_another_run_in_the_folder(corpus, tmp_path, changed, line):
 def test_a_changed_input(corpus, tmp_path):
     la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
     os.utime(corpus, ns=(1, 1))
-    with pytest.raises(DataError, match=r"different run: input files differ \(\S+corpus\.parquet\); choose another"):
+    with pytest.raises(
+        DataError, match=r"different run: input files differ: changed \S+corpus\.parquet; choose another"
+    ):
         la.dedup(corpus, workdir=tmp_path / "w", **OPTIONS)
+
+
+def test_files_added_and_removed(tmp_path):
+    """The message names them: the files that are still there have not changed."""
+    shards = [tmp_path / f"{name}.jsonl" for name in "abcd"]
+    for shard in shards:
+        shard.write_text(json.dumps({"id": shard.stem, "text": f"one two three {shard.stem}"}) + "\n")
+    la.dedup(shards[:2], workdir=tmp_path / "w", **OPTIONS)
+    for files, line in (
+        (shards, r"added \S+c\.jsonl and 1 more"),
+        (shards[:1], r"removed \S+b\.jsonl"),
+        (shards[1:3], r"added \S+c\.jsonl, removed \S+a\.jsonl"),
+        (shards[1::-1], "their order has changed"),
+    ):
+        with pytest.raises(DataError, match=rf"holds a different run: input files differ: {line}; choose another"):
+            la.dedup(files, workdir=tmp_path / "w", **OPTIONS)
 
 
 def test_the_same_options_written_differently(corpus, tmp_path, monkeypatch):
@@ -247,6 +266,33 @@ def test_an_interrupted_command_says_how_to_resume(run, corpus, out, monkeypatch
     ]
     assert run(*command).code == 0
     assert [path.name for path in out.iterdir()] == ["c.jsonl"]
+
+
+@pytest.mark.parametrize("removed", [1, 2, 5])
+def test_a_removal_that_is_interrupted(run, corpus, out, monkeypatch, removed):
+    """A command killed while it removes its files has left no work that claims to be whole."""
+    command = ("dedup", corpus, "-t", "0.6", "-s", "word:2", "--workdir", out / "w", "-o", out / "c.jsonl")
+    unlink, names = os.unlink, []
+
+    def killed(path, **options):
+        if "dir_fd" not in options:
+            return unlink(path, **options)
+        if len(names) == removed:
+            raise Cut
+        names.append(path)
+        return unlink(path, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", killed)
+        patched.setattr("sys.argv", ["lookalike", *map(str, command)])
+        with pytest.raises(Cut):
+            main()
+    assert names[0] == workdir.MANIFEST
+    before = (out / "c.jsonl").read_bytes()
+    assert len(list((out / "w" / workdir.RUN).iterdir())) > 5
+    assert run(*command).code == 0
+    assert [path.name for path in out.iterdir()] == ["c.jsonl"]
+    assert (out / "c.jsonl").read_bytes() == before
 
 
 def test_a_folder_with_other_files(run, corpus, out):

@@ -1,16 +1,19 @@
 """Check that nothing is lost when writers are killed or compete, or the disk is full."""
 
 import random
+import stat
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from threading import Event, Thread
 
+import lmdb
 import pytest
 
 from lookalike.core.errors import DataError, StoreError
-from lookalike.index import Index
+from lookalike.index import Index, store
+from tests.commands import left_in
 from tests.index_samples import texts_of
 from tests.writing import start_writer
 
@@ -138,6 +141,111 @@ def test_compacting_among_readers_and_writers(place):
         assert len(added) > 0
         assert set(added) < set(index.ids())
         assert index.verify() == 100 + len(added)
+
+
+@pytest.mark.slow
+def test_what_a_killed_build_left_is_removed(place, tmp_path):
+    code = f"""
+import os
+from lookalike.index import Index
+def texts():
+    yield "a first text"
+    os.kill(os.getpid(), 9)
+Index.build({str(place)!r}, texts())
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -9
+    assert len(left_in(tmp_path)) == 1
+    Index.build(place, ["a text"]).close()
+    assert left_in(tmp_path) == {place.name}
+
+
+def test_two_builds_at_once(place, tmp_path):
+    """The second does not take the files of the first for leftovers; the last to end says so."""
+
+    def texts():
+        yield "a text"
+        Index.build(place, ["another text"]).close()
+
+    with pytest.raises(StoreError, match="was created by another process meanwhile; run the command again"):
+        Index.build(place, texts())
+    assert left_in(tmp_path) == {place.name}
+    with Index.open(place) as index:
+        assert index.query("another text") == [(0, 1.0)]
+
+
+def test_compacting_keeps_permissions_and_follows_no_links(place, tmp_path):
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "data.mdb").write_text("precious")
+    with Index.build(place, texts_of(50), threshold=0.8) as index:
+        (place / "compacting").symlink_to(tmp_path / "victim")
+        (place / "data.mdb").chmod(0o600)
+        index.compact()
+        assert stat.S_IMODE((place / "data.mdb").stat().st_mode) == 0o600
+        assert index.verify() == 50
+    assert (tmp_path / "victim" / "data.mdb").read_text() == "precious"
+    assert left_in(place) == {"compacting", "data.mdb", "lock.mdb", "in-use", "writing"}
+
+
+@pytest.mark.slow
+def test_little_address_space(place):
+    """As with `ulimit -v 4000000`: an index can be built, opened and changed."""
+    code = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+from lookalike.index import Index
+with Index.build({str(place)!r}, ["a text"]) as index:
+    index.add(["another text"])
+    index.compact()
+    print(index.query("another text"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[(1, 1.0)]\n", done.stderr
+
+
+def open_with(monkeypatch, room):
+    """Let LMDB map only so many bytes, as it does where address space is scarce."""
+    real = lmdb.open
+    monkeypatch.setattr(store, "LEAST_ROOM", 1 << 20)
+
+    def scarce(path, map_size, **options):
+        if map_size > room:
+            raise lmdb.MemoryError(path, "Cannot allocate memory")
+        return real(path, map_size=map_size, **options)
+
+    monkeypatch.setattr(lmdb, "open", scarce)
+
+
+def test_an_index_takes_the_address_space_that_there_is(place, monkeypatch):
+    open_with(monkeypatch, 1 << 20)
+    with Index.build(place, texts_of(50)) as index:
+        assert index.verify() == 50
+        texts = [f"{text} {at}" for at, text in enumerate(texts_of(2000))]
+        with pytest.raises(
+            StoreError, match=r"needs more than 1,048,576 bytes of address space; raise `ulimit -v` and"
+        ):
+            index.add(texts)
+        assert index.verify() == 50
+    open_with(monkeypatch, 1 << 10)
+    with pytest.raises(StoreError, match=r"needs 1,048,576 bytes of address space; raise `ulimit -v`\.$"):
+        Index.open(place)
+
+
+@pytest.mark.slow
+def test_an_index_that_grew_beyond_the_address_space(place, monkeypatch):
+    """Another process, which has more, has added items meanwhile."""
+    with monkeypatch.context() as patched:
+        open_with(patched, 1 << 20)
+        index = Index.build(place, ["a text"])
+    code = f"""
+from lookalike.index import Index
+with Index.open({str(place)!r}) as index:
+    index.add([" ".join(str(at * by) for by in range(50, 100)) for at in range(1000)])
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with index, pytest.raises(StoreError, match=r"needs more than 1,048,576 bytes of address space"):
+        index.query("a text")
+    with Index.open(place) as index:
+        assert index.query("a text") == [(0, 1.0)]
 
 
 def test_an_index_that_is_cut_short(place):

@@ -2,6 +2,7 @@
 
 import datetime
 import gzip
+import io
 import json
 from collections.abc import Iterator
 from csv import DictReader
@@ -226,3 +227,54 @@ def test_lists_are_json_in_a_cell(tmp_path: Path, suffix: str) -> None:
     assert [json.loads(row["list"] or "null") for row in rows] == values["list"]
     assert [json.loads(row["deep"] or "null") for row in rows] == values["deep"]
     assert [row["bytes"] for row in rows] == ['["z"]', "", "[]"]
+
+
+FORMULAS = {
+    "=1+1": "'=1+1",
+    "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0",
+    "-2+3": "'-2+3",
+    "@SUM(A1)": "'@SUM(A1)",
+    "\t=1": "'\t=1",
+    "\r=1": "'\r=1",
+    "=1\n-5": "'=1\n-5",
+    "-": "'-",
+    "+49 170 1234": "'+49 170 1234",
+    "-5": "-5",
+    "+3.25e-4": "+3.25e-4",
+    "-1,5": "-1,5",
+    "'=1": "'=1",
+    " =1": " =1",
+    "a=1": "a=1",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz"])
+def test_texts_that_begin_like_formulas(tmp_path: Path, suffix: str) -> None:
+    """A spreadsheet would compute them, and a formula can run programs."""
+    path = tmp_path / f"out{suffix}"
+    texts = pa.array([*FORMULAS, None])
+    columns = {
+        "text": texts,
+        "large": texts.cast(pa.large_string()),
+        "bytes": texts.cast(pa.binary()),
+        "few": texts.dictionary_encode(),
+        "@number": range(-8, len(FORMULAS) - 7),
+        "=list": [["=1"]] * len(texts),
+    }
+    for excel_safe, expected in ((True, FORMULAS.values()), (False, FORMULAS.keys())):
+        write_tables(cuts(pa.table(columns), 3), str(path), SETTINGS, excel_safe)
+        content = gzip.decompress(path.read_bytes()) if suffix.endswith(".gz") else path.read_bytes()
+        rows = list(DictReader(io.StringIO(content.decode(), newline=""), delimiter="\t" if suffix == ".tsv" else ","))
+        quote = "'" if excel_safe else ""
+        for name in ("text", "large", "bytes", "few"):
+            assert [row[name] for row in rows] == [*expected, ""]
+        assert [int(row[f"{quote}@number"]) for row in rows] == list(columns["@number"])
+        assert {row[f"{quote}=list"] for row in rows} == {'["=1"]'}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl"])
+def test_other_formats_hold_texts_as_they_are(tmp_path: Path, suffix: str) -> None:
+    table = pa.table({"left": ["=1"], "right": [1], "similarity": [0.5]})
+    write_tables([table], str(tmp_path / f"out{suffix}"), SETTINGS, excel_safe=True)
+    assert read(tmp_path / f"out{suffix}").to_pylist() == table.to_pylist()

@@ -100,6 +100,7 @@ def test_cells_of_csv_are_unchanged(there, run, inputs, out):
         (["-o", "there.parquet"], 1, "there.parquet: already exists; Spark writes to a new folder, so name another"),
         (["-o", "new.parquet", "--memory", "2GB"], 2, "--memory cannot be used with --engine spark"),
         (["-o", "new.parquet", "--audit", "9"], 2, "--audit cannot be used with --engine spark"),
+        (["-o", "new.csv", "--excel-safe"], 2, "--excel-safe cannot be used with --engine spark"),
         (["-o", "new.parquet", "--id", "-"], 2, "--id must name a column for --engine spark"),
         (
             ["-o", "new.parquet", "--format", "arrow"],

@@ -2,7 +2,8 @@
 
 Lives here: one file per command, with its options and messages; `app` (registers commands),
 `options` (shared options), `documents` (shared by the commands on documents), `against` and
-`on_spark` (alternative engines), `outputs`, `workdir`, `summary`, `progress`, `plots` and `axis`.
+`on_spark` (alternative engines), `outputs`, `workdir`, `summary`, `progress`, `terminal`, `plots`
+and `axis`.
 May import: everything. To add a command, write its file and name it in `COMMANDS`.
 """
 
@@ -77,13 +78,19 @@ def _run() -> int:
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
     """Show a warning about an input as one line, without the place in the code."""
-    print(f"lookalike: warning: {message}", file=sys.stderr)
+    _say(f"lookalike: warning: {message}")
 
 
 def _complain(message: str, code: int) -> int:
     if message:  # empty if the help was shown instead
-        print(f"lookalike: {' '.join(message.split())}", file=sys.stderr)
+        _say(f"lookalike: {' '.join(message.split())}")
     return code
+
+
+def _say(line: str) -> None:
+    from lookalike.core.wording import visible
+
+    print(visible(line), file=sys.stderr)
 
 
 def _drop_output() -> None:

@@ -66,9 +66,9 @@ def dedup_against(
         settings, dropped = {"version": __version__, "index": Path(path).name}, Dropped(index.measured)
         with run.stage("sift") as tick, index.sieve(update=update, digest=digest) as sieve, dropped:
             sifted = sift(source, out, sieve, dropped, run, tick)
-            with writing_kept(sifted, out, settings, copies_lines(source, out)):
+            with writing_kept(sifted, options.output, settings, copies_lines(source, out)):
                 if removed is not None:
-                    write_tables(dropped.tables(), removed, settings)
+                    write_tables(dropped.tables(), removed, settings, options.output.excel_safe)
         facts = index.info(buckets=False)
     if isinstance(sieve, Replay):
         run.say("note: an earlier run added these same documents; the output is the same as then")

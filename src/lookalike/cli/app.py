@@ -87,7 +87,7 @@ class GivenOptions:
         """Raise an error if one of these options was given."""
         for name in names:
             if name in self.names:
-                raise UsageError(f"--{name} cannot be used with {where}.")
+                raise UsageError(f"--{name.replace('_', '-')} cannot be used with {where}.")
 
 
 def group(name: str, help: str, *lines: str) -> typer.Typer:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from lookalike.cli import options as opt
 from lookalike.cli.app import command
 from lookalike.cli.options import flag, option
-from lookalike.cli.outputs import check_page, write_page
+from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import next_step, summary, time_line
 from lookalike.core.errors import UsageError, choice, whole
@@ -57,6 +57,7 @@ class BasketOptions:
             help="Group items whose similarity to the centre of their group is at least T; use groups as items.",
         ),
     ] = None
+    excel_safe: opt.ExcelSafe = False
     groups_out: Annotated[str | None, option(metavar="FILE", help="Also write the groups of items.")] = None
     report: opt.Report = None
     recommend: Annotated[str | None, option(metavar="USER", help="Recommend to USER what similar users liked.")] = None
@@ -119,7 +120,7 @@ def baskets(inputs: opt.Inputs, *, options: BasketOptions) -> None:
     groups = find_groups(ratings, options.groups, options, run)
     written: AbstractContextManager[None] = nullcontext()
     if options.groups_out is not None:
-        written = writing([groups_table(groups, names)], options.groups_out, settings(options))
+        written = writing([groups_table(groups, names)], options.groups_out, settings(options), options.excel_safe)
     with written:
         show(ratings.by_groups(groups), names, options, run)
 
@@ -167,6 +168,7 @@ def check_files(options: BasketOptions) -> None:
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
         raise UsageError("--out and --groups-out must be different files.")
     check_page(options.report, *outputs)
+    check_excel_safe(options.excel_safe, options.out, options.groups_out)
 
 
 def read(inputs: list[str], options: BasketOptions, run: TerminalRun) -> "Ratings":
@@ -251,7 +253,7 @@ def write_pairs(ratings: "Ratings", names: "Names | None", options: BasketOption
         if names is not None and options.by == "item":
             for side in ("left", "right"):
                 table = table.append_column(f"{side}_name", names.of(table[side]))
-        write_tables([table], options.out, {**plan, **settings(options)})
+        write_tables([table], options.out, {**plan, **settings(options)}, options.excel_safe)
     write_page(found, options.report, run)
     for line in summary(found, "set"):
         run.say(line)
@@ -260,9 +262,8 @@ def write_pairs(ratings: "Ratings", names: "Names | None", options: BasketOption
 
 def write_recommendations(ratings: "Ratings", names: "Names | None", options: BasketOptions, run: TerminalRun) -> None:
     """Write the recommendations to one user, and show them; or to all users."""
-    from rich.console import Console
-
     from lookalike.baskets.recommending import Recommender
+    from lookalike.cli.terminal import Terminal
     from lookalike.io.write import kind_of, write_tables
 
     source = Recommender(
@@ -284,9 +285,9 @@ def write_recommendations(ratings: "Ratings", names: "Names | None", options: Ba
         table = recommended_table(found, names, flat=kind_of(options.out) in (".csv", ".tsv"))
         line = f"found: {counted(len(found), 'item')} liked by any of {counted(found.neighbours, 'similar user')}"
     with run.stage("write"):
-        write_tables([table], options.out, settings(options))
+        write_tables([table], options.out, settings(options), options.excel_safe)
     if options.recommend is not None and len(found) and not run.quiet:
-        Console(stderr=True, highlight=False).print(shown_table(found, names))
+        Terminal(stderr=True).print(shown_table(found, names))
     run.say(line)
     run.say(time_line(run.seconds))
 

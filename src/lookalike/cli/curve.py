@@ -105,10 +105,11 @@ def print_curve(
     combined: "Curve", name: str, axis: Axis, probability: Callable[[Any], Any], half: float | None
 ) -> None:
     """Print the curve as a table with bars, and its main facts."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    from lookalike.cli.terminal import Terminal
+
+    console = Terminal()
     table = Table(axis.measure, "candidate with probability", "", box=None, pad_edge=False)
     block = "█" if can_print(console, "█") else "#"
     width = max(10, min(40, console.width - 40))

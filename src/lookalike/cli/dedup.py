@@ -82,7 +82,7 @@ def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str 
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
-    check_outputs(options.output, inputs)
+    check_outputs(options.output, inputs, removed)
     check_page(options.output.report, removed)
     if removed is not None:
         check_output(removed)
@@ -113,11 +113,12 @@ def dedup_locally(inputs: list[str], options: opt.CollectionOptions, keep: str, 
         best = keep if keep in KEEP else column_of(source, keep)
         result = find.dedup(source, keep=best, **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
-        dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, about)
+        safe = options.output.excel_safe
+        dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, about, safe)
         lines = copies_lines(source, out)
         with run.stage("write", len(result.ids)) as tick, dropped:
             batches = source.lines() if lines else source.tables(needs_strings(out))
-            with writing_kept(with_keep(batches, result.keep, tick), out, about, lines):
+            with writing_kept(with_keep(batches, result.keep, tick), options.output, about, lines):
                 pass
         write_page(result, options.output.report, run)
     summarize_documents(result, run, [source], inputs, options)

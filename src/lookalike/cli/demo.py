@@ -15,12 +15,12 @@ THRESHOLD = 0.7
 @command("lookalike demo")
 def demo(*, threads: Threads = None) -> None:
     """Find similar pairs among the example documents that come with lookalike."""
-    from rich.console import Console
     from rich.table import Table
 
+    from lookalike.cli.terminal import Terminal
     from lookalike.find import find_pairs
 
-    console = Console(highlight=False)
+    console = Terminal()
     run = TerminalRun(threads, quiet=False)
     console.print(f"\n[bold]lookalike pairs examples/documents --threshold {THRESHOLD} --audit 40[/bold]\n")
     found = find_pairs(example_documents(), threshold=THRESHOLD, audit=40, run=run)

@@ -182,7 +182,7 @@ def finish(found: "Pairs", output: OutputOptions, line: str, settings: dict[str,
     from lookalike.io.write import write_tables
 
     with run.stage("write"):
-        write_tables([found.to_arrow()], output.out, {"version": __version__, **settings})
+        write_tables([found.to_arrow()], output.out, {"version": __version__, **settings}, output.excel_safe)
     write_page(found, output.report, run)
     compared, of = found.stats["compared"], found.stats["pairs"]
     run.say(line)

@@ -15,7 +15,7 @@ from lookalike.cli.sets import read_sets
 from lookalike.cli.summary import crowded_note, time_line
 from lookalike.cli.vectors import read_vectors
 from lookalike.core.errors import DataError, UsageError, choice
-from lookalike.core.wording import counted
+from lookalike.core.wording import counted, visible
 
 if TYPE_CHECKING:
     from lookalike.index import Index
@@ -136,6 +136,7 @@ def query(
     inputs: opt.Inputs,
     *,
     out: opt.Out = "-",
+    excel_safe: opt.ExcelSafe = False,
     items: ItemOptions,
     running: opt.RunOptions,
     threshold: Annotated[
@@ -147,12 +148,13 @@ def query(
     from lookalike import __version__
     from lookalike.io.write import write_tables
 
-    check_outputs(opt.OutputOptions(out), inputs)
+    check_outputs(opt.OutputOptions(out, excel_safe=excel_safe), inputs)
     run = TerminalRun(**vars(running))
     with open_index(path, read_only=True) as opened:
         found = opened.query_batch(read_like(opened, inputs, items, run), threshold=threshold, k=k, run=run)
         with run.stage("write"):
-            write_tables([found.to_arrow()], out, {"version": __version__, "index": Path(path).name})
+            about = {"version": __version__, "index": Path(path).name}
+            write_tables([found.to_arrow()], out, about, excel_safe)
         matches, asked = counted(len(found), "match", "es"), counted(len(found.ids), "item")
         compared, recall = counted(found.stats["candidates"], "candidate pair"), opened.recall(threshold)
         expected = f"expected recall at the threshold {recall:.4f}"
@@ -194,7 +196,7 @@ def info(path: opt.IndexPath) -> None:
     """Show the settings, size and expected recall of an index."""
     with open_index(path, read_only=True) as opened:
         for name, value in opened.info().items():
-            print(f"{name}: {value:,}" if type(value) is int else f"{name}: {value}")
+            print(visible(f"{name}: {value:,}" if type(value) is int else f"{name}: {value}"))
 
 
 @command("lookalike index compact news.index", of=index)

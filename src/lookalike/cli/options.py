@@ -296,12 +296,18 @@ Report = Annotated[
 ]
 
 
+ExcelSafe = Annotated[
+    bool, flag("--excel-safe", help="In CSV and TSV, put ' before texts that a spreadsheet would take for formulas.")
+]
+
+
 @dataclass(frozen=True)
 class OutputOptions:
     """Where to write a result."""
 
     out: Out = "-"
     report: Report = None
+    excel_safe: ExcelSafe = False
 
 
 # --- execution ---

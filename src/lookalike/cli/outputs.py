@@ -17,14 +17,26 @@ if TYPE_CHECKING:
     from lookalike.results import Clusters, Dedup, Pairs
 
 
-def check_outputs(output: OutputOptions, inputs: Iterable[str]) -> None:
-    """Raise an error early for an output that cannot be written, or that is also an input."""
+def check_outputs(output: OutputOptions, inputs: Iterable[str], *others: str | None) -> None:
+    """Raise an error early for an output that cannot be written, or that is also an input.
+
+    The `others` are further outputs of the command.
+    """
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
     check_output(output.out)
     check_page(output.report, output.out)
+    check_excel_safe(output.excel_safe, output.out, *others)
     check_apart([output.out, output.report], inputs)
+
+
+def check_excel_safe(excel_safe: bool, *outputs: str | None) -> None:
+    """Raise an error for --excel-safe without an output that a spreadsheet opens."""
+    from lookalike.io.write import is_separated
+
+    if excel_safe and not any(is_separated(path) for path in outputs if path is not None):
+        raise UsageError(f"--excel-safe is for .csv and .tsv outputs; got {outputs[0]!r}.")
 
 
 def check_page(path: str | None, *others: str | None) -> None:
@@ -45,7 +57,7 @@ def write_result(
     from lookalike.results.files import settings_of
 
     with run.stage("write"):
-        write_tables([result.to_arrow()], output.out, settings_of(result, pages))
+        write_tables([result.to_arrow()], output.out, settings_of(result, pages), output.excel_safe)
     write_page(result, output.report, run)
 
 
@@ -72,7 +84,7 @@ def needs_strings(out: str) -> bool:
 
 
 def writing_kept(
-    batches: "Iterable[tuple[Any, np.ndarray]]", out: str, settings: dict[str, str], lines: bool
+    batches: "Iterable[tuple[Any, np.ndarray]]", output: OutputOptions, settings: dict[str, str], lines: bool
 ) -> AbstractContextManager[None]:
     """Write the kept rows of tables, or with `lines` the kept lines, of batches and their masks.
 
@@ -84,5 +96,6 @@ def writing_kept(
 
     if lines:
         chosen = (line for some, keep in batches for line, kept in zip(some, keep.tolist(), strict=True) if kept)
-        return writing_lines(chosen, out)
-    return writing((table.filter(pa.array(keep)) for table, keep in batches), out, settings)
+        return writing_lines(chosen, output.out)
+    kept = (table.filter(pa.array(keep)) for table, keep in batches)
+    return writing(kept, output.out, settings, output.excel_safe)

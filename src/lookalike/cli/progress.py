@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import Timer
 
 from lookalike.core.run import Run, Tick
+from lookalike.core.wording import visible
 
 PATIENCE = 0.7  # seconds before a stage gets a bar
 
@@ -15,18 +16,17 @@ class TerminalRun(Run):
     """A run that writes messages to standard error, and draws bars if that is a terminal."""
 
     def __init__(self, threads: int | None, quiet: bool):
-        from rich.console import Console
-
+        from lookalike.cli.terminal import Terminal
         from lookalike.kernels import when_compiling
 
         super().__init__(threads)
         self.quiet = quiet
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = Terminal(stderr=True, soft_wrap=True)
         when_compiling(lambda: self.say("first run: compiling, which takes some seconds and happens only once"))
 
     def say(self, line: str) -> None:
         if not self.quiet:
-            self.console.print(line, markup=False)
+            self.console.print(visible(line), markup=False)
 
     def hint(self, line: str) -> None:
         """Print a suggestion, only on a terminal."""

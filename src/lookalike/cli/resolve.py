@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lookalike.cli.app import command
-from lookalike.cli.options import Out, Report, RunOptions, Seed, TableOptions, flag, option
-from lookalike.cli.outputs import check_page, write_page
+from lookalike.cli.options import ExcelSafe, Out, Report, RunOptions, Seed, TableOptions, flag, option
+from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import next_step, time_line
@@ -75,6 +75,7 @@ class ResolveFiles:
         str | None, option(metavar="FILE", help="With --validate: draw the share of true matches by score.")
     ] = None
     report: Report = None
+    excel_safe: ExcelSafe = False
 
 
 @command(
@@ -144,6 +145,7 @@ def check_files(out: str, files: ResolveFiles, left: str, right: str | None, val
         if path not in (files.plot, files.report):
             check_output(path)
     check_page(files.report)
+    check_excel_safe(files.excel_safe, out, files.clusters, files.table)
     check_apart(outputs, [left, right])
     if files.plot is not None:
         check_picture(Path(files.plot))
@@ -177,11 +179,11 @@ def write(
         settings["note"] = found.stats["note"]
     shown = found.every if every and found.every is not None else found
     with run.stage("write"):
-        write_tables([shown.to_arrow()], out, settings)
+        write_tables([shown.to_arrow()], out, settings, files.excel_safe)
         if files.clusters is not None:
-            write_tables([found.clusters().to_arrow()], files.clusters, settings)
+            write_tables([found.clusters().to_arrow()], files.clusters, settings, files.excel_safe)
         if files.table is not None:
-            write_tables([basis_table(found)], files.table, settings)
+            write_tables([basis_table(found)], files.table, settings, files.excel_safe)
         if files.plot is not None and found.validation is not None:
             with picture(Path(files.plot)) as axes:
                 draw_shares(axes, found.validation, found.cut_off)
@@ -190,14 +192,14 @@ def write(
 
 def print_summary(found: "Resolution", skipped: int, report: str | None, run: TerminalRun) -> None:
     """Print what was found, and the table of scores it is based on."""
-    from rich.console import Console
+    from lookalike.cli.terminal import Terminal
 
     if skipped:
         run.say(f"read: {counted(skipped, 'bad row')} skipped")
     for line in found.lines():
         run.say(line)
     if not run.quiet and found.validation is not None:
-        Console(stderr=True).print(scores_table(found.validation))
+        Terminal(stderr=True).print(scores_table(found.validation))
     run.say(time_line(run.seconds))
     run.hint(next_step(report))
 
@@ -212,9 +214,10 @@ def basis_table(found: "Resolution") -> Any:
 
 def scores_table(validation: "Validation") -> "Table":
     """Return the shares of true matches by score, the best first."""
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=f"true matches by score, estimated from {validation.name}", title_justify="left")
+    table = Table(title=f"true matches by score, estimated from {escape(validation.name)}", title_justify="left")
     for name in ("score", "pairs", "mean difference", "true matches", "95% interval"):
         table.add_column(name, justify="right")
     for row in validation.to_arrow().slice(0, MOST_ROWS).to_pylist():

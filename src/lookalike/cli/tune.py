@@ -23,9 +23,9 @@ def tune(
     family: FamilyName = "minhash",
 ) -> None:
     """Show the bands and rows that reach a recall at a threshold, and what they cost."""
-    from rich.console import Console
     from rich.table import Table
 
+    from lookalike.cli.terminal import Terminal
     from lookalike.theory.amplify import choose_bands, fitting_bands
 
     axis = axis_of(family)
@@ -40,7 +40,7 @@ def tune(
             continue
         false = shown(row.curve(axis.chance(far)))
         table.add_row(str(row.rows), str(row.bands), str(row.hashes), f"{row.recall:.4f}", false)
-    console = Console(highlight=False)
+    console = Terminal()
     say(
         console,
         f"one {axis.functions[0]} agrees on a pair at {axis.measure} {threshold:g} with probability {chance:.3g}.\n"

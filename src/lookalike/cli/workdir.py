@@ -1,7 +1,7 @@
 """Manage the working folder of a run larger than memory, from which an interrupted run resumes."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,18 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
     if options.memory is None and options.workdir is None:
         yield {}
         return
-    from lookalike.core.workdir import RUN, has_begun, hold, remove
+    from lookalike.core.workdir import has_begun, hold, remove, work_folder
 
     if options.workdir is None and out == "-":
         raise UsageError("--memory needs a --workdir, or an --out file to put one beside.")
     folder = Path(f"{out}.work" if options.workdir is None else options.workdir)
     done = False
-    held = hold(folder / RUN / "command")
-    try:
-        yield {"workdir": folder} if options.memory is None else {"workdir": folder, "memory": options.memory}
-        done = True
-    finally:
-        held.close()
-        if done or not has_begun(folder):
-            remove(folder)
-        else:
-            run.say(f"run the same command again to resume from {folder}")
+    with closing(work_folder(folder)) as work, hold(folder, work, "command"):
+        try:
+            yield {"workdir": folder} if options.memory is None else {"workdir": folder, "memory": options.memory}
+            done = True
+        finally:
+            if done or not has_begun(work):
+                remove(folder, work)
+            else:
+                run.say(f"run the same command again to resume from {folder}")

@@ -3,11 +3,10 @@
 A run saves its work piece by piece. If it is killed, it can be resumed from the last saved piece.
 """
 
-import fcntl
 import json
 import math
+import mmap
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, StoreError, UsageError, parameter
+from lookalike.core.files import OwnFolder
+from lookalike.core.stamps import difference
 from lookalike.core.storage import Arrays, GrowingColumns, Kinds, Part, Storage
 
 FORMAT = 2
@@ -36,10 +37,15 @@ class FolderStorage(Storage):
     memory: int
 
     def __init__(self, workdir: Path, about: dict[str, Any], memory: int) -> None:
-        self.workdir, self.path, self.memory = workdir, workdir / RUN, memory
+        self.workdir, self.memory = workdir, memory
         self._open: list[GrowingFiles] = []
         self._lock = Lock()
-        self._held = hold(self.path / "in-use")
+        self.folder = work_folder(workdir)
+        try:
+            self._held = hold(workdir, self.folder, "in-use")
+        except DataError:
+            self.folder.close()
+            raise
         try:
             self._noted = self._read(json.loads(json.dumps(about)))
         except BaseException:
@@ -49,7 +55,7 @@ class FolderStorage(Storage):
     def _read(self, about: dict[str, Any]) -> dict[str, Any]:
         """Return the manifest of an earlier run if it is the same run, else write a new one."""
         try:
-            saved, noted = (json.loads((self.path / name).read_text()) for name in (ABOUT, MANIFEST))
+            saved, noted = (read_json(self.folder, name) for name in (ABOUT, MANIFEST))
             if saved["format"] != FORMAT:
                 raise DataError(
                     f"{self.workdir}: was written by another version of lookalike; remove its folder {RUN}."
@@ -74,12 +80,7 @@ class FolderStorage(Storage):
             other: Any = now.get(name)
             if one == other:
                 continue
-            if name == "files":
-                changed = [file for file in other if file not in one] or [file for file in one if file not in other]
-                others = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
-                what = f"input files differ ({changed[0][0]}{others})"
-            else:
-                what = f"{name} was {one} and is now {other}"
+            what = difference(one, other) if name == "files" else f"{name} was {one} and is now {other}"
             raise DataError(
                 f"{self.workdir}: holds a different run: {what}; choose another "
                 f"{parameter('workdir')}, or remove the folder."
@@ -97,13 +98,7 @@ class FolderStorage(Storage):
 
     def _save(self, name: str, content: dict[str, Any]) -> None:
         with self.written():
-            part = self.path / f".{name}"
-            with part.open("w") as file:
-                json.dump(content, file)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self.path / name)
-            sync(self.path)
+            self.folder.write(name, json.dumps(content).encode())
 
     @contextmanager
     def written(self) -> Iterator[None]:
@@ -129,36 +124,37 @@ class FolderStorage(Storage):
         if there is None:
             there = []
             for number, array in enumerate(make()):
-                with self.written(), (self.path / f"{name}.{number}").open("wb") as file:
+                with self.written(), self.folder.open(f"{name}.{number}", "wb") as file:
                     write_array(file, array)
                     file.flush()
                     os.fsync(file.fileno())
                 there.append([array.dtype.str, list(array.shape)])
             self.note("made", name, there)
-        files = (self.path / f"{name}.{number}" for number in range(len(there)))
-        return tuple(self._mapped(file, kind, shape) for file, (kind, shape) in zip(files, there, strict=True))
+        return tuple(self._mapped(f"{name}.{number}", kind, shape) for number, (kind, shape) in enumerate(there))
 
-    def _mapped(self, file: Path, kind: str, shape: list[int]) -> np.ndarray:
-        if not file.is_file() or file.stat().st_size != np.dtype(kind).itemsize * math.prod(shape):
+    def _mapped(self, name: str, kind: str, shape: list[int]) -> np.ndarray:
+        if self.folder.size(name) != np.dtype(kind).itemsize * math.prod(shape):
             raise self.damaged()
-        return mapped(file, kind, shape)
+        with self.folder.open(name, "rb") as file:
+            return mapped(file, kind, shape)
 
     def empty(self, name: str, size: int, dtype: Any) -> np.ndarray:
         length = size * np.dtype(dtype).itemsize
-        with self.written(), (self.path / name).open("wb") as file:
+        with self.written(), self.folder.open(name, "w+b") as file:
             if length and hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, length)  # else a full disk would crash a later write
             file.truncate(length)
-        return mapped(self.path / name, dtype, [size], "r+")
+            return mapped(file, dtype, [size], "r+")
 
     def close(self) -> None:
         for grown in self._open:
             grown.close()
         self._held.close()
+        self.folder.close()
 
     def remove(self) -> None:
+        remove(self.workdir, self.folder)
         self.close()
-        remove(self.workdir)
 
 
 class GrowingFiles(GrowingColumns):
@@ -169,18 +165,23 @@ class GrowingFiles(GrowingColumns):
         there = folder.noted("grown", name) or {"done": 0, "sizes": dict.fromkeys(kinds, 0), "complete": False}
         self.done, self.complete = there["done"], there["complete"]
         self.files: dict[str, IO[bytes]] = {}
-        for column in kinds:
-            size = there["sizes"][column]
-            if size and (not self._path(column).is_file() or self._path(column).stat().st_size < size):
-                self.close()
-                raise folder.damaged()
-            if not self.complete:
-                self.files[column] = self._path(column).open("ab")
-                self.files[column].truncate(size)
+        try:
+            for column in kinds:
+                self._open(column, there["sizes"][column])
+        except BaseException:
+            self.close()
+            raise
         self.waiting, self.since = 0, time.monotonic()
 
-    def _path(self, column: str) -> Path:
-        return self.folder.path / f"{self.name}.{column}"
+    def _open(self, column: str, size: int) -> None:
+        """Open the file of a column, unless it is complete, and drop all after `size` bytes."""
+        file = f"{self.name}.{column}"
+        if size > (self.folder.folder.size(file) or 0):
+            raise self.folder.damaged()
+        if not self.complete:
+            with self.folder.written():
+                self.files[column] = self.folder.folder.open(file, "ab")
+                self.files[column].truncate(size)
 
     def append(self, done: int, parts: Iterable[Part]) -> None:
         for file, part in zip(self.files.values(), parts, strict=True):
@@ -215,51 +216,59 @@ class GrowingFiles(GrowingColumns):
         if not self.complete:
             self._commit(complete=True)
         self.close()
-        return [
-            tables_in(self._path(column)) if kind is None else mapped(self._path(column), kind)
-            for column, kind in self.kinds.items()
-        ]
+        return [self._read(column, kind) for column, kind in self.kinds.items()]
+
+    def _read(self, column: str, kind: np.dtype[Any] | None) -> Any:
+        with self.folder.folder.open(f"{self.name}.{column}", "rb") as file:
+            return tables_in(file) if kind is None else mapped(file, kind)
 
 
-def hold(file: Path) -> IO[bytes]:
-    """Open and lock a file, creating its folder if needed; closing it releases the lock."""
+def work_folder(workdir: Path) -> OwnFolder:
+    """Return the folder for the files of a run, creating it if needed."""
     try:
-        file.parent.parent.mkdir(exist_ok=True)
-        file.parent.mkdir(exist_ok=True)
-        held = file.open("ab")
+        with suppress(FileExistsError):
+            workdir.mkdir(0o700)
+        return OwnFolder(workdir / RUN)
     except OSError as error:
-        raise DataError(f"{file.parent}: cannot be used as the folder of a run: {error.strerror or error}.") from error
+        why = error.strerror or error
+        raise DataError(f"{workdir / RUN}: cannot be used as the folder of a run: {why}.") from error
+
+
+def hold(workdir: Path, folder: OwnFolder, name: str) -> IO[bytes]:
+    """Lock a file in the folder of a run; closing it releases the lock."""
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return folder.hold(name)
     except BlockingIOError:
-        held.close()
-        raise DataError(f"{file.parent}: another run is using it; choose another {parameter('workdir')}.") from None
-    return held
+        raise DataError(f"{workdir / RUN}: another run is using it; choose another {parameter('workdir')}.") from None
+    except OSError as error:
+        why = error.strerror or error
+        raise DataError(f"{workdir / RUN}: cannot be used as the folder of a run: {why}.") from error
 
 
-def has_begun(workdir: Path) -> bool:
+def read_json(folder: OwnFolder, name: str) -> Any:
+    """Return the content of a JSON file."""
+    with folder.open(name, "rb") as file:
+        return json.load(file)
+
+
+def has_begun(folder: OwnFolder) -> bool:
     """Return whether a folder holds work that a run could resume."""
     try:
-        noted = json.loads((workdir / RUN / MANIFEST).read_text())
-    except (OSError, ValueError):
+        noted = read_json(folder, MANIFEST)
+        return bool(noted["grown"] or noted["made"])
+    except (OSError, ValueError, TypeError, KeyError):
         return False
-    return bool(noted["grown"] or noted["made"])
 
 
-def remove(workdir: Path) -> None:
-    """Remove the files of a run from a folder, and the folder too if it is then empty."""
-    shutil.rmtree(workdir / RUN, ignore_errors=True)
+def remove(workdir: Path, folder: OwnFolder) -> None:
+    """Remove the files of a run, and the folders that are then empty.
+
+    The manifest goes first: an interrupted removal leaves files that the next run ignores.
+    """
     with suppress(OSError):
+        folder.clear(first=MANIFEST)
+        (workdir / RUN).rmdir()
         workdir.rmdir()
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, are on disk."""
-    place = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
 
 
 def write_array(file: IO[bytes], array: np.ndarray) -> None:
@@ -268,32 +277,27 @@ def write_array(file: IO[bytes], array: np.ndarray) -> None:
         file.write(np.ascontiguousarray(array).data.cast("B"))
 
 
-def mapped(path: Path, dtype: Any, shape: list[int] | None = None, mode: Any = "c") -> np.ndarray:
+def mapped(file: IO[bytes], dtype: Any, shape: list[int] | None = None, mode: Any = "c") -> np.ndarray:
     """Return a file as an array; writes to it stay in memory, or go to the file with mode "r+".
 
     The array is writable either way, as kernels are compiled for that type. An empty file cannot be
     mapped and comes back as a new array.
     """
     kind = np.dtype(dtype)
-    shape = [path.stat().st_size // kind.itemsize] if shape is None else shape
+    shape = [os.fstat(file.fileno()).st_size // kind.itemsize] if shape is None else shape
     if 0 in shape:
         return np.zeros(shape, kind)
-    return np.asarray(np.memmap(path, kind, mode, shape=tuple(shape)))
+    return np.asarray(np.memmap(file, kind, mode, shape=tuple(shape)))
 
 
-def tables_in(path: Path) -> list[pa.Table]:
+def tables_in(file: IO[bytes]) -> list[pa.Table]:
     """Return the tables of a file that holds Arrow streams one after another."""
-    tables = []
-    with pa.memory_map(str(path)) as file:
-        while file.tell() < file.size():
-            tables.append(pa.ipc.open_stream(file).read_all())
+    tables: list[pa.Table] = []
+    if os.fstat(file.fileno()).st_size:  # an empty file cannot be mapped
+        stream = pa.BufferReader(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        while stream.tell() < stream.size():
+            tables.append(pa.ipc.open_stream(stream).read_all())
     return tables
-
-
-def stamps(paths: Iterable[Path]) -> list[list[Any]]:
-    """Return the name, size and modification time of each file, to detect changes."""
-    files = ((str(path.resolve()), path.stat()) for path in paths)
-    return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in files]
 
 
 def parse_memory(given: str | int) -> int:

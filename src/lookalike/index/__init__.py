@@ -25,7 +25,6 @@ from lookalike.core.errors import (
     AlreadyThere,
     DataError,
     NotThere,
-    StoreError,
     argument,
     choice,
     fraction,
@@ -46,8 +45,9 @@ from lookalike.index.batches import (
 from lookalike.index.codings import Coding, SetCoding, VectorCoding, shingle_settings
 from lookalike.index.records import Id
 from lookalike.index.replay import Replay
+from lookalike.index.settings import LONGEST_CODE, read_settings
 from lookalike.index.sifting import Sieve, Sifted, drop, sieve_of
-from lookalike.index.store import FORMAT, READABLE, Store, building, check_new
+from lookalike.index.store import FORMAT, Store, building, check_new
 from lookalike.index.tables import Writer
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
@@ -62,7 +62,6 @@ from lookalike.search.vector_plan import parse_distance
 BULK = 1_000_000  # items written at a time when an index is built
 BATCH_BYTES = 300_000_000  # items are also written once they take this much memory
 SAMPLE = 1000  # items used to choose the bands
-LONGEST_CODE = 1 << 31
 
 
 class Index(Asking):
@@ -217,13 +216,11 @@ class Index(Asking):
     def open(cls, path: str | Path, *, read_only: bool = False) -> "Index":
         """Open an existing index."""
         store = Store(Path(path), read_only)
-        with store.reading() as reader:
-            settings = reader.settings()
-        got = None if settings is None else settings.get("format")
-        if settings is None or got not in READABLE or (got == 1 and settings["shingles"]["unit"] != "char"):
+        try:
+            return cls(store, read_settings(store))
+        except BaseException:
             store.close()
-            raise StoreError(f"{path}: the index has format {got}, but this version reads {FORMAT}; build it again.")
-        return cls(store, settings)
+            raise
 
     # --- change ---
 

@@ -17,6 +17,7 @@ from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
 from lookalike.index.looking import Found, Looked, look_up
 from lookalike.index.records import Id, is_id
+from lookalike.index.settings import read_settings
 from lookalike.index.store import Store
 from lookalike.measures import MEASURES
 from lookalike.results import Pairs
@@ -52,9 +53,8 @@ class Asking:
     def _known(self) -> Coding | None:
         """Return the coding, perhaps chosen by another process meanwhile; None without items."""
         if self._coding is None:
-            with self.store.reading() as reader:
-                settings = reader.settings()
-            if settings is not None and settings["coding"] is not None:
+            settings = read_settings(self.store)
+            if settings["coding"] is not None:
                 self.settings, self._coding = settings, coding_of(settings["coding"])
         return self._coding
 

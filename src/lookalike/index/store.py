@@ -6,11 +6,11 @@ A transaction is written completely or not at all, whatever happens to the proce
 import fcntl
 import math
 import os
-import shutil
+import resource
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Condition, Lock
 from typing import Any
@@ -18,14 +18,15 @@ from typing import Any
 import lmdb
 
 from lookalike.core.errors import DataError, StoreError
-from lookalike.core.workdir import sync
+from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.index.tables import TABLES, Reader, Writer
 
 FORMAT = 2
-READABLE = (1, 2)  # 1 hashed texts of fewer words than a shingle in another way
-ROOM = 1 << 40  # bytes of address space, not of disk
+ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
+SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size
+PAGES = 1 << 16  # a multiple of the page size of all systems
 # How LMDB reports a full disk; a short write is an input/output error.
-FULL = ("No space left", "File too large", "quota", "Input/output error", "MDB_MAP_FULL")
+FULL = ("No space left", "File too large", "quota", "Input/output error")
 
 
 class Store:
@@ -52,9 +53,9 @@ class Store:
     def _open(self, read_only: bool, create: bool) -> None:
         with self._known_errors():
             self._hold(fcntl.LOCK_SH)
-            options: dict[str, Any] = {"map_size": ROOM, "max_dbs": 8, "max_readers": 1024, "create": create}
+            options: dict[str, Any] = {"max_dbs": 8, "max_readers": 1024, "create": create}
             lock = not (read_only and self._is_fixed())
-            self.env = lmdb.open(str(self.path), readonly=read_only, lock=lock, **options)
+            self.env = self._environment(readonly=read_only, lock=lock, **options)
             try:
                 if lock:
                     self.env.reader_check()  # releases the readers of killed processes
@@ -64,6 +65,21 @@ class Store:
             except BaseException:
                 self.env.close()
                 raise
+
+    def _environment(self, **options: Any) -> Any:
+        """Open the environment with all the address space it could need, or what `ulimit -v` leaves."""
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        size = self.byte_size() if (self.path / "data.mdb").exists() else 0
+        room = ROOM if limit == resource.RLIM_INFINITY else min(ROOM, max(limit // SHARE, 2 * size))
+        while True:
+            try:
+                return lmdb.open(str(self.path), map_size=room // PAGES * PAGES, **options)
+            except lmdb.MemoryError:
+                if room < max(size, LEAST_ROOM):
+                    raise StoreError(
+                        f"{self.path}: needs {max(size, LEAST_ROOM):,} bytes of address space; raise `ulimit -v`."
+                    ) from None
+                room //= 2  # LMDB maps at least the size of the file
 
     def _is_fixed(self) -> bool:
         """Return whether nobody can write the tables, so that readers need no locks."""
@@ -89,6 +105,12 @@ class Store:
             yield
         except lmdb.ReadonlyError:
             raise StoreError(f"{self.path}: was opened read-only.") from None
+        except (lmdb.MapFullError, lmdb.MapResizedError) as error:
+            room = self.env.info()["map_size"]
+            raise StoreError(
+                f"{self.path}: needs more than {room:,} bytes of address space; raise `ulimit -v` and open it again. "
+                "Nothing was changed."
+            ) from error
         except lmdb.Error as error:
             if any(reason in str(error) for reason in FULL):
                 raise StoreError(
@@ -161,38 +183,35 @@ class Store:
                 self._hold(fcntl.LOCK_SH)
 
     def _write_anew(self) -> None:
-        fresh = self.path / "compacting"
-        with suppress(FileNotFoundError):
-            (fresh / "data.mdb").unlink()
-        fresh.mkdir(exist_ok=True)
-        with self._known_errors():
-            self.env.copy(str(fresh), compact=True)
-        sync(fresh / "data.mdb")
-        with self._used:  # no thread of this process may use the tables while they are replaced
-            self._used.wait_for(lambda: not self._users)
-            self.env.close()
-            try:
-                os.replace(fresh / "data.mdb", self.path / "data.mdb")
-                sync(self.path)
-            finally:
-                self._open(read_only=False, create=False)
-        fresh.rmdir()
+        there = self.path / "data.mdb"
+        with folder_beside(there) as fresh:
+            fresh.mkdir()
+            with self._known_errors():
+                self.env.copy(str(fresh), compact=True)
+            with (fresh / "data.mdb").open("r+b") as file:
+                keep_permissions(file, there.stat())
+                os.fsync(file.fileno())
+            with self._used:  # no thread of this process may use the tables while they are replaced
+                self._used.wait_for(lambda: not self._users)
+                self.env.close()
+                try:
+                    os.replace(fresh / "data.mdb", there)
+                    sync(self.path)
+                finally:
+                    self._open(read_only=False, create=False)
 
 
 @contextmanager
 def building(path: Path) -> Iterator[Path]:
     """Provide a folder that becomes `path` on success, and is removed on failure."""
     check_new(path)
-    place = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with folder_beside(path.absolute()) as place:
         yield place
         try:
             os.rename(place, path)
         except OSError as error:
             raise StoreError(f"{path}: was created by another process meanwhile; run the command again.") from error
         sync(path.absolute().parent)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def check_new(path: Path) -> None:

@@ -9,9 +9,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from glob import escape
 from gzip import GzipFile
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError
+from lookalike.core.files import replacing_file
 from lookalike.core.run import slices
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
@@ -28,6 +28,7 @@ TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"
 LINES = 256  # rows turned into lines of JSON at a time
 GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # rows and approximate bytes of a Parquet row group or Arrow batch
 BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
+FORMULA, WRITTEN_NUMBER = r"\A[=+\-@\t\r]", r"\A[-+]?[0-9.,]+([eE][-+]?[0-9]+)?\z"
 STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
@@ -65,16 +66,28 @@ def kind_of(path: str) -> str | None:
     return TEXTS.get(suffix) if suffix in TEXTS or path.endswith(".gz") else suffix if suffix in SUFFIXES else None
 
 
-def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> None:
-    """Write tables of one schema to one file; Parquet and Arrow store the settings as metadata."""
-    with writing(tables, path, settings):
+def is_separated(path: str) -> bool:
+    """Return whether an output is CSV or TSV, which spreadsheets open."""
+    return kind_of(path) in (".csv", ".tsv")
+
+
+def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str], excel_safe: bool = False) -> None:
+    """Write tables of one schema to one file; Parquet and Arrow store the settings as metadata.
+
+    With `excel_safe`, CSV and TSV hold no text that a spreadsheet would take for a formula.
+    """
+    with writing(tables, path, settings, excel_safe):
         pass
 
 
 @contextmanager
-def writing(tables: Iterable[pa.Table], path: str, settings: dict[str, str]) -> Iterator[None]:
+def writing(
+    tables: Iterable[pa.Table], path: str, settings: dict[str, str], excel_safe: bool = False
+) -> Iterator[None]:
     """Like `write_tables`, but move the file into place only if the `with` block succeeds."""
     check_output(path)
+    if excel_safe and is_separated(path):
+        tables = map(_without_formulas, tables)
     with replacing(path) as place, _compressed(path, place) as file:
         try:
             _WRITERS[kind_of(path) or ""](regroup(tables), file, settings)
@@ -114,20 +127,11 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise DataError(f"standard output: cannot be written: {error.strerror or error}") from error
         return
-    place = Path(os.path.realpath(path))  # write through a link instead of replacing it
-    _remove_stale(place)
-    part = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as file:
+        with replacing_file(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(place)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 @contextmanager
@@ -138,19 +142,6 @@ def _compressed(path: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
         return
     with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as small:
         yield small  # type: ignore[misc]
-
-
-def _remove_stale(place: Path) -> None:
-    """Remove temporary files left by runs that were killed."""
-    for part in place.parent.glob(f".{escape(place.name)}.*.part"):
-        process = part.name.split(".")[-2]
-        try:
-            os.kill(int(process), 0)
-        except (ProcessLookupError, ValueError):
-            with suppress(OSError):
-                part.unlink()
-        except OSError:
-            continue  # the process is running, as another user
 
 
 def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYTES) -> Iterator[pa.Table]:
@@ -224,6 +215,24 @@ def _flat(table: pa.Table) -> pa.Table:
             cells = [None if value is None else _json(value) for value in table.column(at).to_pylist()]
             table = table.set_column(at, field.name, pa.array(cells, pa.string()))
     return table
+
+
+def _without_formulas(table: pa.Table) -> pa.Table:
+    """Return the table with an apostrophe before names and texts that begin like a formula."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(at, field.name, table.column(at).cast(field.type.value_type))
+        if any(test(table.schema.field(at).type) for test in STRINGS):
+            table = table.set_column(at, field.name, _as_text(table.column(at)))
+    return table.rename_columns(_as_text(pa.array(table.column_names, pa.string())).to_pylist())
+
+
+def _as_text(cells: Any) -> Any:
+    formula = pc.and_(
+        pc.match_substring_regex(cells, FORMULA), pc.invert(pc.match_substring_regex(cells, WRITTEN_NUMBER))
+    )
+    quote, nothing = (pa.scalar(text, cells.type) for text in ("'", ""))
+    return pc.if_else(formula, pc.binary_join_element_wise(quote, cells, nothing), cells)
 
 
 def _json(value: Any) -> str:

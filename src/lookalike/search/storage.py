@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from lookalike import __version__
 from lookalike.core.errors import LookalikeError, StoreError, UsageError, argument, parameter
+from lookalike.core.stamps import stamps
 from lookalike.core.storage import Storage
-from lookalike.core.workdir import FolderStorage, parse_memory, stamps
+from lookalike.core.workdir import FolderStorage, parse_memory
 from lookalike.io.documents import Source
 from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, SHORT

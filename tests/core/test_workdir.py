@@ -192,7 +192,7 @@ def test_a_killed_command_is_resumed(inputs, out):
         ({"shingles": "word:3"}, "shingles was word:2 and is now word:3"),
         ({"seed": 2}, "seed was 1 and is now 2"),
         ({"recall": 0.9}, "recall was 0.99 and is now 0.9"),
-        ({"keep": "longest"}, "keep was first and is now longest"),
+        ({"keep": "longest"}, "keep was lowest-id and is now longest"),
     ],
 )
 def test_another_run_in_the_folder(corpus, tmp_path, changed, line):

@@ -2,6 +2,10 @@
 
 import functools
 import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.core.errors import StoreError
+from lookalike.core.files import taking_turns
 from lookalike.core.run import Run
 from lookalike.index import Index
 from lookalike.index.replay import Replay, SiftedBatch, packed, unpacked
+from lookalike.index.store import building
 from lookalike.io.documents import Source
 from tests.index_samples import changed_texts_of, clear, made, state
 
@@ -128,6 +134,24 @@ def test_a_changed_batch_with_the_same_ids_is_an_update(run, inputs, out):
         assert index.verify() == 4
         assert index.query(clear(9)) == [("b", 1.0)]
         assert index.query(clear(2)) == [("c", 1.0)]
+
+
+@pytest.mark.slow
+def test_of_two_first_runs_one_waits(inputs, out):
+    """It then finds the index that the other has made, and removes what is in it."""
+    day = put_rows(inputs / "day.jsonl", [clear(1), clear(2)], ["x", "y"])
+    command = [sys.executable, "-m", "lookalike", "dedup", day, "--against", "seen", "--update", "-o", "new.jsonl"]
+    with ExitStack() as stack:
+        with taking_turns(out / "seen", pytest.fail):
+            second = stack.enter_context(subprocess.Popen(command, cwd=out, stderr=subprocess.PIPE, text=True))
+            assert second.stderr is not None
+            assert second.stderr.readline() == "waiting for another run, which is creating seen\n"
+            with building(out / "seen") as place, Index.create(place) as index:
+                index.add([clear(1)], ["old"])
+        assert "1 to keep" in second.stderr.read()
+    assert second.returncode == 0
+    assert [json.loads(line)["id"] for line in (out / "new.jsonl").read_text().splitlines()] == ["y"]
+    assert sorted(os.listdir(out)) == ["new.jsonl", "seen"]
 
 
 # --- in Python ---

@@ -1,8 +1,9 @@
 """Run `lookalike dedup --against INDEX`: keep, in one pass, documents unlike any seen before."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,6 +21,7 @@ from lookalike.cli.outputs import copies_lines, needs_strings, writing_kept
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import crowded_note, no_items_note, time_line
 from lookalike.core.errors import UsageError
+from lookalike.core.files import taking_turns
 from lookalike.core.run import Tick
 from lookalike.core.wording import counted
 from lookalike.index import Index, banded_name
@@ -57,7 +59,7 @@ def dedup_against(
     shingles = shingles_of(options.similarity.shingle, options.shingling)
     given.refuse(UNSUPPORTED, "--against, which handles documents one by one")
     out = options.output.out
-    with opened(path, update, options, given, shingles) as index:
+    with opened(path, update, options, given, shingles, run) as index:
         notes = index.settings["notes"]
         reading = replace(options.reading, pages=PageOptions(notes.get("html", False), notes.get("article", False)))
         source = open_documents(inputs, reading, run)
@@ -85,17 +87,33 @@ def digest_of(source: Source, reading: ReadingOptions) -> bytes:
 
 @contextmanager
 def opened(
-    path: str, update: bool, options: CollectionOptions, given: GivenOptions, shingles: Shingles
+    path: str,
+    update: bool,
+    options: CollectionOptions,
+    given: GivenOptions,
+    shingles: Shingles,
+    run: TerminalRun,
 ) -> Iterator[Index]:
     """Open the index, or with `update` create it; raise an error if the options contradict it."""
-    if Path(path).exists() or not update:
-        with Index.open(path, read_only=not update) as index:
+    with ExitStack() as stack:
+        place = Path(path).absolute()
+        if update and not place.exists() and place.parent.is_dir():
+            wait = partial(run.say, f"waiting for another run, which is creating {path}")
+            stack.enter_context(taking_turns(place, wait))
+        if Path(path).exists() or not update:
+            index = stack.enter_context(Index.open(path, read_only=not update))
             kind = index.settings["notes"].get("kind", "documents")
             if kind != "documents":
                 raise UsageError(f"dedup --against needs an index of documents; the index holds {kind}.")
             check_options(options, given, shingles, index.settings)
-            yield index
-        return
+        else:
+            index = stack.enter_context(created(path, options, given, shingles))
+        yield index
+
+
+@contextmanager
+def created(path: str, options: CollectionOptions, given: GivenOptions, shingles: Shingles) -> Iterator[Index]:
+    """Create the index; it appears when the context ends without an error."""
     seed = options.search.seed if "seed" in given else None
     wanted = keywords(options.similarity) | {"shingles": shingles, "seed": seed}
     del wanted["shingle"]

@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -126,6 +126,29 @@ def folder_beside(place: Path) -> Iterator[Path]:
             yield part / "new"
         finally:
             _remove_folder(part)
+
+
+@contextmanager
+def taking_turns(place: Path, wait: Callable[[], None]) -> Iterator[None]:
+    """Let one process at a time into this block for `place`, which need not exist.
+
+    Calls `wait` before waiting for another process.
+    """
+    name = place.with_name(f".{place.name}.lock")
+    while True:
+        with open(os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                wait()
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.fstat(lock.fileno()).st_nlink:
+                continue  # the process before us has removed it
+            try:
+                yield
+            finally:
+                name.unlink(missing_ok=True)
+            return
 
 
 def keep_permissions(file: IO[bytes], old: os.stat_result) -> None:

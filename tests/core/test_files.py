@@ -80,7 +80,7 @@ def test_a_link_in_place_of_the_folder_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "victim").mkdir()
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / RUN).symlink_to(tmp_path / "victim")
-    with pytest.raises(DataError, match="cannot be used as the folder of a run: Not a directory"):
+    with pytest.raises(DataError, match="cannot be used as the folder of a run: "):
         FolderStorage(tmp_path / "w", {}, 10**9)
     assert left_in(tmp_path / "victim") == set()
 

@@ -11,6 +11,20 @@ sequence of tags. Pages with few errors have close bounds, and others have bound
 import numpy as np
 
 from lookalike.kernels.hashing import kernel
+from lookalike.kernels.tags import (
+    add_name,
+    attributes,
+    begins_with,
+    comment_stop,
+    has_tag,
+    is_letter,
+    is_space,
+    lower,
+    name_stop,
+    raw_stop,
+    same,
+    stop_after,
+)
 
 NODE = 160  # bytes of an element or attribute in the parser
 AGAIN = 8  # times that the parser repeats its work at an end tag of a formatting element in the wrong place
@@ -60,37 +74,7 @@ def _code(name: str) -> int:
 
 _ALL = sorted({name for names in NAMES.values() for name in names.split()}, key=_code)
 CODES = np.array([_code(name) for name in _ALL], np.uint64)
-# By byte: the 1s end a tag name, the 2s an attribute's name, the 4s its value if it has no quotes.
-STOPS = np.zeros(256, np.uint8)
-STOPS[[9, 10, 12, 13, 32, 62]] = 7
-STOPS[[47, 61]] = [3, 2]
 KINDS = np.array([sum(kind for kind, names in NAMES.items() if name in names.split()) for name in _ALL], np.int64)
-
-
-@kernel
-def is_letter(byte):
-    """Return whether a byte is an ASCII letter."""
-    return 97 <= (byte | 32) <= 122
-
-
-@kernel
-def is_space(byte):
-    """Return whether a byte is white space in HTML."""
-    return byte == 32 or byte == 9 or byte == 10 or byte == 12 or byte == 13
-
-
-@kernel
-def lower(byte):
-    """Return an ASCII letter in lower case, and any other byte as it is."""
-    return byte | np.uint8(32) if 65 <= byte <= 90 else byte
-
-
-@kernel
-def name_stop(data, at):
-    """Return where the tag name that begins at `at` stops."""
-    while at < len(data) and not STOPS[data[at]] & 1:
-        at += 1
-    return at
 
 
 @kernel
@@ -104,159 +88,6 @@ def known(data, start, stop):
         code |= np.uint64(128 + min(length, 127)) << np.uint64(56)
     at = np.searchsorted(CODES, code)
     return at if at < len(CODES) and CODES[at] == code else -1
-
-
-@kernel
-def same(data, start, stop, other, other_stop):
-    """Return whether two names are equal except for case."""
-    if stop - start != other_stop - other:
-        return False
-    for i in range(stop - start):
-        if lower(data[start + i]) != lower(data[other + i]):
-            return False
-    return True
-
-
-@kernel
-def begins_with(data, at, pattern):
-    """Return whether the data have a pattern at `at`."""
-    if at + len(pattern) > len(data):
-        return False
-    for i in range(len(pattern)):
-        if data[at + i] != pattern[i]:
-            return False
-    return True
-
-
-@kernel
-def stop_after(data, at, pattern):
-    """Return where the next pattern at or after `at` stops; the length of the data if nowhere."""
-    for start in range(at, len(data)):
-        if data[start] == pattern[0] and begins_with(data, start, pattern):
-            return start + len(pattern)
-    return len(data)
-
-
-@kernel
-def has_tag(data, at, stop):
-    """Return whether there is a < in data[at:stop]."""
-    for byte in data[at:stop]:
-        if byte == 60:
-            return True
-    return False
-
-
-@kernel
-def comment_stop(data, at):
-    """Return where the comment that begins at `at` stops: the dashes that open it may also end it."""
-    for start in range(at + 2, len(data)):
-        if data[start] == 45:
-            if begins_with(data, start, b"-->"):
-                return start + 3
-            if start >= at + 4 and begins_with(data, start, b"--!>"):
-                return start + 4
-    return len(data)
-
-
-@kernel
-def add_name(data, start, stop, table, names, total):
-    """Add a name to the names so far; return how many there are, and steps to look it up.
-
-    The parser's table of names is small, so it looks at many of them, or at all if an attacker
-    chose them.
-    """
-    slot = np.uint32(0)
-    for i in range(start, stop):
-        slot = (slot ^ lower(data[i])) * np.uint32(16777619)
-    slot = (slot ^ (slot >> np.uint32(15))) & np.uint32(len(table) - 1)
-    steps = 1 + total // 4
-    while table[slot]:
-        other = names[table[slot] - 1]
-        if same(data, start, stop, other[0], other[1]):
-            return total, steps
-        slot = (slot + np.uint32(1)) & np.uint32(len(table) - 1)
-        steps += 1
-    if total < len(names):
-        names[total, 0], names[total, 1] = start, stop
-        total += 1
-        table[slot] = total
-    return total, steps
-
-
-@kernel
-def attributes(data, at, table, names, total):
-    """Read a tag from the end of its name.
-
-    Return where it stops, how many attributes it has, whether it ends in />, how many names there
-    are now, and steps to look up its own. A tag that the page ends in stops at -1.
-    """
-    count = steps = 0
-    size = len(data)
-    while at < size:
-        if data[at] == 62:
-            return at + 1, count, data[at - 1] == 47, total, steps
-        if is_space(data[at]) or data[at] == 47:
-            at += 1
-            continue
-        count += 1
-        start = at
-        at += 1  # even an equals sign begins a name
-        while at < size and not STOPS[data[at]] & 2:
-            at += 1
-        total, more = add_name(data, start, at, table, names, total)
-        steps += more
-        while at < size and is_space(data[at]):
-            at += 1
-        if at >= size or data[at] != 61:
-            continue
-        at += 1
-        while at < size and is_space(data[at]):
-            at += 1
-        if at < size and (data[at] == 34 or data[at] == 39):
-            quote = data[at]
-            at += 1
-            while at < size and data[at] != quote:
-                at += 1
-            at += 1
-        else:
-            while at < size and not STOPS[data[at]] & 4:
-                at += 1
-            if at < size and data[at] == 62:  # a slash before it belongs to the value
-                return at + 1, count, False, total, steps
-    return -1, count, False, total, steps
-
-
-@kernel
-def raw_stop(data, at, start, stop, script):
-    """Return where the end tag begins of an element with raw text, whose name is data[start:stop].
-
-    In a script, `<!--` hides a script within it, as the standard says.
-    """
-    size, length = len(data), stop - start
-    hidden = 0  # 1 after <!--, 2 also after <script>
-    while at < size:
-        while not hidden and at < size - 1 and data[at] != 60:
-            at += 1
-        if hidden and data[at] == 45 and begins_with(data, at, b"-->"):
-            hidden = 0
-        if data[at] != 60:
-            at += 1
-            continue
-        if script and not hidden and begins_with(data, at, b"<!--"):
-            hidden = 1
-            at += 2  # its dashes may also end it
-            continue
-        closing = at + 1 < size and data[at + 1] == 47
-        name = at + 2 if closing else at + 1
-        after = name + length
-        if after < size and same(data, name, after, start, stop):
-            if is_space(data[after]) or data[after] == 47 or data[after] == 62:
-                if closing and hidden < 2:
-                    return at
-                if hidden:
-                    hidden = 1 if closing else 2
-        at += 1
-    return size
 
 
 @kernel

@@ -18,6 +18,7 @@ from lookalike.kernels.markup import (
     ITEM,
     LINK,
     MARKER,
+    MOST_NAMES,
     NAMES,
     NOBR,
     NODE,
@@ -151,7 +152,7 @@ class PageCosts:
 
     def look_up(self, name):
         self.steps += 1 + len(self.names) // 4
-        if name not in self.names:
+        if name not in self.names[:MOST_NAMES]:
             self.names.append(name)
 
     def add_text(self, text):

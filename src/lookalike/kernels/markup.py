@@ -27,6 +27,7 @@ from lookalike.kernels.tags import (
 )
 
 NODE = 160  # bytes of an element or attribute in the parser
+MOST_NAMES = 4096  # different names that are remembered; of the others, each counts as a new one
 AGAIN = 8  # times that the parser repeats its work at an end tag of a formatting element in the wrong place
 
 VOID, BREAKOUT, FORMAT, RAW, FOREIGN, CONTENT, SELECT, TEMPLATE, MARKER, CLOSES_P = (1 << bit for bit in range(10))
@@ -102,13 +103,14 @@ def page_costs(data, most_steps, most_copied):
     size = len(data)
     most = int(np.sqrt(2.0 * most_steps)) + 3  # deeper elements take more steps than this to reach
     begins, ends = np.empty(most, np.int64), np.empty(most, np.int64)  # the names of the open elements
-    kinds, weights = np.empty(most, np.int64), np.zeros(most, np.int64)
-    plain = np.full(most, -1, np.int64)  # the position in CODES of a formatting element without attributes
-    foreign_at = np.zeros(most, np.bool_)  # whether it is certainly an element of SVG or MathML
-    frame = np.zeros(most + 1, np.int64)  # which of the first elements is the last part of a table, from 1
-    names = np.empty((2 * most, 2), np.int64)  # of tags and attributes; more take more steps than this to look up
-    table = np.zeros(1 << int(np.ceil(np.log2(4 * most))), np.int32)  # at least half empty
+    kinds, weights = np.empty(most, np.int64), np.empty(most, np.int64)
+    plain = np.empty(most, np.int64)  # the position in CODES of a formatting element without attributes
+    foreign_at = np.empty(most, np.bool_)  # whether it is certainly an element of SVG or MathML
+    frame = np.empty(most + 1, np.int64)  # which of the first elements is the last part of a table, from 1
+    names = np.empty((MOST_NAMES, 2), np.int64)  # of tags and attributes
+    table = np.zeros(4 * MOST_NAMES, np.int32)
     total = 0
+    frame[0] = 0
     open_plain = np.zeros(len(CODES), np.int64)
     steps = copied = weight = listed = written = 0
     depth = deepest = 0
@@ -203,10 +205,8 @@ def page_costs(data, most_steps, most_copied):
             tables -= kind_of & TABLE != 0
             weight -= weights[depth]
             listed -= weights[depth] > 0
-            weights[depth] = 0
             if plain[depth] >= 0:
                 open_plain[plain[depth]] -= 1
-                plain[depth] = -1
         doubt, table_doubt = min(doubt, depth), min(table_doubt, depth)
         columns = columns and templates > 0
         at = text = stop
@@ -232,6 +232,7 @@ def page_costs(data, most_steps, most_copied):
             continue
         if closed and (surely or kind & FOREIGN):
             continue
+        weights[depth], plain[depth] = 0, -1
         if kind & FORMAT:
             steps += 3 * listed * (1 + count)
             if kind & (LINK | NOBR):

@@ -110,9 +110,8 @@ def add_name(data, start, stop, table, names, total):
         steps += 1
     if total < len(names):
         names[total, 0], names[total, 1] = start, stop
-        total += 1
-        table[slot] = total
-    return total, steps
+        table[slot] = total + 1
+    return total + 1, steps
 
 
 @kernel

@@ -124,7 +124,7 @@ def test_pages_that_are_empty_or_broken(html: str, text: str) -> None:
 def test_pages_that_nest_deeply() -> None:
     deep = 3000
     assert visible_text("<div>" * deep + "one" + "</div>" * deep + "two") == "one\ntwo"
-    assert visible_text("<i>" * 50_000 + "one") == "one"
+    assert visible_text("<i>" * deep + "one") == "one"
     assert visible_text(f"{'<div hidden>' * deep}one") == ""
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from lookalike.core.errors import StoreError
 from lookalike.serve import Limits, make_app
+from tests.hostile_pages import ATTACKS
 from tests.serving import CAT, HAT, JSON, TOKEN, ask, at, get, ids_of, one, parsed, post
 
 # --- queries ---
@@ -176,6 +177,16 @@ def test_an_index_of_pages(indexed, notes):
     assert kept.json()["item"].strip() == long
     odd = ["a < b", "<", "<!", "<div>" * 5_000, "<p>\0</p>", "<script>1</script>"]
     assert ask(app, post("/query", items=odd))[0].status_code == 200
+
+
+def test_pages_that_cost_too_much_to_parse(indexed):
+    """Stray end tags and unclosed formatting are no way around the limit."""
+    app = make_app(indexed([CAT], ["cat"], threshold=0.5, shingles="char:4", store_text=True, notes={"html": True}))
+    for name in ("stray end tags", "formatting with attributes", "nested"):
+        for request in (post("/query", items=[ATTACKS[name]]), post("/items", items=[ATTACKS[name]], ids=["p"])):
+            status, answer = one(app, *request)
+            assert status == 413
+            assert answer["error"].startswith("the page ")
 
 
 def test_markup_is_text_in_an_index_of_texts(texts):

@@ -44,6 +44,10 @@ class DataError(LookalikeError):
     """The data cannot be read, or breaks a rule."""
 
 
+class TooCostly(DataError):
+    """A web page could take too much time or memory to parse."""
+
+
 class NotThere(DataError):
     """There is no item with this id."""
 

@@ -19,8 +19,18 @@ from lookalike.io.inputs import find_parts
 from lookalike.io.jsonl import all_columns, simple_types
 from lookalike.io.part import UTF8, Part
 from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column, unified
-from lookalike.io.tables import as_text, conform, find_faults, is_binary, is_text, names_apart, plain_schema, reading
-from lookalike.items.pages import article_text, decode_page, need_selectolax, visible_text
+from lookalike.io.tables import (
+    as_text,
+    conform,
+    find_faults,
+    is_binary,
+    is_text,
+    names_apart,
+    plain,
+    plain_schema,
+    reading,
+)
+from lookalike.items.pages import article_text, decode_page, need_selectolax, too_costly, visible_text
 
 TEXT_NAMES = ("text", "content", "body", "document")
 MARKUP = 10  # about how many bytes of a web page there are per byte of its text
@@ -158,19 +168,27 @@ class Source(ItemSource):
         self._begin()
         self.documents = 0
         for part in self.parts:
-            text, identity = self._columns(part)
             wanted = self._schema_of_all(part) if whole else self._keys(part)
-            faults = partial(find_faults, text=text, identity=identity, html=self.html)
+            prepare = partial(self._decode, part, strings=strings)
             with reading(part):
-                for good in self._good_rows(part, wanted, faults):
+                for good in self._good_rows(part, wanted, partial(self._find_faults, part), prepare):
                     self.documents += len(good.table)
-                    yield good._replace(table=self._decode(part, good.table, strings))
+                    yield good
         self._end()
+
+    def _find_faults(self, part: Part, table: pa.Table) -> dict[int, str]:
+        """Return the bad rows of a table, each with its fault; also pages that cost too much to parse."""
+        text, identity = self._columns(part)
+        faults = find_faults(table, text, identity, self.html)
+        if self.html:
+            pages = enumerate(_strings(table[text]).cast(pa.large_binary()).to_pylist())
+            faults |= {at: f"the page {why}" for at, page in pages if page is not None and (why := too_costly(page))}
+        return faults
 
     def _compared(self, documents: Good) -> pa.Table:
         """Return the ids and the texts to compare."""
         text, identity = self._columns(documents.part)
-        pages = self._decode(documents.part, documents.table, strings=True)[text]
+        pages = _strings(documents.table[text]) if self.html else documents.table[text]
         ids = _numbers(documents) if identity is None else documents.table[identity]
         return pa.table({"id": ids, "text": self._texts(pages)})
 
@@ -188,7 +206,8 @@ class Source(ItemSource):
         return pa.array([shown(page) for page in column.to_pylist()], pa.large_string())
 
     def _decode(self, part: Part, table: pa.Table, strings: bool) -> pa.Table:
-        """Return the table with web pages as strings; without `strings`, bytes stay bytes."""
+        """Return the table with plain types, and web pages as strings; without `strings`, bytes stay bytes."""
+        table = plain(table)
         if not self.html or part.format == "files":  # files are decoded when they are read
             return table
         text, _ = self._columns(part)
@@ -272,6 +291,11 @@ class Source(ItemSource):
 def _numbers(documents: Good) -> pa.Array:
     """Return the row numbers of the documents, counted over all inputs."""
     return pa.array(documents.before + documents.numbers)
+
+
+def _strings(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return web pages as strings, if they are not decoded yet."""
+    return decode_pages(column) if is_binary(column.type) else column
 
 
 def decode_pages(column: pa.ChunkedArray) -> pa.ChunkedArray:

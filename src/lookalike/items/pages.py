@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from lookalike.core.errors import UsageError
+import numpy as np
+
+from lookalike.core.errors import TooCostly, UsageError
 from lookalike.items.stop_words import LANGUAGES
 
 if TYPE_CHECKING:
@@ -38,10 +40,8 @@ NO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # soft hyphens a
 UNDISPLAYED = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.I)
 WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|\w+")  # in scripts without spaces a letter is a word
 
-OPEN_OR_CLOSE = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-EMPTY_ELEMENTS = {
-    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
-}  # fmt: skip
+MOST_STEPS = 100_000_000  # of parsing a page: about a second. Pages of news need about 100,000.
+MOST_COPIED = 128 << 20  # bytes that parsing may copy: less than a second. Pages of news need about 500,000.
 
 LEAST_WORDS = 10  # fewest words of a block that is prose by itself
 LEAST_STOPS = 0.25  # smallest share of stop words among its words
@@ -149,17 +149,23 @@ def article_text(page: bytes | str) -> str:
     return "" if all(block.place.headline for block in found) else "\n".join(block.text for block in found)
 
 
-def nesting(page: str) -> int:
-    """Return about how deeply the elements of a page are nested; elements left open count too.
+def too_costly(page: bytes) -> str | None:
+    """Return why a page in UTF-8 is not parsed: it could take too long, or too much memory.
 
-    >>> nesting("<p>one<br><p>two<div><div></div></div>")
-    4
+    >>> too_costly(b"<p>one<p>two")
+    >>> too_costly(b"<div>" * 20_000)
+    'nests its elements too deeply, or has too many names or attributes, to be parsed in 100,000,000 steps'
     """
-    depth = deepest = 0
-    for tag in OPEN_OR_CLOSE.finditer(page):
-        depth = max(0, depth + (-1 if tag[1] else tag[2].lower() not in EMPTY_ELEMENTS))
-        deepest = max(deepest, depth)
-    return deepest
+    from lookalike.kernels.markup import page_costs  # here, because Numba takes long to import
+
+    steps, copied, _, is_known = page_costs(np.frombuffer(page, np.uint8), MOST_STEPS, MOST_COPIED)
+    if steps > MOST_STEPS:
+        return (
+            f"nests its elements too deeply, or has too many names or attributes, to be parsed in {MOST_STEPS:,} steps"
+        )
+    if copied > MOST_COPIED:
+        return f"has too many unclosed or misplaced tags to be parsed in {MOST_COPIED >> 20} MB"
+    return None if is_known else "mixes HTML with SVG, lists or frames so that the cost of parsing it is unknown"
 
 
 def decode_page(page: bytes) -> str:
@@ -201,7 +207,10 @@ def _blocks(page: bytes | str) -> Iterator[PageBlock]:
     need_selectolax()
     from selectolax.lexbor import LexborHTMLParser
 
-    body = LexborHTMLParser(decode_page(page) if isinstance(page, bytes) else page, scripting=True).body
+    markup = (decode_page(page) if isinstance(page, bytes) else page).encode(errors="ignore")
+    if (why := too_costly(markup)) is not None:
+        raise TooCostly(f"the page {why}.")
+    body = LexborHTMLParser(markup, scripting=True).body
     texts: list[tuple[str, Place]] = []  # since the last break
     for piece in _pieces(body) if body is not None else ():  # pages of frames have no body
         if piece is not None:

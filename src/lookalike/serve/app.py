@@ -15,11 +15,11 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 
 from lookalike import __version__
-from lookalike.core.errors import AlreadyThere, LookalikeError, NotThere, StoreError
+from lookalike.core.errors import AlreadyThere, LookalikeError, NotThere, StoreError, TooCostly
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index import Index
-from lookalike.items.pages import article_text, nesting, visible_text
+from lookalike.items.pages import article_text, visible_text
 from lookalike.items.passages import shared_passages
 from lookalike.items.shingles import Shingles
 from lookalike.serve.describing import described, some_items
@@ -45,9 +45,14 @@ TAG = re.compile(r"<[a-zA-Z!/?]")
 ASKING = 2  # threads
 LONGEST = 200_000  # characters of each text that are compared for shared passages
 POINTS = 101  # of the curve
-DEEPEST = 20_000  # nested elements of a page; parsing more takes seconds
 TYPES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-STATUSES: dict[type[LookalikeError], int] = {NotThere: 404, AlreadyThere: 409, StoreError: 503, LookalikeError: 400}
+STATUSES: dict[type[LookalikeError], int] = {
+    NotThere: 404,
+    AlreadyThere: 409,
+    TooCostly: 413,
+    StoreError: 503,
+    LookalikeError: 400,
+}
 
 
 def make_app(index: Index, *, limits: Limits | None = None, token: str | None = None, read_only: bool = False) -> Guard:
@@ -166,8 +171,6 @@ class Handlers:
         """Return what is compared: the item, or the text of a page if the index holds pages."""
         notes = self.index.settings["notes"]
         if notes.get("html") and isinstance(item, str) and TAG.search(item):
-            if nesting(item) > DEEPEST:
-                raise Refused(413, f"a page may have at most {DEEPEST:,} nested elements.")
             return article_text(item) if notes.get("article") else visible_text(item)
         return item
 

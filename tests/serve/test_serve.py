@@ -319,7 +319,6 @@ TOKENS = {
     "empty": b"",
     "blank": b" \n",
     "short": b"0123456789abcde\n",
-    "two words": b"0123456789 0123456789",
     "two lines": b"0123456789abcdef\n0123456789abcdef\n",
     "not ASCII": "0123456789abcdefé".encode(),
 }

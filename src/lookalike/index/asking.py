@@ -67,9 +67,7 @@ class Asking:
         """Return the items most similar to one, best first: at most `k` ids, with their values."""
         return self.look(item, threshold=threshold, k=k).found
 
-    def look(
-        self, item: Any, *, threshold: float | None = None, k: int | None = 10, check: Check = go_on
-    ) -> Looked:
+    def look(self, item: Any, *, threshold: float | None = None, k: int | None = 10, check: Check = go_on) -> Looked:
         """Look up an item as `query` does, and report how many items were compared.
 
         `check` is called between steps; it raises an error to end the lookup.

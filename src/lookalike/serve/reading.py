@@ -23,7 +23,8 @@ ITEM_OF = {
 }
 ID = f"a string of at most {LONGEST_ID - 1} bytes or a 64-bit integer"
 SHOWN = 40  # characters of a value
-OTHER_BRACKETS = 3  # of the message itself, of `items` and of `ids`
+OTHER_MARKS = 9  # brackets of the message, of `items` and of `ids`, and the colons of its fields
+LOOKED_AT = 100  # elements of a list, to see what it may be
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -51,11 +52,11 @@ def read_message(body: bytes, shape: type[AnyMessage], kind: str | None, most: i
 
 
 def _parsed(body: bytes, most: int) -> Any:
-    """Return the JSON of a body, unless it has more lists and objects than any valid message."""
+    """Return the JSON of a body, unless it has more lists, objects and fields than any message."""
     if not body:
         raise Refused(422, "the body is missing.")
-    if _brackets(body) > most + OTHER_BRACKETS and _brackets(_outside(body)) > most + OTHER_BRACKETS:
-        raise Refused(413, f"a request may have at most {most:,} items; the body has more lists and objects.")
+    if _marks(body) > most + OTHER_MARKS and _marks(_outside(body)) > most + OTHER_MARKS:
+        raise Refused(413, f"a request may have at most {most:,} items; the body has more lists, objects or fields.")
     try:
         return json.loads(body)
     except json.JSONDecodeError as error:
@@ -64,8 +65,8 @@ def _parsed(body: bytes, most: int) -> Any:
         raise Refused(400, "the body is not valid JSON.") from None
 
 
-def _brackets(body: bytes) -> int:
-    return body.count(b"[") + body.count(b"{")
+def _marks(body: bytes) -> int:
+    return body.count(b"[") + body.count(b"{") + body.count(b":")
 
 
 def _outside(body: bytes) -> bytes:
@@ -102,9 +103,9 @@ def _refused(error: Any, given: dict[str, Any], kind: str | None) -> Refused:
 
 
 def _is_item(value: Any) -> bool:
-    """Return whether a value is an item of any kind."""
+    """Return whether a value is an item of any kind, by the beginning of a list."""
     try:
-        _any_item.validate_python(value)
+        _any_item.validate_python(value[:LOOKED_AT] if isinstance(value, list) else value)
     except ValidationError:
         return False
     return True

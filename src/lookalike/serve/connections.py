@@ -17,8 +17,14 @@ HEADER = 10.0  # seconds for the header of a request to arrive
 ANSWER = 30.0  # seconds for a client to read some more of its answer
 AT_ONCE = 32  # connections accepted in one step; one is counted, or closed, up to four steps later
 OTHER_FILES = 64  # file descriptors for the index, the log and the threads
-REPEATED = ("socket.accept() out of system resource", "Invalid HTTP request", "Unsupported upgrade", "No supported Web")
-PAUSE = 60.0  # seconds between two identical messages about clients
+REPEATED = (
+    "socket.accept() out of system resource",
+    "Invalid HTTP request",
+    "Unsupported upgrade",
+    "No supported WebSocket",
+    "the access log cannot be written",
+)
+PAUSE = 60.0  # seconds between two of the same of these messages
 
 
 def most_connections() -> int:
@@ -97,7 +103,7 @@ def connection_class(most: int, header: float = HEADER, answer: float = ANSWER) 
 
 
 class Sparing(logging.Filter):
-    """A filter that passes a repeated message about clients once a minute, without a traceback."""
+    """A filter that passes messages that any client can cause once a minute, without a traceback."""
 
     def __init__(self) -> None:
         super().__init__()

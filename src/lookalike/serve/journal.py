@@ -1,12 +1,14 @@
 """Write the access log: one line of JSON per request."""
 
 import json
-import sys
+import os
 import time
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from lookalike.core.errors import DataError
+
+STANDARD_ERROR = 2
 
 
 class Journal:
@@ -16,11 +18,11 @@ class Journal:
         self.name = name
         self.file = self._opened()
 
-    def _opened(self) -> TextIO:
+    def _opened(self) -> int:
         if str(self.name) == "-":
-            return sys.stderr
+            return STANDARD_ERROR
         try:
-            return open(self.name, "a", encoding="ascii", buffering=1)
+            return os.open(self.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
         except OSError as error:
             raise DataError(f"{self.name}: the access log cannot be written: {error.strerror}.") from error
 
@@ -32,10 +34,10 @@ class Journal:
 
     def close(self) -> None:
         """Close the file."""
-        if self.file is not sys.stderr:
-            self.file.close()
+        if self.file != STANDARD_ERROR:
+            os.close(self.file)
 
     def write(self, start: float, entry: dict[str, Any]) -> None:
         """Add a line for a request that began at this time; JSON in ASCII keeps it one line."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(start)) + f".{int(start % 1 * 1000):03}Z"
-        self.file.write(json.dumps({"time": moment, **entry}) + "\n")
+        os.write(self.file, json.dumps({"time": moment, **entry}).encode() + b"\n")

@@ -22,7 +22,7 @@ from lookalike.serve.connections import AT_ONCE, Sparing, connection_class, most
 from lookalike.serve.guard import Guard, log
 
 BACKLOG = 2048  # connections that wait to be accepted
-FINISHING = 0.7  # share of the grace in which requests in progress may finish
+FINISHING, CLOSING = 0.5, 0.7  # shares of the grace until requests in progress are answered, and connections closed
 
 
 class Server(uvicorn.Server):
@@ -40,7 +40,7 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 lifespan="off",
                 backlog=AT_ONCE,
-                timeout_graceful_shutdown=max(1, round(grace * 0.85)),
+                timeout_graceful_shutdown=max(1, round(grace * CLOSING)),
             )
         )
         self.guard, self.grace, self.reloads, self.last = guard, grace, reloads, last
@@ -49,7 +49,7 @@ class Server(uvicorn.Server):
     def run_on(self, listener: socket.socket) -> None:
         """Run until SIGINT or SIGTERM."""
         sparing = Sparing()
-        for name in ("asyncio", "uvicorn.error"):
+        for name in ("asyncio", "uvicorn.error", log.name):
             logging.getLogger(name).addFilter(sparing)
         try:
             with suppress(KeyboardInterrupt):  # uvicorn raises it again at the end

@@ -4,8 +4,10 @@ import json
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lookalike.serve import make_app
+from lookalike.serve import Limits, make_app, messages, reading
 from tests.serving import ask, one, post, raw
 
 LONG = b"9" * 5000
@@ -44,7 +46,7 @@ BODIES = {
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_malformed_queries(app, body):
     (answer,) = ask(app, raw("/query", body))
-    assert answer.status_code in (400, 422)
+    assert answer.status_code in (400, 413, 422)
 
 
 @pytest.mark.parametrize("kind", ["texts", "sets", "vectors", "bits", "empty"])
@@ -125,3 +127,65 @@ def test_errors_are_in_words_of_the_interface(app, call):
     assert not re.search(
         r"\.str\b|constrained-str|^1:|There was an error parsing|Expected bytes|replace=True|--replace", line
     )
+
+
+# --- hostile messages ---
+
+MANY = 100_000
+HOSTILE = {
+    "numbers as texts": ("/query", b'{"items": [' + b"1," * MANY + b"1]}", 413),
+    "objects as texts": ("/query", b'{"items": [' + b"{}," * MANY + b"{}]}", 413),
+    "lists as texts": ("/query", b'{"items": [' + b"[]," * MANY + b"[]]}", 413),
+    "many ids": ("/items", b'{"items": ["x"], "ids": [' + b"1.5," * MANY + b"1]}", 413),
+    "objects as ids": ("/items", b'{"items": ["x"], "ids": [' + b"{}," * MANY + b"{}]}", 413),
+    "many fields": ("/query", b"{" + b",".join(b'"f%d": 1' % at for at in range(MANY)) + b"}", 413),
+    "some fields": ("/query", b"{" + b",".join(b'"f%d": 1' % at for at in range(900)) + b"}", 422),
+    "a set of two kinds": ("/query", b'{"items": [[' + b"1," * MANY + b'"x"]]}', 400),
+    "deep lists": ("/query", b'{"items": ' + b"[" * 900 + b"]" * 900 + b"}", 422),
+    "a large object as items": ("/query", b'{"items": {"a": [' + b"1," * MANY + b"1]}}", 422),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "status"), HOSTILE.values(), ids=HOSTILE)
+def test_only_the_first_error_is_built(app, monkeypatch, path, body, status):
+    """An error per element took 37 seconds and 2.9 GB for one megabyte."""
+    counts = []
+    for shape in {*messages.QUERIES.values(), *messages.ADDITIONS.values()}:
+        validate = shape.model_validate
+
+        def counted(given, validate=validate):
+            try:
+                return validate(given)
+            except reading.ValidationError as error:
+                counts.append(error.error_count())
+                raise
+
+        monkeypatch.setattr(shape, "model_validate", counted)
+    (answer,) = ask(app, raw(path, body))
+    assert answer.status_code == status
+    assert len(answer.json()["error"]) < 200
+    assert max(counts, default=0) <= 8
+
+
+@pytest.mark.parametrize("kind", ["texts", "empty"])
+@pytest.mark.parametrize("path", ["/query", "/items"])
+def test_lists_of_errors_end_at_the_first(indexed, kind, path):
+    """Also below the limit on items."""
+    app = make_app(indexed(["abc"] if kind == "texts" else None), limits=Limits(items=10**6))
+    for wrong in (b"1", b"{}", b"null", b"[null,null]"):
+        more = b', "ids": [' + b"{}," * 1000 + b"{}]" if path == "/items" else b""
+        body = b'{"items": [' + (wrong + b",") * MANY + wrong + b"]" + more + b"}"
+        (answer,) = ask(app, raw(path, body))
+        assert (answer.status_code, answer.json()["error"][:8]) == (422, "items[0]")
+
+
+@given(texts=st.lists(st.text(alphabet='[]{}:"\\ab', max_size=30), min_size=1, max_size=5))
+def test_brackets_in_texts_are_not_counted(texts):
+    """A message of texts is never refused for what its texts contain."""
+    body = json.dumps({"items": texts}).encode()
+    assert reading._marks(reading._outside(body)) == 3
+    assert reading.read_message(body, messages.QUERIES["texts"], "texts", len(texts)).items == texts
+
+
+def test_a_text_of_many_brackets(app):
+    assert one(app, *post("/query", items=["f(x)[0]: {}; " * 2000]))[0] == 200

@@ -212,6 +212,69 @@ def test_a_body_that_never_ends_does_not_keep_the_server(place, server):
         assert idle.recv(1) == b""
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_thread_that_never_ends_does_not_keep_the_server(place, server, how):
+    """Its request is answered with 503, and the process exits."""
+    served = server(place, script=WAITING.format(grace=2, go_on="never"))
+    answers = []
+    asker = threading.Thread(target=lambda: answers.append(served("POST", "/query", {"items": ["slow"]})))
+    asker.start()
+    assert served.process.stdout.readline() == b"begun\n"
+    code, err = served.stop(how)
+    asker.join()
+    assert answers == [(503, '{"error":"the server is stopping; try again."}')]
+    assert (code, err) == (0, "stopped\n")
+
+
+def test_files_are_read_again(place, tmp_path, server):
+    """On SIGHUP: new tokens are used, broken ones are not, and the access log is opened anew."""
+    tokens, logged = tmp_path / "tokens", tmp_path / "access.jsonl"
+    tokens.write_text(f"ann read {TOKEN}-ann\n")
+    tokens.chmod(0o600)
+    served = server(place, "--token-file", tokens, "--access-log", logged)
+    ann, bob = ({"Authorization": f"Bearer {TOKEN}-{name}"} for name in ("ann", "bob"))
+    assert [served("GET", "/info", **who)[0] for who in (ann, bob)] == [200, 401]
+    tokens.write_text(f"bob write {TOKEN}-bob\n")
+    logged.rename(tmp_path / "old.jsonl")
+    served.process.send_signal(signal.SIGHUP)
+    while served("GET", "/info", **bob)[0] == 401:
+        time.sleep(0.01)
+    assert served("GET", "/info", **ann)[0] == 401
+    tokens.write_text("broken")
+    served.process.send_signal(signal.SIGHUP)
+    line = served.process.stderr.readline().decode()
+    assert line == f"{tokens}: a token must be one word of at least 16 ASCII characters. Nothing was changed.\n"
+    assert served("GET", "/info", **bob)[0] == 200
+    assert served.stop() == (0, "stopped\n")
+    lines = [line for name in ("old.jsonl", "access.jsonl") for line in (tmp_path / name).read_text().splitlines()]
+    names = [json.loads(line)["token"] for line in lines]
+    assert (names[0], names[-1]) == ("ann", "bob")
+
+
+SLOW_CLIENTS = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+from lookalike.cli import main
+main()
+"""
+
+
+def test_more_slow_clients_than_files(place, server):
+    """Others are answered meanwhile, and the log stays empty."""
+    served = server(place, script=SLOW_CLIENTS)
+    slow = []
+    try:
+        for number in range(400):
+            slow.append(socket.create_connection(("127.0.0.1", served.port)))
+            slow[-1].sendall(b"GET / HTTP/1.1\r\nA: ")
+            if number % 50 == 49:
+                assert served("POST", "/query", {"items": [CAT]})[0] == 200
+        assert served.stop() == (0, "stopped\n")
+    finally:
+        for one in slow:
+            one.close()
+
+
 def test_what_was_answered_survives_a_kill(place, server):
     served = server(place)
     answered = []
@@ -319,7 +382,6 @@ TOKENS = {
     "empty": b"",
     "blank": b" \n",
     "short": b"0123456789abcde\n",
-    "two words": b"0123456789 0123456789",
     "two lines": b"0123456789abcdef\n0123456789abcdef\n",
     "not ASCII": "0123456789abcdefé".encode(),
 }

@@ -30,7 +30,7 @@ from lookalike.core.errors import (
     fraction,
     whole,
 )
-from lookalike.core.run import Run
+from lookalike.core.run import Run, Tick
 from lookalike.index.asking import Asking
 from lookalike.index.batches import (
     BATCH,
@@ -248,18 +248,18 @@ class Index(Asking):
             for names, encoded, texts in run.map(encoder.encode, encoder.fitting(batches)):
                 waiting.append(names, encoded, texts)
                 if len(waiting.ids) >= batch or waiting.byte_size > BATCH_BYTES:
-                    added += self._write(writer, waiting, encoder, replace)
+                    added += self._write(writer, waiting, encoder, replace, tick)
                     waiting = Waiting()
                 tick(len(names))
             check_all_named(given, added + len(waiting.ids))
-            added += self._write(writer, waiting, encoder, replace)
+            added += self._write(writer, waiting, encoder, replace, tick)
             self._settle(writer, encoder)
         return added
 
     def _encoder(self) -> Encoder:
         return Encoder(self._known(), self._fit, self.settings["store_text"])
 
-    def _write(self, writer: Writer, waiting: Waiting, encoder: Encoder, replace: bool) -> int:
+    def _write(self, writer: Writer, waiting: Waiting, encoder: Encoder, replace: bool, tick: Tick) -> int:
         """Write the waiting items."""
         ids = waiting.ids
         if not ids:
@@ -271,6 +271,7 @@ class Index(Asking):
             raise AlreadyThere(f"id {there[0]!r} already exists; {argument('replace', True)} replaces the old item.")
         for name in there:
             drop(writer, encoder.fitted(), name)
+            tick(0)  # which may end the run: to replace many large items takes long
         writer.add(joined(waiting.encoded), ids, waiting.texts or None)
         return len(ids)
 

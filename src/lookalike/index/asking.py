@@ -19,6 +19,7 @@ from lookalike.index.looking import Found, Looked, look_up
 from lookalike.index.records import Id, is_id
 from lookalike.index.settings import read_settings
 from lookalike.index.store import Store
+from lookalike.index.tables import Check, go_on
 from lookalike.measures import MEASURES
 from lookalike.results import Pairs
 
@@ -69,23 +70,26 @@ class Asking:
         """
         return self.look(item, threshold=threshold, k=k).found
 
-    def look(self, item: Any, *, threshold: float | None = None, k: int | None = 10) -> Looked:
+    def look(self, item: Any, *, threshold: float | None = None, k: int | None = 10, check: Check = go_on) -> Looked:
         """Look up an item as `query` does, with details that the server reports.
 
         Returns `found`, which `query` returns; `candidates`, how many items were compared; and
-        `crowded`, whether some bucket held too many items to compare with all of them.
+        `crowded`, whether some bucket held too many items to compare with all of them. `check` is
+        called between steps; it raises an error to end the lookup.
         """
         coding = self._known()
         bounds = self._bounds(threshold, k)
-        return Looked([]) if coding is None else self._looks(as_kind([item], coding.kind, self.measure), *bounds)[0]
+        if coding is None:
+            return Looked([])
+        return self._looks(as_kind([item], coding.kind, self.measure), *bounds, check)[0]
 
-    def _looks(self, batch: Any, threshold: float, k: int | None) -> list[Looked]:
+    def _looks(self, batch: Any, threshold: float, k: int | None, check: Check = go_on) -> list[Looked]:
         coding = self._known()
         if coding is None:
             return [Looked([])] * len(batch)
         encoded = coding.encode(batch)
         with self.store.reading() as reader:
-            return [look_up(reader, coding, encoded, place, threshold, k) for place in range(len(batch))]
+            return [look_up(reader, coding, encoded, place, threshold, k, check=check) for place in range(len(batch))]
 
     def query_batch(
         self, items: Any, *, threshold: float | None = None, k: int | None = 10, run: Run | None = None
@@ -140,6 +144,12 @@ class Asking:
         """Return the probability of finding an item right at a threshold; default: the index's."""
         coding = self._known()
         return 1.0 if coding is None else coding.recall(self._threshold(threshold))
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of its items: "texts", "sets", "vectors" or "bits"; None without items."""
+        coding = self._known()
+        return None if coding is None else coding.kind
 
     def holds(self) -> tuple[str, int]:
         """Return the kind of items, and for vectors and bits their length; the server shows examples.

@@ -9,7 +9,7 @@ buckets   bucket, number -> nothing: only heads, so a million copies of a page a
 
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,12 @@ LARGEST_COUNTED = 1 << 62  # integer ids from here on do not move the numbers of
 TABLES = ("items", "texts", "ids", "contents", "buckets")
 SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
 BATCH = b"batch "  # before the digest of a batch and the place of a record
+
+Check = Callable[[], None]  # raises an error to end the work of its caller
+
+
+def go_on() -> None:
+    """Let the work go on."""
 
 
 class Reader:
@@ -69,12 +75,13 @@ class Reader:
         found = self.txn.get(number.to_bytes(4, "big"), db=self.tables["texts"])
         return None if found is None else zlib.decompress(found).decode()
 
-    def in_buckets(self, keys: np.ndarray, most: int) -> tuple[list[int], bool]:
+    def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
         """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""
         cursor = self.txn.cursor(db=self.tables["buckets"])
         found: set[int] = set()
         crowded = False
         for key in keys[keys != EMPTY].astype(">u8").tolist():
+            check()
             some = list(under(cursor, key.to_bytes(8, "big"), most))
             crowded |= len(some) == most
             found.update(some)

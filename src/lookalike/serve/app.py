@@ -6,8 +6,6 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -16,33 +14,35 @@ from starlette.exceptions import HTTPException
 
 from lookalike import __version__
 from lookalike.core.errors import AlreadyThere, LookalikeError, NotThere, StoreError, TooCostly
-from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index import Index
 from lookalike.items.pages import article_text, visible_text
 from lookalike.items.passages import shared_passages
 from lookalike.items.shingles import Shingles
+from lookalike.serve.access import Token, Tokens
 from lookalike.serve.describing import described, some_items
-from lookalike.serve.guard import Guard, Limits, Refused, log
+from lookalike.serve.guard import Guard, log
+from lookalike.serve.limits import Limits, Refused
 from lookalike.serve.messages import (
+    ADDITIONS,
+    QUERIES,
     Added,
     Answer,
     Compared,
     Health,
     Info,
     ItemResult,
-    Items,
     Kept,
     Match,
-    Query,
+    Message,
     ToCompare,
-    reason,
 )
 from lookalike.serve.metrics import Metrics
+from lookalike.serve.reading import read_message
+from lookalike.serve.work import Desk, StoppableRun, Work
 
 ABOUT = "Look up similar items in an index, add items and remove them. Every match is verified."
 TAG = re.compile(r"<[a-zA-Z!/?]")
-ASKING = 2  # threads
 LONGEST = 200_000  # characters of each text that are compared for shared passages
 POINTS = 101  # of the curve
 TYPES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -55,9 +55,12 @@ STATUSES: dict[type[LookalikeError], int] = {
 }
 
 
-def make_app(index: Index, *, limits: Limits | None = None, token: str | None = None, read_only: bool = False) -> Guard:
+def make_app(
+    index: Index, *, limits: Limits | None = None, token: str | Tokens | None = None, read_only: bool = False
+) -> Guard:
     """Return the server of an index as an ASGI application. The caller closes the index."""
     limits, metrics = limits or Limits(), Metrics()
+    tokens = Tokens([Token.of("token", "admin", token)]) if isinstance(token, str) else token
     app = FastAPI(
         title="lookalike",
         version=__version__,
@@ -69,8 +72,8 @@ def make_app(index: Index, *, limits: Limits | None = None, token: str | None = 
     handlers = Handlers(index, metrics, limits, read_only)
     _errors(app)
     _routes(app, handlers)
-    app.openapi_schema = described(app.openapi(), some_items(*index.holds()), token is not None)
-    return Guard(app, metrics, limits, token)
+    app.openapi_schema = described(app.openapi(), index.kind, some_items(*index.holds()), tokens is not None)
+    return Guard(app, metrics, limits, tokens, handlers.desk)
 
 
 class Handlers:
@@ -78,47 +81,51 @@ class Handlers:
 
     def __init__(self, index: Index, metrics: Metrics, limits: Limits, read_only: bool) -> None:
         self.index, self.metrics, self.limits, self.read_only = index, metrics, limits, read_only
-        # Few threads: more would only wait for the interpreter lock. Only one writes.
-        self.asking, self.writing = CapacityLimiter(ASKING), CapacityLimiter(1)
+        self.desk = Desk(limits.work)
         self.curve = lru_cache(maxsize=1)(lambda kind: index.curve(POINTS))  # computed again once there is an item
 
-    async def query(self, asked: Query) -> Answer:
+    async def query(self, request: Request) -> Response:
         """Find the items most similar to each of the given items."""
-        self._check_count(len(asked.items))
-        return await run_sync(self._query, asked, limiter=self.asking)
+        body = await request.body()
+        return await self.desk.read(request.receive, lambda work: self._query(body, work))
 
-    def _query(self, asked: Query) -> Answer:
+    def _query(self, body: bytes, work: Work) -> Response:
+        kind = self.index.kind
+        asked = read_message(body, QUERIES[kind], kind, self.limits.items)
         results = []
         for item in asked.items:
-            looked = self.index.look(self._as_read(item), threshold=asked.threshold, k=asked.k)
+            work.check()
+            looked = self.index.look(self._as_read(item), threshold=asked.threshold, k=asked.k, check=work.check)
             found = [Match.model_validate({"id": name, self.index.measured: value}) for name, value in looked.found]
-            results.append(ItemResult(found=found, candidates=looked.candidates, crowded=looked.crowded))
-        self.metrics.add(
-            queries=len(results),
-            candidates=sum(result.candidates for result in results),
-            matches=sum(len(result.found) for result in results),
-        )
-        return Answer(results=results)
+            results.append(_json(ItemResult(found=found, candidates=looked.candidates, crowded=looked.crowded)))
+            self.metrics.add(queries=1, candidates=looked.candidates, matches=len(found))
+        return _answer(b'{"results":[%s]}' % b",".join(results))
 
-    async def add(self, given: Items) -> Added:
+    async def add(self, request: Request) -> Response:
         """Add items, all of them or none; they are on disk when the answer arrives."""
         self._check_writable()
-        self._check_count(len(given.items))
+        body = await request.body()
+        return await self.desk.write(request.receive, lambda work: self._add(body, work))
+
+    def _add(self, body: bytes, work: Work) -> Response:
+        kind = self.index.kind
+        given = read_message(body, ADDITIONS[kind], kind, self.limits.items)
         if len(given.ids) != len(given.items):
-            ids, items = counted(len(given.ids), "id"), counted(len(given.items), "item")
-            raise Refused(422, f"ids must name each item; got {ids} for {items}.")
-        return await run_sync(self._add, given, limiter=self.writing)
-
-    def _add(self, given: Items) -> Added:
-        items = [self._as_read(item) for item in given.items]
-        added = self.index.add(items, given.ids, replace=given.replace, batch=self.limits.items, run=Run(1))
+            got = f"{counted(len(given.ids), 'id')} for {counted(len(given.items), 'item')}"
+            raise Refused(422, f"ids must name each item; got {got}.")
+        items: list[Any] = []
+        for item in given.items:
+            work.check()
+            items.append(self._as_read(item))
+        run = StoppableRun(work)
+        added = self.index.add(items, given.ids, replace=given.replace, batch=self.limits.items, run=run)
         self.metrics.add(added=added)
-        return Added(added=added, items=len(self.index))
+        return _answer(_json(Added(added=added, items=len(self.index))), 201)
 
-    async def remove(self, id: str, number: bool | None = None) -> None:
+    async def remove(self, request: Request, id: str, number: bool | None = None) -> None:
         """Remove an item. `number` says which is meant if a number and a string have this id."""
         self._check_writable()
-        await run_sync(lambda: self.index.remove([self.index.spelled(id, number)]), limiter=self.writing)
+        await self.desk.write(request.receive, lambda work: self.index.remove([self.index.spelled(id, number)]))
         self.metrics.add(removed=1)
 
     def item(self, id: str, number: bool | None = None) -> Kept:
@@ -126,18 +133,21 @@ class Handlers:
         name = self.index.spelled(id, number)
         return Kept(id=name, item=self.index.item(name))
 
-    async def compare(self, asked: ToCompare) -> Compared:
+    async def compare(self, request: Request) -> Response:
         """Show which passages a text shares with an item, if the index keeps texts."""
-        return await run_sync(self._compare, asked, limiter=self.asking)
+        body = await request.body()
+        return await self.desk.read(request.receive, lambda work: self._compare(body, work))
 
-    def _compare(self, asked: ToCompare) -> Compared:
+    def _compare(self, body: bytes, work: Work) -> Response:
+        asked = read_message(body, ToCompare, None, self.limits.items)
         other = self.index.item(asked.id)
         if not isinstance(other, str) or not self.index.settings["store_text"]:
             raise Refused(409, "the index keeps no texts; build it with --store-text to compare texts.")
         text = self._as_read(asked.text)
+        work.check()
         shingles = Shingles(**self.index.settings["shingles"])
         passages = shared_passages(text, other, shingles, LONGEST)
-        return Compared(text=text, other=other, looked_at=LONGEST, passages=[*passages])
+        return _answer(_json(Compared(text=text, other=other, looked_at=LONGEST, passages=[*passages])))
 
     def info(self) -> Info:
         """Describe the index: what it holds, and the probability of finding similar items."""
@@ -174,13 +184,18 @@ class Handlers:
             return article_text(item) if notes.get("article") else visible_text(item)
         return item
 
-    def _check_count(self, items: int) -> None:
-        if items > self.limits.items:
-            raise Refused(413, f"a request may have at most {self.limits.items:,} items; got {items:,}.")
-
     def _check_writable(self) -> None:
         if self.read_only:
             raise Refused(403, "this server is read-only.")
+
+
+def _json(message: Message) -> bytes:
+    """Return a message as JSON. This is done piece by piece in a thread: answers can be large."""
+    return message.model_dump_json(exclude_none=True).encode()
+
+
+def _answer(content: bytes, status: int = 200) -> Response:
+    return Response(content, status, media_type="application/json")
 
 
 class Anything(Convertor[str]):
@@ -199,11 +214,11 @@ register_url_convertor("any", Anything())
 
 
 def _routes(app: FastAPI, handlers: Handlers) -> None:
-    app.post("/query", response_model_exclude_none=True)(handlers.query)
-    app.post("/items", status_code=201)(handlers.add)
+    app.post("/query", response_model=Answer)(handlers.query)
+    app.post("/items", response_model=Added, status_code=201)(handlers.add)
     app.get("/items/{id:any}")(handlers.item)
     app.delete("/items/{id:any}", status_code=204)(handlers.remove)
-    app.post("/compare")(handlers.compare)
+    app.post("/compare", response_model=Compared)(handlers.compare)
     app.get("/info")(handlers.info)
     app.get("/health")(handlers.health)
     app.head("/health", include_in_schema=False)(handlers.health)
@@ -228,11 +243,10 @@ def _errors(app: FastAPI) -> None:
         return JSONResponse({"error": error.reason}, error.status, error.headers)
 
     def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return JSONResponse({"error": reason(error.errors()[0])}, 422)
+        return JSONResponse({"error": f"number must be true or false; got {error.errors()[0]['input']!r}."}, 422)
 
     def unknown(request: Request, error: HTTPException) -> JSONResponse:
-        said = "the body is not valid JSON" if error.status_code == 400 else error.detail
-        return JSONResponse({"error": f"{said}."}, error.status_code, error.headers)
+        return JSONResponse({"error": f"{error.detail}."}, error.status_code, error.headers)
 
     def failed(request: Request, error: LookalikeError) -> JSONResponse:
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))

@@ -1,6 +1,6 @@
 """Requests and answers of the server, as pydantic checks them and OpenAPI describes them."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
@@ -12,8 +12,20 @@ Whole = Annotated[StrictInt, Field(ge=-LARGEST_ID - 1, le=LARGEST_ID)]
 Id = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_ID - 1)] | Whole
 AnyId = Annotated[StrictStr, Field(max_length=LONGEST_ID - 1)] | Whole  # of an existing item
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+# Lists stop at their first error: a message can have a million.
+Strings = Annotated[list[StrictStr], Field(fail_fast=True)]
+Integers = Annotated[list[Whole], Field(fail_fast=True)]
+Numbers = Annotated[list[Number], Field(fail_fast=True)]
 # A document or a code of 0s and 1s; a set of strings or of whole numbers; a vector.
-Item = StrictStr | list[StrictStr] | list[Whole] | list[Number]
+Item = StrictStr | Strings | Integers | Numbers
+OF_KIND: dict[str | None, Any] = {
+    "texts": StrictStr,
+    "sets": Strings | Integers,
+    "vectors": Numbers,
+    "bits": StrictStr | Integers,
+    None: Item,  # while the index is empty
+}
+ItemType = TypeVar("ItemType")
 
 
 class Message(BaseModel):
@@ -22,10 +34,12 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Query(Message):
+class Query(Message, Generic[ItemType]):
     """Items to look up."""
 
-    items: list[Item] = Field(min_length=1, description="Documents, sets, vectors or codes, whichever the index holds.")
+    items: Annotated[list[ItemType], Field(fail_fast=True)] = Field(
+        min_length=1, description="Documents, sets, vectors or codes, whichever the index holds."
+    )
     threshold: Annotated[Number, Field(ge=0)] | None = Field(
         None, description="Minimum similarity or maximum distance; default: that of the index."
     )
@@ -56,12 +70,19 @@ class Answer(Message):
     results: list[ItemResult]
 
 
-class Items(Message):
+class Items(Message, Generic[ItemType]):
     """Items to add, each with an id."""
 
-    items: list[Item] = Field(min_length=1)
-    ids: list[Id] = Field(min_length=1, description="The ids of the items, in the same order.")
+    items: Annotated[list[ItemType], Field(fail_fast=True)] = Field(min_length=1)
+    ids: Annotated[list[Id], Field(fail_fast=True)] = Field(
+        min_length=1, description="The ids of the items, in the same order."
+    )
     replace: StrictBool = Field(False, description="Whether an item replaces the one that has its id.")
+
+
+# By the kind of the index; None while it is empty.
+QUERIES: dict[str | None, type[Query[Any]]] = {kind: Query[item] for kind, item in OF_KIND.items()}  # type: ignore[valid-type]
+ADDITIONS: dict[str | None, type[Items[Any]]] = {kind: Items[item] for kind, item in OF_KIND.items()}  # type: ignore[valid-type]
 
 
 class Added(Message):
@@ -123,32 +144,3 @@ class Error(Message):
     """What is wrong, in one line."""
 
     error: str
-
-
-ITEM = "a text, a list of strings, or a list of numbers"
-ID = f"a string of at most {LONGEST_ID - 1} bytes or a 64-bit integer"
-
-
-def reason(error: dict[str, Any]) -> str:
-    """Return what is wrong with a message, in one line, from the first error of pydantic."""
-    kind, place = error["type"], [part for part in error["loc"] if part != "body"]
-    name = str(place[0]) if place else "the body"
-    if len(place) > 1 and isinstance(place[1], int):
-        name += f"[{place[1]}]"
-    if kind == "json_invalid":
-        return f"the body is not JSON: {error['ctx']['error']} at character {place[0]}."
-    if kind == "missing":
-        return f"{name} is missing."
-    if kind == "extra_forbidden":
-        return f"there is no field {name!r}."
-    if kind == "too_short":
-        return f"{name} must not be empty."
-    if place and place[0] in ("items", "ids", "id"):
-        rule = "a list" if kind == "list_type" and len(place) == 1 else ITEM if place[0] == "items" else ID
-        return f"{name} must be {rule}; got {_short(error['input'])}."
-    return f"{name}: {error['msg']}; got {_short(error['input'])}."
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 40 else f"{shown[:40]}..."

@@ -41,7 +41,13 @@ SHINGLES = {
 
 
 def dedup_against(
-    inputs: list[str], options: CollectionOptions, given: GivenOptions, path: str, update: bool, removed: str | None
+    inputs: list[str],
+    options: CollectionOptions,
+    given: GivenOptions,
+    path: str,
+    update: bool,
+    removed: str | None,
+    columns: str | None,
 ) -> None:
     """Write the documents similar to none in the index and none kept before; `update` adds them.
 
@@ -54,7 +60,7 @@ def dedup_against(
     with opened(path, update, options, given, shingles) as index:
         notes = index.settings["notes"]
         pages = PageOptions(notes.get("html", False), notes.get("article", False))
-        source = open_documents(inputs, replace(options.reading, pages=pages), run)
+        source = open_documents(inputs, replace(options.reading, pages=pages), run, columns)
         source.check_names()
         settings, dropped = {"version": __version__, "index": Path(path).name}, Dropped(index.measured)
         with run.stage("sift") as tick, index.sieve(update=update) as sieve, dropped:

@@ -50,9 +50,15 @@ def search_settings(options: opt.DocumentOptions, run: TerminalRun) -> dict[str,
     return {**settings, "shingles": shingles, "run": run}
 
 
-def open_documents(inputs: list[str], reading: opt.ReadingOptions, run: TerminalRun) -> Source:
-    """Open the inputs as documents, reading only their columns so far; print notes on oddities."""
-    source = Source(inputs, **vars(reading.columns), **vars(reading.pages))
+def open_documents(
+    inputs: list[str], reading: opt.ReadingOptions, run: TerminalRun, columns: str | None = None
+) -> Source:
+    """Open the inputs as documents, reading only their columns so far; print notes on oddities.
+
+    `columns` are the names of those to write, with commas between them; None for all.
+    """
+    names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    source = Source(inputs, **vars(reading.columns), **vars(reading.pages), columns=names)
     if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
         run.say("note: web pages are compared with their markup; --html compares only their text")
     for part in source.parts:

@@ -92,6 +92,10 @@ Separator = Annotated[
 CsvSeparator = Annotated[
     str | None, option(metavar="STRING", help="Separator between CSV cells; default: inferred.", panel=INPUT)
 ]
+Columns = Annotated[
+    str | None,
+    option(metavar="NAMES", help="Columns to write besides text and id, such as url,date; default: all."),
+]
 VectorColumn = Annotated[
     str | None, option(metavar="COLUMN", help="Column, or array of a .npz file, that holds the vectors.", panel=INPUT)
 ]

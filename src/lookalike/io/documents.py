@@ -5,7 +5,8 @@ the text. It can be read twice: first to compare the texts, then to write out th
 pages can be in any encoding; their text is compared, and the pages themselves are written out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from lookalike.core.errors import DataError, argument, one_column
 from lookalike.io.csv import frame_index
 from lookalike.io.formats import FORMATS, PAGE_SUFFIXES, format_of
 from lookalike.io.inputs import find_parts
-from lookalike.io.jsonl import all_columns, simple_types
+from lookalike.io.json_types import all_columns
+from lookalike.io.jsonl import has_column, only, simple_types
 from lookalike.io.part import UTF8, Part
-from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column, unified
+from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column
 from lookalike.io.tables import as_text, conform, find_faults, is_binary, is_text, names_apart, plain_schema, reading
+from lookalike.io.types import all_names, check_casts, leave_out, unified
 from lookalike.items.pages import article_text, decode_page, need_selectolax, visible_text
 
 TEXT_NAMES = ("text", "content", "body", "document")
@@ -33,6 +36,7 @@ class Source(ItemSource):
     `document`, or the only column of strings, and the id is the column `id`, or else the row number
     from 0 (also with id="-"). `on_error` is "fail" or "skip". With `html` the texts are web pages
     (the column can also be called `html`), compared by visible text, or by article with `article`.
+    `columns` names the columns of `tables` and `lines` besides the text and the id, by default all.
 
     >>> source = Source(pa.table({"key": [7, 8], "body": ["one text", "another"]}), id="key")
     >>> [document for batch in source.batches() for document in batch.to_pylist()]
@@ -50,7 +54,9 @@ class Source(ItemSource):
         html: bool = False,
         article: bool = False,  # implies html
         encoding: str = UTF8,  # of CSV, JSON lines and text
+        columns: Sequence[str] | None = None,
     ):
+        self.columns = None if columns is None else list(columns)
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
         self._whole: dict[int, pa.Schema] = {}  # JSON lines only: all columns of all lines
@@ -72,32 +78,33 @@ class Source(ItemSource):
     def tables(self, strings: bool = False) -> Iterator[pa.Table]:
         """Yield the same documents in the same order with all columns, after an empty table.
 
-        With `strings`, web pages stored as bytes are decoded too.
+        With `strings`, for a text format, web pages stored as bytes are decoded too, and a column
+        keeps the type that it has in each file. Without, each column has one type that fits all.
         """
-        schema = self._whole_schema(strings)
+        schema = self.written_schema(strings)
         yield schema.empty_table()
         for documents in self._documents(whole=True, strings=strings):
             if len(documents.table):
-                yield self._rows(documents, schema)
+                yield self._rows(documents, schema, strings)
 
     def lines(self) -> Iterator[list[bytes]]:
         """Yield the same documents in the same order as lines of JSON, exactly as in the files."""
         for documents in self._documents(whole=False):
-            yield documents.lines
+            yield self._lines(documents)
 
     def with_rows(self, strings: bool = False) -> Iterator[tuple[pa.Table, pa.Table]]:
         """Yield from `batches` and `tables` together, in one pass, after the empty tables."""
-        schema = self._whole_schema(strings)
+        schema = self.written_schema(strings)
         yield pa.table({"id": [], "text": []}), schema.empty_table()
         for documents in self._documents(whole=True, strings=strings):
             if len(documents.table):
-                yield self._compared(documents), self._rows(documents, schema)
+                yield self._compared(documents), self._rows(documents, schema, strings)
 
     def with_lines(self) -> Iterator[tuple[pa.Table, list[bytes]]]:
         """Yield from `batches` and `lines` together, in one pass."""
         for documents in self._documents(whole=False):
             if len(documents.table):
-                yield self._compared(documents), documents.lines
+                yield self._compared(documents), self._lines(documents)
 
     def is_jsonl(self) -> bool:
         """Return whether all inputs are JSON lines, so that `lines` can be called."""
@@ -113,13 +120,22 @@ class Source(ItemSource):
         return have == {True}
 
     def check_names(self) -> None:
-        """Raise an error if two columns share a name, because such rows cannot be written."""
+        """Raise an error if columns share a name, or are not there: such rows cannot be written."""
         for part in self.parts:
             names_apart(part, self._schema(part))
+        for name in self.columns or ():
+            if name not in self.column_names() and not any(has_column(part, name) for part in self.parts):
+                one_column(self.column_names(), name, "the input has", " to write")
 
-    def column_names(self) -> set[str]:
-        """Return the names of all columns of the inputs."""
-        return {name for part in self.parts for name in self._schema(part).names}
+    def with_columns(self, columns: Sequence[str]) -> "Source":
+        """Return the same source with other columns in its tables."""
+        other = copy(self)
+        other.columns, other._whole = list(columns), {}
+        return other
+
+    def column_names(self) -> list[str]:
+        """Return the names of all columns of the inputs; of JSON lines, those of the first lines."""
+        return list(dict.fromkeys(name for part in self.parts for name in self._schema(part).names))
 
     def text_columns(self) -> list[str]:
         """Return the names of the text columns of those inputs that are tables."""
@@ -159,11 +175,21 @@ class Source(ItemSource):
         ids = _numbers(documents) if identity is None else documents.table[identity]
         return pa.table({"id": ids, "text": self._texts(pages)})
 
-    def _rows(self, documents: Good, schema: pa.Schema) -> pa.Table:
-        """Return the documents with all columns of the schema."""
+    def _rows(self, documents: Good, schema: pa.Schema, strings: bool) -> pa.Table:
+        """Return the documents with all columns of the schema; see `tables` for their types."""
         table = documents.table
         numbered = table.add_column(0, "id", _numbers(documents)) if documents.part.format == "text" else table
+        if strings and not numbered.schema.equals(schema):
+            have = dict(zip(numbered.schema.names, numbered.schema.types, strict=True))
+            schema = pa.schema([field.with_type(have.get(field.name, field.type)) for field in schema], schema.metadata)
         return conform(numbered, schema)
+
+    def _lines(self, documents: Good) -> list[bytes]:
+        """Return the lines as they are, or with the chosen columns alone."""
+        if self.columns is None:
+            return documents.lines
+        names = {*self.columns, *self._keys(documents.part).names}
+        return [only(line, names) for line in documents.lines]
 
     def _texts(self, column: pa.ChunkedArray) -> pa.LargeStringArray:
         """Return the texts to compare."""
@@ -198,26 +224,43 @@ class Source(ItemSource):
         return simple_types(schema) if part.format == "jsonl" else schema
 
     def _schema_of_all(self, part: Part) -> pa.Schema:
-        """Return the columns of a part with the types they are written with."""
+        """Return the columns of a part to write, with the types they have in all of its rows."""
+        keys = self._keys(part)
         if part.format != "jsonl":
-            return self._schema(part)
+            schema = self._schema(part)
+            if self.columns is None:
+                return schema
+            return pa.schema([field for field in schema if field.name in {*keys.names, *self.columns}])
         if id(part) not in self._whole:
             with reading(part):
                 order = self._schema(part).names
-                self._whole[id(part)] = all_columns(part, self._keys(part), order, self.batch_bytes)
+                self._whole[id(part)] = all_columns(part, keys, order, self.batch_bytes, self.columns)
         return self._whole[id(part)]
 
-    def _whole_schema(self, strings: bool) -> pa.Schema:
-        """Return the columns of all parts."""
-        schemas = []
+    def written_schema(self, strings: bool) -> pa.Schema:
+        """Return the columns of all parts, after raising an error if a value does not fit them.
+
+        For a text format, with `strings`, a column can have another type in each part.
+        """
+        parts = []
         for part in self.parts:
             text, _ = self._columns(part)
             schema = plain_schema(self._schema_of_all(part))
             at = schema.get_field_index(text)
             if strings and self.html and is_binary(schema.field(at).type):
                 schema = schema.set(at, schema.field(at).with_type(pa.large_string()))
-            schemas.append(schema)
-        return unified(schemas)
+            parts.append((part, schema))
+        if strings:
+            return all_names(parts)
+        whole = unified(parts, self._remedy)
+        check_casts(parts, whole, self.batch_bytes)
+        return whole
+
+    def _remedy(self, column: str) -> str:
+        """Return what to do about a column with types that no other type holds."""
+        if any(column in self._columns(part) for part in self.parts):
+            return " Write .jsonl or .csv, which can."
+        return leave_out(".jsonl or .csv")
 
     def _keys(self, part: Part) -> pa.Schema:
         """Return the text and id columns; in JSON lines a text that is not a string is a fault."""

@@ -9,10 +9,11 @@ from lookalike.core.errors import DataError, UsageError, argument
 from lookalike.core.run import Run
 from lookalike.io.csv import HEAD
 from lookalike.io.formats import FORMATS, TABLES
-from lookalike.io.jsonl import all_columns
+from lookalike.io.json_types import all_columns
 from lookalike.io.part import COLONS, UTF8, Part
-from lookalike.io.source import BATCH_BYTES, ItemSource, unified
+from lookalike.io.source import BATCH_BYTES, ItemSource
 from lookalike.io.tables import as_text, conform, is_text, names_apart, not_utf8, reading
+from lookalike.io.types import unified
 
 
 class RecordSource(ItemSource):
@@ -49,7 +50,7 @@ class RecordSource(ItemSource):
                 tables.append(self._table(part))
                 tick(1)
             self._end()
-            schema = unified([table.schema for table in tables])
+            schema = unified([(part, table.schema) for part, table in zip(self.parts, tables, strict=True)])
             return pa.concat_tables([conform(table, schema) for table in tables])
 
     def metadata(self) -> dict[bytes, bytes]:

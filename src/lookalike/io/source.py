@@ -140,13 +140,3 @@ def id_column(part: Part, schema: pa.Schema, name: str, purpose: str = " for the
         what = purpose if purpose != " for the id" else ""
         raise DataError(f"{part.name}: column {name!r}{what} holds {kind}, which cannot be an id.")
     return name
-
-
-def unified(schemas: list[pa.Schema]) -> pa.Schema:
-    """Return one schema with the columns of all inputs."""
-    if all(schema.equals(schemas[0]) for schema in schemas):
-        return schemas[0]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"the inputs cannot be combined into one table: {' '.join(str(error).split())}.") from error

@@ -33,7 +33,10 @@ from pyspark.errors import PySparkException  # isort: skip
 from pyspark.sql import DataFrame, Observation, SparkSession  # isort: skip
 from pyspark.sql import functions as F  # isort: skip
 
-UNSUPPORTED = ("html", "article", "encoding", "method", "audit", "threads", "memory", "workdir", "against", "update")
+UNSUPPORTED = (
+    "html", "article", "encoding", "max_document_bytes", "method", "audit", "threads", "memory", "workdir", "against",
+    "update",
+)  # fmt: skip
 READ = ("parquet", "jsonl", "csv", "tsv")
 WRITTEN = (".parquet", ".jsonl", ".csv")
 CAUSE = re.compile("error|exception|not set|no such file", re.IGNORECASE)  # in the output of Java

@@ -81,6 +81,9 @@ Encoding = Annotated[
 OnError = Annotated[
     str, option(help="What to do with bad rows: fail, or skip and count them.", offer=("fail", "skip"), panel=INPUT)
 ]
+MaxDocumentBytes = Annotated[
+    str, option(metavar="SIZE", help="A document of more than this, such as 64MB, is a bad row.", panel=INPUT)
+]
 Rows = Annotated[
     str | None,
     option(metavar="COLUMNS", help="Columns of sets and elements: SET,ELEMENT or SET,ELEMENT,COUNT.", panel=INPUT),
@@ -127,6 +130,7 @@ class ColumnOptions:
     format: Format = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    max_document_bytes: MaxDocumentBytes = "64MB"
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,33 @@ pages can be in any encoding; their text is compared, and the pages themselves a
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, argument, one_column
+from lookalike.core.errors import DataError, argument, byte_size, one_column
 from lookalike.io.csv import frame_index
 from lookalike.io.formats import FORMATS, PAGE_SUFFIXES, format_of
 from lookalike.io.inputs import find_parts
 from lookalike.io.json_types import all_columns
 from lookalike.io.jsonl import has_column, only, simple_types
-from lookalike.io.part import UTF8, Part
+from lookalike.io.part import DOCUMENT_BYTES, UTF8, Part
 from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column
-from lookalike.io.tables import as_text, conform, find_faults, is_binary, is_text, names_apart, plain_schema, reading
+from lookalike.io.tables import (
+    as_text,
+    conform,
+    find_faults,
+    find_long,
+    is_binary,
+    is_text,
+    names_apart,
+    plain_schema,
+    reading,
+)
 from lookalike.io.types import all_names, check_casts, leave_out, unified
 from lookalike.items.pages import article_text, decode_page, need_selectolax, visible_text
 
@@ -36,6 +48,7 @@ class Source(ItemSource):
     `document`, or the only column of strings, and the id is the column `id`, or else the row number
     from 0 (also with id="-"). `on_error` is "fail" or "skip". With `html` the texts are web pages
     (the column can also be called `html`), compared by visible text, or by article with `article`.
+    A text of more than `max_document_bytes` (a number, or a size such as "64MB") is a bad row.
     `columns` names the columns of `tables` and `lines` besides the text and the id, by default all.
 
     >>> source = Source(pa.table({"key": [7, 8], "body": ["one text", "another"]}), id="key")
@@ -55,7 +68,9 @@ class Source(ItemSource):
         article: bool = False,  # implies html
         encoding: str = UTF8,  # of CSV, JSON lines and text
         columns: Sequence[str] | None = None,
+        max_document_bytes: int | str = DOCUMENT_BYTES,  # a longer text is a bad row
     ):
+        self.max_document_bytes = byte_size("max_document_bytes", max_document_bytes, 1, "64MB")
         self.columns = None if columns is None else list(columns)
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
@@ -65,7 +80,8 @@ class Source(ItemSource):
     def _find(self, given: list[Any]) -> list[Part]:
         if self.html:
             need_selectolax()
-        return find_parts(given, self.format, html=self.html, encoding=self.encoding)
+        parts = find_parts(given, self.format, html=self.html, encoding=self.encoding)
+        return [replace(part, most=self.max_document_bytes) for part in parts]
 
     # --- documents ---
 
@@ -152,7 +168,9 @@ class Source(ItemSource):
         if None not in counts:
             return sum(count for count in counts if count is not None)
         size = self.byte_size() // (MARKUP if self.html else 1)
-        return max(len(texts), size * len(texts) // max(1, int(texts.nbytes)))
+        lines = all(part.format == "text" for part in self.parts)
+        sample = (pc.sum(pc.binary_length(texts)).as_py() or 0) + len(texts) if lines else int(texts.nbytes)
+        return max(len(texts), size * len(texts) // max(1, sample))
 
     def _documents(self, whole: bool, strings: bool = True) -> Iterator[Good]:
         """Yield the good rows of all parts, with all columns or with the text and id alone."""
@@ -161,12 +179,15 @@ class Source(ItemSource):
         for part in self.parts:
             text, identity = self._columns(part)
             wanted = self._schema_of_all(part) if whole else self._keys(part)
-            faults = partial(find_faults, text=text, identity=identity, html=self.html)
             with reading(part):
-                for good in self._good_rows(part, wanted, faults):
+                for good in self._good_rows(part, wanted, partial(self._faults, text, identity)):
                     self.documents += len(good.table)
                     yield good._replace(table=self._decode(part, good.table, strings))
         self._end()
+
+    def _faults(self, text: str, identity: str | None, table: pa.Table) -> dict[int, str]:
+        """Return the bad rows of a table, each with its fault."""
+        return find_faults(table, text, identity, self.html) | find_long(table[text], text, self.max_document_bytes)
 
     def _compared(self, documents: Good) -> pa.Table:
         """Return the ids and the texts to compare."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.io.part import BOM, Block, Part, open_path
+from lookalike.core.errors import too_long
+from lookalike.io.part import BOM, Block, Part, open_path, read_start
 from lookalike.items.pages import decode_page
 
 SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
@@ -37,8 +38,8 @@ def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     faults: dict[int, str] = {}
     held = 0
     for name, content in _contents(part):
-        text: Any = decode_page(content) if part.html else content.removeprefix(BOM)
-        why = why_no_text(Path(name))
+        why = why_no_text(Path(name)) or (too_long("it", part.most) if len(content) > part.most else None)
+        text: Any = decode_page(content) if part.html and why is None else content.removeprefix(BOM)
         if why is None and ("\0" if part.html else b"\0") in text[:HEAD]:
             why = "holds null bytes, so it is not text"
         if why is not None:
@@ -56,10 +57,10 @@ def _contents(part: Part) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each file of a part, or of standard input."""
     if part.content is not None:
         with part.open() as stream:
-            yield "-", stream.read()
+            yield "-", read_start(stream, part.most + 1)
     for path in part.paths:
         with open_path(path, part.encoding) as stream:
-            yield part.id_of(path), stream.read()
+            yield part.id_of(path), read_start(stream, part.most + 1)
 
 
 def files_schema(part: Part) -> pa.Schema:

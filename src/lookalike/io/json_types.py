@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError
-from lookalike.io.jsonl import coarse_fault, fault_in, json_blocks, lines_of, object_in, read_all
+from lookalike.io.jsonl import coarse_fault, fault_in, json_blocks, lines_of, longest_line, object_in, read_all
 from lookalike.io.part import Part
 from lookalike.io.types import leave_out, widened
 
@@ -40,12 +40,13 @@ class _Types:
     def __init__(self, part: Part, keys: pa.Schema, columns: Collection[str] | None):
         self.part, self.keys, self.columns = part, keys, columns
         self.kinds: dict[str, pa.DataType] = {field.name: field.type for field in keys}
+        self.longest = longest_line(part)
         self.rows = 0  # so far
         self.large: dict[Path, tuple[int, int]] = {}  # an integer that no float equals, and its row
 
     def add(self, lines: list[bytes]) -> None:
         """Widen the types to fit some more lines."""
-        table = read_all([line for line in lines if not coarse_fault(line)], self.keys, "infer")
+        table = read_all([line for line in lines if not coarse_fault(line, self.longest)], self.keys, "infer")
         if table is None or not self._add_table(table):
             self._add_rows(lines)
         elif any(self._wanted(name) and _has_large(table[name]) for name in table.column_names):
@@ -76,7 +77,7 @@ class _Types:
     def _good(self, lines: list[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the rows whose keys are good, as columns that are wanted, each with its number."""
         for at, line in enumerate(lines):
-            if fault_in(line, self.keys) is None:
+            if len(line) <= self.longest and fault_in(line, self.keys) is None:
                 row = object_in(line)[0] or {}
                 yield self.rows + at, {name: value for name, value in row.items() if self._wanted(name)}
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lookalike.core.errors import too_long
 from lookalike.io.lines import blocks
 from lookalike.io.part import BOM, Block, Part
 
@@ -25,6 +26,7 @@ WORDS = {
 }  # fmt: skip
 ARRAYS = " (a file can be one whole array; jq -c '.[]' splits others)"
 SIZE = 4 << 20  # bytes read at a time to find the columns
+OTHERS = 16 << 20  # bytes that the other columns of a line can have
 
 
 def json_schema(part: Part) -> pa.Schema:
@@ -70,7 +72,7 @@ def read_json(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     """Yield the columns of the schema; a line that does not fit them is faulty."""
     for block in json_blocks(part, size):
         lines = lines_of(block)
-        table, faults = _parse(lines, schema, "ignore")
+        table, faults = _parse(lines, schema, longest_line(part))
         yield Block(table, faults, [line for at, line in enumerate(lines) if at not in faults])
 
 
@@ -78,7 +80,7 @@ def json_blocks(part: Part, size: int) -> Iterator[bytes]:
     """Yield blocks of lines; the elements of an array, which is read whole, become lines."""
     elements = _array(part)
     if elements is None:
-        yield from blocks(part, size)
+        yield from blocks(part, size, longest_line(part))
         return
     waiting: list[bytes] = []
     held = 0
@@ -97,7 +99,7 @@ def _array(part: Part) -> list[bytes] | None:
         start = stream.read(HEAD)
         if not start.removeprefix(BOM).lstrip().startswith(b"["):
             return None
-        text = (start.removeprefix(BOM) + stream.read()).decode("utf-8", "surrogateescape")
+    text = part.read().removeprefix(BOM).decode("utf-8", "surrogateescape")
     decoder, at = json.JSONDecoder(), _next(text, _next(text, 0) + 1)
     elements: list[bytes] = []
     try:
@@ -149,16 +151,16 @@ def lines_of(block: bytes) -> list[bytes]:
     return [line for line in block.split(b"\n") if line.strip()]
 
 
-def _parse(lines: list[bytes], schema: pa.Schema, others: str) -> tuple[pa.Table, dict[int, str]]:
-    """Return a table of the good lines and the faults; `others` is for unexpected columns."""
-    faults = {at: why for at, line in enumerate(lines) if (why := coarse_fault(line))}
-    table = read_all([line for at, line in enumerate(lines) if at not in faults], schema, others)
+def _parse(lines: list[bytes], schema: pa.Schema, longest: int) -> tuple[pa.Table, dict[int, str]]:
+    """Return a table of the good lines and the faults; other columns are ignored."""
+    faults = {at: why for at, line in enumerate(lines) if (why := coarse_fault(line, longest))}
+    table = read_all([line for at, line in enumerate(lines) if at not in faults], schema, "ignore")
     if table is not None:
         return table, faults
     faults |= {at: why for at, line in enumerate(lines) if at not in faults and (why := fault_in(line, schema))}
     left = [at for at in range(len(lines)) if at not in faults]
     faults |= {left[at]: why for at, why in _faults_by_halves([lines[at] for at in left], schema).items()}
-    return _read([line for at, line in enumerate(lines) if at not in faults], schema, others), faults
+    return _read([line for at, line in enumerate(lines) if at not in faults], schema), faults
 
 
 def _read(lines: list[bytes], schema: pa.Schema, others: str = "ignore") -> pa.Table:
@@ -207,8 +209,15 @@ def object_in(line: bytes) -> tuple[dict[str, Any] | None, str]:
     return (row, "") if isinstance(row, dict) else (None, f"not a JSON object but {_word(row)}{hint}")
 
 
-def coarse_fault(line: bytes) -> str | None:
+def longest_line(part: Part) -> int:
+    """Return the most bytes of a line; escaped, as in \\u00e9, a text takes up to three times its bytes."""
+    return 3 * part.most + OTHERS
+
+
+def coarse_fault(line: bytes, longest: int) -> str | None:
     """Return the fault of a non-object, which Arrow must not see (`null` crashes pyarrow 26)."""
+    if len(line) > longest:
+        return too_long("the line", longest)
     bare = line.strip()
     return None if bare.startswith(b"{") and bare.endswith(b"}") else object_in(line)[1] or "not a JSON object"
 

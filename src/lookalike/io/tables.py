@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, encoding_hint, skip_hint
+from lookalike.core.errors import DataError, encoding_hint, skip_hint, too_long
 from lookalike.io.formats import ENCODED
 from lookalike.io.part import Part
 
@@ -93,6 +93,16 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     have = set(table.schema.names)
     missing = pa.nulls(len(table))
     return pa.table([(table[f.name] if f.name in have else missing).cast(f.type) for f in schema], schema=schema)
+
+
+def find_long(column: pa.ChunkedArray, name: str, most: int) -> dict[int, str]:
+    """Return the rows whose text has more than `most` bytes, each with its fault."""
+    if not len(column) or pa.types.is_null(column.type):
+        return {}
+    lengths = pc.binary_length(column)
+    if (pc.max(lengths).as_py() or 0) <= most:
+        return {}
+    return {int(at): too_long(name, most) for at in np.flatnonzero(pc.fill_null(pc.greater(lengths, most), False))}
 
 
 def find_faults(table: pa.Table, text: str, identity: str | None, html: bool = False) -> dict[int, str]:

@@ -17,7 +17,7 @@ from lookalike.cli.documents import open_documents, shingles_of
 from lookalike.cli.options import CollectionOptions, PageOptions, keywords
 from lookalike.cli.outputs import copies_lines, needs_strings, writing_kept
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import crowded_note, no_items_note, time_line
+from lookalike.cli.summary import bad_files_note, crowded_note, no_items_note, time_line
 from lookalike.core.errors import UsageError
 from lookalike.core.run import Tick
 from lookalike.core.wording import counted
@@ -119,6 +119,8 @@ def print_summary(
     left_out = {"empty": dropped.empty, "skipped": source.skipped}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
     run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
+    for note in bad_files_note(source.bad_files):
+        run.say(note)
     if not source.documents:
         run.say(no_items_note("document", inputs))
     recall = facts.get("expected recall at the threshold", 1.0)

@@ -8,7 +8,7 @@ from typing import Any
 from lookalike.cli import options as opt
 from lookalike.cli.outputs import check_outputs, check_page, write_result
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import no_items_note, summarize
+from lookalike.cli.summary import bad_files_note, no_items_note, summarize
 from lookalike.cli.workdir import working_in
 from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.core.wording import counted
@@ -81,7 +81,7 @@ def summarize_documents(
     options: opt.DocumentOptions,
 ) -> None:
     """Print the summary of a search of documents, with notes on empty inputs and texts."""
-    notes: list[str] = []
+    notes = bad_files_note([name for source in sources for name in source.bad_files])
     columns = list(dict.fromkeys(name for source in sources for name in source.text_columns()))
     if len(sources) == 2 and result.stats["items"]:
         empty = (side for side, source in zip(inputs, sources, strict=True) if not source.documents)

@@ -34,7 +34,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession  # isort: skip
 from pyspark.sql import functions as F  # isort: skip
 
 UNSUPPORTED = (
-    "html", "article", "encoding", "max_document_bytes", "method", "audit", "threads", "memory", "workdir", "against",
+    "html", "article", "encoding", "on_bad_file", "max_document_bytes", "method", "audit", "threads", "memory", "workdir", "against",
     "update",
 )  # fmt: skip
 READ = ("parquet", "jsonl", "csv", "tsv")

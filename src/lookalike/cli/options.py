@@ -81,6 +81,14 @@ Encoding = Annotated[
 OnError = Annotated[
     str, option(help="What to do with bad rows: fail, or skip and count them.", offer=("fail", "skip"), panel=INPUT)
 ]
+OnBadFile = Annotated[
+    str,
+    option(
+        help="What to do with damaged files: fail, or skip and name them, which reads all files once more.",
+        offer=("fail", "skip"),
+        panel=INPUT,
+    ),
+]
 MaxDocumentBytes = Annotated[
     str, option(metavar="SIZE", help="A document of more than this, such as 64MB, is a bad row.", panel=INPUT)
 ]
@@ -130,6 +138,7 @@ class ColumnOptions:
     format: Format = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    on_bad_file: OnBadFile = "fail"
     max_document_bytes: MaxDocumentBytes = "64MB"
 
 
@@ -157,6 +166,7 @@ class SetOptions:
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    on_bad_file: OnBadFile = "fail"
 
 
 @dataclass(frozen=True)
@@ -175,6 +185,7 @@ class VectorOptions:
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    on_bad_file: OnBadFile = "fail"
 
 
 @dataclass(frozen=True)
@@ -187,6 +198,7 @@ class TableOptions:
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    on_bad_file: OnBadFile = "fail"
 
 
 IndexPath = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.")]

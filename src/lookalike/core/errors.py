@@ -1,5 +1,6 @@
 """Errors and parameter checks; each message is one line: the name, the rule, the value, a hint."""
 
+import errno
 import math
 import operator
 import re
@@ -113,6 +114,18 @@ def argument(name: str, value: object = None, of: str = "") -> str:
 def skip_hint(what: str = "rows") -> str:
     """Return how to skip what cannot be read."""
     return f"{argument('on_error', 'skip')} skips such {what}"
+
+
+def bad_file_hint() -> str:
+    """Return how to skip a file that cannot be read."""
+    return f"{argument('on_bad_file', 'skip', 'Source')} skips such files"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error, also one of the system, means that memory has run out."""
+    if isinstance(error, RuntimeError):
+        return "can't start new thread" in str(error)  # for whose stack there is no memory
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
 
 
 def too_long(what: str, most: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import BadFile
 from lookalike.io.parquet_pages import rows_to_decode
 from lookalike.io.part import Block, Part, selected
 
@@ -104,7 +104,7 @@ def check_batch(part: Part, number: int, batch: pa.RecordBatch) -> None:
             storage.view(_with_bytes(storage.type)).validate(full=True)
         except (pa.ArrowException, ValueError) as error:
             reason = " ".join(str(error).split())
-            raise DataError(f"{part.name}, batch {number}: column {name!r} is damaged: {reason}.") from error
+            raise BadFile(f"{part.name}, batch {number}: column {name!r} is damaged: {reason}.") from error
 
 
 def _with_bytes(kind: pa.DataType) -> pa.DataType:

@@ -121,10 +121,10 @@ class _End:
         if b"\n" in self.cell and self.odd < rows - 1 and _ending(self.part)[1] != b'"':
             raise self._error(self.cell)
 
-    def _error(self, rest: bytes) -> DataError:
+    def _error(self, rest: bytes) -> BadFile:
         lines = rest.rstrip().count(b"\n")
         where = f"{self.part.name}, line {_ending(self.part)[0] - lines + 1}"
-        return DataError(
+        return BadFile(
             f"{where}: a quote opens here and is never closed, so its cell includes the {counted(lines, 'line')} "
             'after it. Close it; inside a quoted cell, write a quote as "".'
         )

@@ -46,7 +46,8 @@ class Source(ItemSource):
 
     `text` and `id` name columns. By default the text is the column `text`, `content`, `body` or
     `document`, or the only column of strings, and the id is the column `id`, or else the row number
-    from 0 (also with id="-"). `on_error` is "fail" or "skip". With `html` the texts are web pages
+    from 0 (also with id="-"). `on_error` is "fail" or "skip", for bad rows; so is `on_bad_file`, for
+    files that are damaged: with "skip" all files are read once to find them, before any is used. With `html` the texts are web pages
     (the column can also be called `html`), compared by visible text, or by article with `article`.
     A text of more than `max_document_bytes` (a number, or a size such as "64MB") is a bad row.
     `columns` names the columns of `tables` and `lines` besides the text and the id, by default all.
@@ -67,6 +68,7 @@ class Source(ItemSource):
         html: bool = False,
         article: bool = False,  # implies html
         encoding: str = UTF8,  # of CSV, JSON lines and text
+        on_bad_file: str = "fail",
         columns: Sequence[str] | None = None,
         max_document_bytes: int | str = DOCUMENT_BYTES,  # a longer text is a bad row
     ):
@@ -75,7 +77,14 @@ class Source(ItemSource):
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
         self._whole: dict[int, pa.Schema] = {}  # JSON lines only: all columns of all lines
-        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
+        super().__init__(
+            inputs,
+            format=format,
+            on_error=on_error,
+            on_bad_file=on_bad_file,
+            encoding=encoding,
+            batch_bytes=batch_bytes,
+        )
 
     def _find(self, given: list[Any]) -> list[Part]:
         if self.html:

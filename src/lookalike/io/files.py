@@ -7,12 +7,13 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.core.errors import too_long
-from lookalike.io.part import BOM, Block, Part, open_path, read_start
+from lookalike.io.part import BOM, CODECS, Block, Part, open_path, read_start
 from lookalike.items.pages import decode_page
 
 SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
 HEAD = 8192  # bytes to inspect to decide whether a file is text
 PICTURE = "is a picture, not text; `lookalike vectors` compares pictures"
+ARCHIVE = "is a web archive (WARC), which is not supported; save its pages as Parquet or JSON lines, one page per row"
 NO_TEXT = {  # why files with these suffixes cannot be read as text
     ".avro": "is Avro, which is not supported; save it as Parquet or JSON lines",
     ".orc": "is ORC, which is not supported; save it as Parquet",
@@ -22,13 +23,17 @@ NO_TEXT = {  # why files with these suffixes cannot be read as text
     ".sqlite3": "is a SQLite database; export its table as CSV or Parquet",
     ".db": "is a database; export its table as CSV or Parquet",
     ".duckdb": "is a DuckDB database; export its table as CSV or Parquet",
+    **dict.fromkeys((".warc", ".wet", ".wat"), ARCHIVE),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".ico"), PICTURE),
 }
 
 
 def why_no_text(path: Path) -> str | None:
     """Return why a file cannot be read as text, if its name shows it."""
-    return NO_TEXT.get(path.suffix.lower())
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in CODECS:
+        suffixes.pop()
+    return NO_TEXT.get(suffixes[-1]) if suffixes else None
 
 
 def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, LookalikeError, argument, did_you_mean
+from lookalike.core.errors import BadFile, DataError, LookalikeError, argument, did_you_mean
 from lookalike.io.part import CODECS, Part, check_ratio
 from lookalike.io.tables import reading
 from lookalike.items.vectors import as_floats
@@ -70,7 +70,7 @@ def loading(part: Part) -> Iterator[None]:
         reason = " ".join(str(error).split()) or type(error).__name__
         if "allow_pickle" in reason or "Python objects" in reason:
             reason = "it holds Python objects, which are never loaded; save it as numbers"
-        raise DataError(f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}.") from error
+        raise BadFile(f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}.") from error
 
 
 def read_npy(part: Part) -> np.ndarray:

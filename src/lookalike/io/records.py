@@ -32,11 +32,19 @@ class RecordSource(ItemSource):
         separator: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
+        on_bad_file: str = "fail",
         encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         self.separator = check_separator(separator)
-        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
+        super().__init__(
+            inputs,
+            format=format,
+            on_error=on_error,
+            on_bad_file=on_bad_file,
+            encoding=encoding,
+            batch_bytes=batch_bytes,
+        )
 
     def _find(self, given: list[Any]) -> list[Part]:
         return as_tables(super()._find(given), self.separator)

@@ -7,7 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, encoding_hint, skip_hint, too_long
+from lookalike.core.errors import (
+    BadFile,
+    DataError,
+    bad_file_hint,
+    encoding_hint,
+    is_out_of_memory,
+    skip_hint,
+    too_long,
+)
 from lookalike.io.formats import ENCODED
 from lookalike.io.part import Part
 
@@ -30,12 +38,16 @@ def bad_row(part: Part, where: str, why: str) -> DataError:
 
 @contextmanager
 def reading(part: Part) -> Iterator[None]:
-    """Turn errors raised by the libraries we read with into a DataError that names the part."""
+    """Turn errors raised by the libraries we read with into a BadFile that names the part."""
     try:
         yield
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
+        if is_out_of_memory(error):  # which is no fault of the file
+            raise MemoryError(str(error)) from error
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{part.name}: cannot be read as {part.format}: {reason}") from error
+        raise BadFile(
+            f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}; {bad_file_hint()}."
+        ) from error
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -19,7 +19,7 @@ from lookalike.measures.table import BANDED, SHORT
 from lookalike.search.plan import parse_threshold
 from lookalike.search.settings import Settings
 
-READING = ("text", "id", "format", "on_error", "html", "article", "max_document_bytes")  # of a source
+READING = ("text", "id", "format", "on_error", "on_bad_file", "html", "article", "max_document_bytes")  # of a source
 
 
 @contextmanager

@@ -56,13 +56,14 @@ class Ratings:
     times: np.ndarray | None = None  # numbers, or seconds since 1970
     stats: dict[str, int] = field(default_factory=dict)  # numbers of repeated and skipped rows
     columns: dict[str, str] = field(default_factory=dict)  # their names in the input
+    bad_files: tuple[str, ...] = ()  # the names of those skipped
     bounds: tuple[float, float] | None = None  # of the scale, if not those of the ratings
 
     @classmethod
     def read(
         cls, inputs: Any, *, user: str | None = None, item: str | None = None, rating: str | None = None,
         time: str | None = None, separator: str | None = None, format: str | None = None, on_error: str = "fail",
-        encoding: str = UTF8, batch_bytes: int = BATCH_BYTES, run: Run | None = None,
+        on_bad_file: str = "fail", encoding: str = UTF8, batch_bytes: int = BATCH_BYTES, run: Run | None = None,
     ) -> "Ratings":  # fmt: skip
         """Read files, folders, globs, `-` (standard input) or Arrow tables, and return the ratings.
 
@@ -75,16 +76,17 @@ class Ratings:
             separator: the character between the cells of CSV, or "::"; by default detected.
             format: the format of the files; by default that of their suffixes.
             on_error: "fail", or "skip" to leave out bad rows and count them.
+            on_bad_file: "fail", or "skip" to leave out damaged files and name them in `bad_files`.
             encoding: the encoding of CSV and JSON lines.
             batch_bytes: about how many bytes to read at a time.
             run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
         """
         source = RatingSource(
             inputs, user=user, item=item, rating=rating, time=time, separator=separator, format=format,
-            on_error=on_error, encoding=encoding, batch_bytes=batch_bytes,
+            on_error=on_error, on_bad_file=on_bad_file, encoding=encoding, batch_bytes=batch_bytes,
         )  # fmt: skip
         ratings = cls.of_rows(source.read(run or Run()), source.skipped)
-        return replace(ratings, columns=source.columns)
+        return replace(ratings, columns=source.columns, bad_files=tuple(source.bad_files))
 
     @classmethod
     def of(cls, rows: Any) -> "Ratings":

@@ -39,7 +39,7 @@ def main() -> None:
     except OSError as error:
         code = _complain(f"{error.filename or 'failed'}: {error.strerror or error}.", 1)
     except MemoryError:
-        code = _complain("out of memory; try a smaller input or larger shingles.", 1)
+        code = _complain("out of memory.", 1)
     sys.exit(code)
 
 

@@ -19,7 +19,7 @@ from lookalike.cli.documents import open_documents, shingles_of
 from lookalike.cli.options import CollectionOptions, PageOptions, ReadingOptions, keywords
 from lookalike.cli.outputs import copies_lines, needs_strings, writing_kept
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import crowded_note, no_items_note, time_line
+from lookalike.cli.summary import bad_files_note, crowded_note, no_items_note, time_line
 from lookalike.core.errors import UsageError
 from lookalike.core.files import taking_turns
 from lookalike.core.run import Tick
@@ -48,7 +48,13 @@ SHINGLES = {
 
 
 def dedup_against(
-    inputs: list[str], options: CollectionOptions, given: GivenOptions, path: str, update: bool, removed: str | None
+    inputs: list[str],
+    options: CollectionOptions,
+    given: GivenOptions,
+    path: str,
+    update: bool,
+    removed: str | None,
+    columns: str | None,
 ) -> None:
     """Write the documents similar to none in the index and none kept before; `update` adds them.
 
@@ -62,7 +68,7 @@ def dedup_against(
     with opened(path, update, options, given, shingles, run) as index:
         notes = index.settings["notes"]
         reading = replace(options.reading, pages=PageOptions(notes.get("html", False), notes.get("article", False)))
-        source = open_documents(inputs, reading, run)
+        source = open_documents(inputs, reading, run, columns)
         source.check_names()
         digest = digest_of(source, reading) if update else None
         settings, dropped = {"version": __version__, "index": Path(path).name}, Dropped(index.measured)
@@ -149,6 +155,8 @@ def print_summary(
     left_out = {"empty": dropped.empty, "skipped": source.skipped}
     notes = ", ".join(f"{count:,} {name}" for name, count in left_out.items() if count)
     run.say(f"read: {counted(source.documents, 'document')}{f' ({notes})' if notes else ''}")
+    for note in bad_files_note(source.bad_files):
+        run.say(note)
     if not source.documents:
         run.say(no_items_note("document", inputs))
     recall = facts.get("expected recall at the threshold", 1.0)

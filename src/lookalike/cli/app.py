@@ -5,13 +5,14 @@ Neither this file nor those of commands import heavy packages at the top, so tha
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from lookalike.core.errors import UsageError, naming_options
+from lookalike.core.errors import LookalikeError, UsageError, is_out_of_memory, naming_options
 
 Function = TypeVar("Function", bound=Callable[..., None])
 OTHER_NAMES = {"shingles": "shingle", "fields": "field", "distance": "spot_distance"}  # in Python, of options
@@ -90,6 +91,22 @@ class GivenOptions:
                 raise UsageError(f"--{name.replace('_', '-')} cannot be used with {where}.")
 
 
+@contextmanager
+def explaining_memory(options: Mapping[str, str], given: GivenOptions) -> Iterator[None]:
+    """Turn the errors of a command that runs out of memory into one line that says what to do."""
+    try:
+        yield
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        advice = "use a smaller input"
+        if "memory" in given:
+            advice = "use fewer --threads, or a smaller input"
+        elif "memory" in options:
+            advice = "--memory 2GB keeps large data in files"
+        raise LookalikeError(f"out of memory; {advice}.") from error
+
+
 def group(name: str, help: str, *lines: str) -> typer.Typer:
     """Return a group of commands, such as `index`, to register commands in by `command(of=...)`."""
     made = typer.Typer(cls=Group, help=help, epilog=examples(*lines), no_args_is_help=True, rich_markup_mode="rich")
@@ -121,7 +138,7 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
             given = GivenOptions(frozenset(name for name, source in sources.items() if source in GIVEN_BY))
             options = {one.name or "": max(one.opts, key=len) for one in context.command.params}
             same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
-            with naming_options(options | same):
+            with naming_options(options | same), explaining_memory(options, given):
                 function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
 
         flat = [_parameter("context", typer.Context, inspect.Parameter.empty)]

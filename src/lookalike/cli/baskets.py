@@ -10,7 +10,7 @@ from lookalike.cli.app import command
 from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import next_step, summary, time_line
+from lookalike.cli.summary import bad_files_note, next_step, summary, time_line
 from lookalike.core.errors import UsageError, choice, whole
 from lookalike.core.wording import counted
 
@@ -187,6 +187,7 @@ def read(inputs: list[str], options: BasketOptions, run: TerminalRun) -> "Rating
         format=reading.format,
         encoding=reading.encoding,
         on_error=reading.on_error,
+        on_bad_file=reading.on_bad_file,
         run=run,
     )
     users, items = counted(len(ratings.user_ids), "user"), counted(len(ratings.item_ids), "item")
@@ -194,6 +195,8 @@ def read(inputs: list[str], options: BasketOptions, run: TerminalRun) -> "Rating
     notes = {"repeated": "repeated, only the last counts", "skipped": "skipped"}
     found = "; ".join(f"{ratings.stats[name]:,} {words}" for name, words in notes.items() if ratings.stats[name])
     run.say(f"{what}: {len(ratings):,} by {users} of {items}{f' ({found})' if found else ''}")
+    for note in bad_files_note(ratings.bad_files):
+        run.say(note)
     taken = [f"{name} {ratings.columns[name]!r}" if name in ratings.columns else f"no {name}" for name in HEADLESS]
     run.say(f"columns: {', '.join(taken)}")
     if ratings.values is not None and (options.recommends or options.ratings in ("high", "liked-hated")):

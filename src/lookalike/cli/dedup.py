@@ -55,6 +55,7 @@ def dedup(
     update: Annotated[
         bool, flag("--update", help="With --against: add kept documents to the index; create it if it is missing.")
     ] = False,
+    columns: opt.Columns = None,
     given: GivenOptions,
 ) -> None:
     """Remove documents that are similar to one that is kept; write the rest with all columns."""
@@ -64,17 +65,17 @@ def dedup(
         from lookalike.cli.on_spark import dedup_on_spark
 
         check_apart_from_out(removed, options)
-        dedup_on_spark(inputs, options, given, keep, removed)
+        dedup_on_spark(inputs, options, given, keep, removed, columns)
         return
     check_files(inputs, options, removed)
     if against is not None:
         from lookalike.cli.against import dedup_against
 
-        dedup_against(inputs, options, given, against, update, removed)
+        dedup_against(inputs, options, given, against, update, removed, columns)
     elif update:
         raise UsageError("--update needs an index: name it with --against.")
     else:
-        dedup_locally(inputs, options, keep, removed)
+        dedup_locally(inputs, options, keep, removed, columns)
 
 
 def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None) -> None:
@@ -97,8 +98,10 @@ def check_apart_from_out(removed: str | None, options: opt.CollectionOptions) ->
         raise UsageError(f"--out and --removed must be different files; got {out!r} twice.")
 
 
-def dedup_locally(inputs: list[str], options: opt.CollectionOptions, keep: str, removed: str | None) -> None:
-    """Write the kept documents with all columns, and the removed ones to `removed`."""
+def dedup_locally(
+    inputs: list[str], options: opt.CollectionOptions, keep: str, removed: str | None, columns: str | None
+) -> None:
+    """Write the kept documents with their columns, and the removed ones to `removed`."""
     from lookalike import find
     from lookalike.cli.documents import open_documents, search_settings, summarize_documents
     from lookalike.io.write import writing
@@ -108,8 +111,8 @@ def dedup_locally(inputs: list[str], options: opt.CollectionOptions, keep: str, 
     run = TerminalRun(**vars(options.running))
     with working_in(options.work, out, run) as room:
         settings = search_settings(options, run)
-        source = open_documents(inputs, options.reading, run)
-        source.check_names()
+        source = open_documents(inputs, options.reading, run, columns)
+        check_written(source, out)
         best = keep if keep in KEEP else column_of(source, keep)
         result = find.dedup(source, keep=best, **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
@@ -122,6 +125,15 @@ def dedup_locally(inputs: list[str], options: opt.CollectionOptions, keep: str, 
                 pass
         write_page(result, options.output.report, run)
     summarize_documents(result, run, [source], inputs, options)
+
+
+def check_written(source: "Source", out: str) -> None:
+    """Raise an error, before the search, for columns that cannot be written to the output."""
+    from lookalike.io.write import check_columns
+
+    source.check_names()
+    if not copies_lines(source, out):
+        check_columns(source.written_schema(needs_strings(out)), out)
 
 
 def with_keep(batches: Iterable[Any], keep: "np.ndarray", tick: "Tick") -> "Iterator[tuple[Any, np.ndarray]]":
@@ -139,8 +151,9 @@ def column_of(source: "Source", name: str) -> "pa.ChunkedArray":
     import pyarrow.compute as pc
 
     found = []
-    for table in source.tables():
-        one_column(table.schema.names, name, "the input has", " to keep by")
+    for table in source.with_columns([name]).tables():
+        if name not in table.schema.names:
+            one_column(source.column_names(), name, "the input has", " to keep by")
         found.append(table[name])
     values = pa.chunked_array([chunk for column in found for chunk in column.chunks], found[0].type)
     if pa.types.is_nested(values.type):

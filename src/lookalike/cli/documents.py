@@ -8,7 +8,7 @@ from typing import Any
 from lookalike.cli import options as opt
 from lookalike.cli.outputs import check_outputs, check_page, write_result
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import no_items_note, summarize
+from lookalike.cli.summary import bad_files_note, no_items_note, summarize
 from lookalike.cli.workdir import working_in
 from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.core.wording import counted
@@ -50,9 +50,15 @@ def search_settings(options: opt.DocumentOptions, run: TerminalRun) -> dict[str,
     return {**settings, "shingles": shingles, "run": run}
 
 
-def open_documents(inputs: list[str], reading: opt.ReadingOptions, run: TerminalRun) -> Source:
-    """Open the inputs as documents, reading only their columns so far; print notes on oddities."""
-    source = Source(inputs, **vars(reading.columns), **vars(reading.pages))
+def open_documents(
+    inputs: list[str], reading: opt.ReadingOptions, run: TerminalRun, columns: str | None = None
+) -> Source:
+    """Open the inputs as documents, reading only their columns so far; print notes on oddities.
+
+    `columns` are the names of those to write, with commas between them; None for all.
+    """
+    names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
+    source = Source(inputs, **vars(reading.columns), **vars(reading.pages), columns=names)
     if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
         run.say("note: web pages are compared with their markup; --html compares only their text")
     for part in source.parts:
@@ -75,7 +81,7 @@ def summarize_documents(
     options: opt.DocumentOptions,
 ) -> None:
     """Print the summary of a search of documents, with notes on empty inputs and texts."""
-    notes: list[str] = []
+    notes = bad_files_note([name for source in sources for name in source.bad_files])
     columns = list(dict.fromkeys(name for source in sources for name in source.text_columns()))
     if len(sources) == 2 and result.stats["items"]:
         empty = (side for side, source in zip(inputs, sources, strict=True) if not source.documents)

@@ -12,7 +12,7 @@ from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_outputs
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.sets import read_sets
-from lookalike.cli.summary import crowded_note, time_line
+from lookalike.cli.summary import bad_files_note, crowded_note, time_line
 from lookalike.cli.vectors import read_vectors
 from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.core.wording import counted, visible
@@ -238,16 +238,16 @@ def read_items(
     from lookalike.cli.documents import open_documents
 
     columns = items.columns
-    format, encoding, on_error = columns.format, columns.encoding, columns.on_error
+    shared = columns.format, columns.encoding, columns.on_error, columns.on_bad_file
     if kind == "vectors":
-        return read_vectors(
-            inputs, opt.VectorOptions(items.vector, columns.id, format, encoding, on_error), measure, run
-        )
+        return read_vectors(inputs, opt.VectorOptions(items.vector, columns.id, *shared), measure, run)
     if kind == "sets":
-        return read_sets(inputs, opt.SetOptions(items.rows, items.separator, format, encoding, on_error), measure, run)[
-            0
-        ]
-    return open_documents(inputs, opt.ReadingOptions(pages, columns), run)
+        found, _ = read_sets(inputs, opt.SetOptions(items.rows, items.separator, *shared), measure, run)
+        return found
+    source = open_documents(inputs, opt.ReadingOptions(pages, columns), run)
+    for note in bad_files_note(source.bad_files):
+        run.say(note)
+    return source
 
 
 def print_summary(run: TerminalRun, opened: "Index", line: str) -> None:

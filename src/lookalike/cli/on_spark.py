@@ -21,7 +21,7 @@ from lookalike.cli.documents import search_settings
 from lookalike.cli.options import CollectionOptions, ColumnOptions
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import time_line
-from lookalike.core.errors import DataError, LookalikeError, UsageError, choice
+from lookalike.core.errors import DataError, LookalikeError, UsageError, choice, one_column
 from lookalike.core.wording import counted
 from lookalike.io.csv import separator_in
 from lookalike.io.formats import format_of
@@ -34,7 +34,8 @@ from pyspark.sql import DataFrame, Observation, SparkSession  # isort: skip
 from pyspark.sql import functions as F  # isort: skip
 
 UNSUPPORTED = (
-    "html", "article", "encoding", "method", "audit", "threads", "memory", "workdir", "against", "update", "excel_safe",
+    "html", "article", "encoding", "on_bad_file", "max_document_bytes", "method", "audit", "threads", "memory",
+    "workdir", "against", "update", "excel_safe",
 )  # fmt: skip
 READ = ("parquet", "jsonl", "csv", "tsv")
 WRITTEN = (".parquet", ".jsonl", ".csv")
@@ -64,16 +65,33 @@ def clusters_on_spark(inputs: list[str], options: CollectionOptions, given: Give
 
 
 def dedup_on_spark(
-    inputs: list[str], options: CollectionOptions, given: GivenOptions, keep: str, removed: str | None
+    inputs: list[str],
+    options: CollectionOptions,
+    given: GivenOptions,
+    keep: str,
+    removed: str | None,
+    columns: str | None,
 ) -> None:
     """Write the kept rows, and the removed documents to `removed`."""
     out = options.output.out
     cluster = begin(options, given, [out] if removed is None else [out, removed])
     with failing():
-        found = spark.dedup(read(cluster, inputs, options.reading.columns), keep=keep, **cluster.settings)
+        frame = read(cluster, inputs, options.reading.columns)
+        names = columns_to_write(cluster, frame, columns)
+        found = spark.dedup(frame, keep=keep, **cluster.settings)
         dropped = found.dropped.count() if removed is None else write(cluster, found.dropped, removed, "write")
-        kept = write(cluster, found.kept, out, "write")
+        kept = write(cluster, found.kept.select(names), out, "write")
     print_summary(cluster, f"found: {counted(dropped, 'document')} to remove, each similar to one of the {kept:,} kept")
+
+
+def columns_to_write(cluster: "SparkCluster", frame: DataFrame, columns: str | None) -> list[str]:
+    """Return the columns of a data frame to write: the text, the id and those named, or all."""
+    if columns is None:
+        return frame.columns
+    names = [name.strip() for name in columns.split(",") if name.strip()]
+    for name in names:
+        one_column(frame.columns, name, "the input has", " to write")
+    return [name for name in frame.columns if name in {*columns_of(frame, SparkSettings(**cluster.settings)), *names}]
 
 
 @dataclass(frozen=True)

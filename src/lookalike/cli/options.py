@@ -84,6 +84,17 @@ Encoding = Annotated[
 OnError = Annotated[
     str, option(help="What to do with bad rows: fail, or skip and count them.", offer=("fail", "skip"), panel=INPUT)
 ]
+OnBadFile = Annotated[
+    str,
+    option(
+        help="What to do with damaged files: fail, or skip and name them, which reads all files once more.",
+        offer=("fail", "skip"),
+        panel=INPUT,
+    ),
+]
+MaxDocumentBytes = Annotated[
+    str, option(metavar="SIZE", help="A document of more than this, such as 64MB, is a bad row.", panel=INPUT)
+]
 Rows = Annotated[
     str | None,
     option(
@@ -98,6 +109,10 @@ Separator = Annotated[
 ]
 CsvSeparator = Annotated[
     str | None, option(metavar="STRING", help="Separator between CSV cells; default: inferred.", panel=INPUT)
+]
+Columns = Annotated[
+    str | None,
+    option(metavar="NAMES", help="Columns to write besides text and id, such as url,date; default: all."),
 ]
 VectorColumn = Annotated[
     str | None, option(metavar="COLUMN", help="Column, or array of a .npz file, that holds the vectors.", panel=INPUT)
@@ -130,6 +145,8 @@ class ColumnOptions:
     format: Format = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    on_bad_file: OnBadFile = "fail"
+    max_document_bytes: MaxDocumentBytes = "64MB"
 
 
 @dataclass(frozen=True)
@@ -156,6 +173,7 @@ class SetOptions:
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    on_bad_file: OnBadFile = "fail"
 
 
 @dataclass(frozen=True)
@@ -174,6 +192,7 @@ class VectorOptions:
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    on_bad_file: OnBadFile = "fail"
 
 
 @dataclass(frozen=True)
@@ -186,6 +205,7 @@ class TableOptions:
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
+    on_bad_file: OnBadFile = "fail"
 
 
 IndexPath = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index.")]

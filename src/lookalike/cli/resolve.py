@@ -11,7 +11,7 @@ from lookalike.cli.options import ExcelSafe, Out, Report, RunOptions, Seed, Tabl
 from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import next_step, time_line
+from lookalike.cli.summary import bad_files_note, next_step, time_line
 from lookalike.core.errors import UsageError, choice
 from lookalike.core.wording import counted
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from lookalike.entities.resolution import Resolution
     from lookalike.entities.validation import Validation
+    from lookalike.io.records import RecordSource
 
 MOST_ROWS = 20  # of the printed table of scores
 
@@ -131,7 +132,7 @@ def resolve(
         **vars(deciding),
     )
     write(found, field, seed, out, files, every, run)
-    print_summary(found, sum(source.skipped for source in sources), files.report, run)
+    print_summary(found, sources, files.report, run)
 
 
 def check_files(out: str, files: ResolveFiles, left: str, right: str | None, validate: str | None) -> None:
@@ -190,12 +191,14 @@ def write(
     write_page(found, files.report, run)
 
 
-def print_summary(found: "Resolution", skipped: int, report: str | None, run: TerminalRun) -> None:
+def print_summary(found: "Resolution", sources: "list[RecordSource]", report: str | None, run: TerminalRun) -> None:
     """Print what was found, and the table of scores it is based on."""
     from lookalike.cli.terminal import Terminal
 
-    if skipped:
+    if skipped := sum(source.skipped for source in sources):
         run.say(f"read: {counted(skipped, 'bad row')} skipped")
+    for note in bad_files_note([name for source in sources for name in source.bad_files]):
+        run.say(note)
     for line in found.lines():
         run.say(line)
     if not run.quiet and found.validation is not None:

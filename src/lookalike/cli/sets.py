@@ -8,7 +8,7 @@ from lookalike.cli.app import command
 from lookalike.cli.options import option
 from lookalike.cli.outputs import check_outputs, write_result
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import summarize
+from lookalike.cli.summary import bad_files_note, summarize
 
 if TYPE_CHECKING:
     from lookalike.items.sets import Sets
@@ -90,6 +90,8 @@ def read_sets(inputs: list[str], reading: opt.SetOptions, measure: str, run: Ter
         reading = replace(reading, separator=reading.separator.replace("\\t", "\t"))
     source = SetSource(inputs, bag=measure in ("bag", "bag_jaccard"), **vars(reading))
     ids, found = source.read(run)
+    for note in bad_files_note(source.bad_files):
+        run.say(note)
     if reading.rows is None and source.columns is not None:
         run.say(f"columns: {source.columns}; choose others with --rows")
     return replace(found, ids=ids, named=lambda rows: source.named(ids.take(pa.array(rows)))), source.skipped

@@ -2,7 +2,7 @@
 
 import resource
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lookalike.cli.progress import TerminalRun
@@ -77,6 +77,11 @@ def time_line(seconds: dict[str, float]) -> str:
 def no_items_note(item: str, inputs: Iterable[str]) -> str:
     """Return the note on inputs without items."""
     return f"note: no {item}s in {', '.join('standard input' if one == '-' else one for one in inputs)}"
+
+
+def bad_files_note(names: Sequence[str]) -> list[str]:
+    """Return the note on files that were skipped because they are damaged, if there are any."""
+    return [f"note: skipped {counted(len(names), 'damaged file')}: {', '.join(names)}"] if names else []
 
 
 def crowded_note(count: int, item: str) -> str:

@@ -10,7 +10,7 @@ from lookalike.cli.app import command
 from lookalike.cli.options import RUNNING, option
 from lookalike.cli.outputs import check_outputs, write_result
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.summary import summarize
+from lookalike.cli.summary import bad_files_note, summarize
 from lookalike.core.errors import UsageError, choice
 
 if TYPE_CHECKING:
@@ -137,4 +137,7 @@ def read_vectors(inputs: list[str], reading: opt.VectorOptions, measure: str, ru
 
     measure = choice("measure", OLD_NAMES.get(measure, measure), OF_VECTORS)
     bits, directions = measure == "hamming", measure in ("angle", "cosine_similarity")
-    return VectorSource(inputs, bits=bits, directions=directions, **vars(reading)).read(run)
+    source = VectorSource(inputs, bits=bits, directions=directions, **vars(reading))
+    for note in bad_files_note(source.bad_files):
+        run.say(note)
+    return source.read(run)

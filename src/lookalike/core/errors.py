@@ -1,12 +1,13 @@
 """Errors and parameter checks; each message is one line: the name, the rule, the value, a hint."""
 
+import errno
 import math
 import operator
 import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 LARGEST_SEED = (1 << 64) - 1
+UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
 RULE = re.compile(r"^(\w+)(?= (?:must|is for|are for|applies|cannot) )")
 
 
@@ -42,6 +44,10 @@ class UsageError(LookalikeError):
 
 class DataError(LookalikeError):
     """The data cannot be read, or breaks a rule."""
+
+
+class BadFile(DataError):
+    """A file is damaged, or cannot be read for another reason that concerns the whole file."""
 
 
 class TooCostly(DataError):
@@ -112,6 +118,23 @@ def argument(name: str, value: object = None, of: str = "") -> str:
 def skip_hint(what: str = "rows") -> str:
     """Return how to skip what cannot be read."""
     return f"{argument('on_error', 'skip')} skips such {what}"
+
+
+def bad_file_hint() -> str:
+    """Return how to skip a file that cannot be read."""
+    return f"{argument('on_bad_file', 'skip', 'Source')} skips such files"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error, also one of the system, means that memory has run out."""
+    if isinstance(error, RuntimeError):
+        return "can't start new thread" in str(error)  # for whose stack there is no memory
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
+def too_long(what: str, most: int) -> str:
+    """Return why a document cannot be read if it has more than `most` bytes."""
+    return f"{what} has more than {most:,} bytes, and {argument('max_document_bytes', of='Source')} sets the limit"
 
 
 def encoding_hint() -> str:
@@ -207,6 +230,23 @@ def within(name: str, value: Any, high: float) -> "np.ndarray":
     if outside.any():
         raise UsageError(f"{name} must be in [0, {end}; got {numbers[outside].flat[0]:g}.")
     return numbers
+
+
+def byte_size(name: str, given: object, least: int, example: str) -> int:
+    """Return a number of bytes, given as a number or as a text such as 2GB or 500 MB."""
+    size: float | None = None
+    if isinstance(given, str):
+        text = given.strip().upper()
+        unit = next((unit for unit in UNITS if text.endswith(unit)), "")
+        with suppress(ValueError):
+            size = float(text[: len(text) - len(unit)]) * UNITS.get(unit, 1)
+    else:
+        size = _number(given)
+    if size is None or not least <= size < math.inf:
+        unit = max((unit for unit in UNITS if least >= UNITS[unit]), key=UNITS.__getitem__)
+        shown = f"{least // UNITS[unit]}{unit}"
+        raise UsageError(f"{name} must be a size of at least {shown}, such as {example}; got {given!r}.")
+    return int(size)
 
 
 def whole(name: str, value: object, least: int = 1, most: int | None = None) -> int:

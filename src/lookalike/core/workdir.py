@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, StoreError, UsageError, parameter
+from lookalike.core.errors import DataError, StoreError, byte_size, parameter
 from lookalike.core.files import OwnFolder
 from lookalike.core.stamps import difference
 from lookalike.core.storage import Arrays, GrowingColumns, Kinds, Part, Storage
@@ -25,9 +25,8 @@ from lookalike.core.storage import Arrays, GrowingColumns, Kinds, Part, Storage
 FORMAT = 2
 RUN = "lookalike-run"
 ABOUT, MANIFEST = "about.json", "manifest.json"
-COMMIT_BYTES, COMMIT_SECONDS = 64 << 20, 5.0  # the most work to repeat after a run was killed
-UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
 LEAST_MEMORY = 10**8
+COMMIT_BYTES, COMMIT_SECONDS = 64 << 20, 5.0  # the most work to repeat after a run was killed
 
 
 class FolderStorage(Storage):
@@ -302,15 +301,4 @@ def tables_in(file: IO[bytes]) -> list[pa.Table]:
 
 def parse_memory(given: str | int) -> int:
     """Return a number of bytes, given as a number or as a text such as 2GB or 500 MB."""
-    size: float | None = None
-    if isinstance(given, str):
-        text = given.strip().upper()
-        unit = next((unit for unit in UNITS if text.endswith(unit)), "")
-        with suppress(ValueError):
-            size = float(text[: len(text) - len(unit)]) * UNITS.get(unit, 1)
-    elif not isinstance(given, bool):
-        with suppress(TypeError, ValueError):
-            size = float(given)
-    if size is None or not LEAST_MEMORY <= size < float("inf"):
-        raise UsageError(f"memory must be a size of at least 100MB, such as 2GB; got {given!r}.")
-    return int(size)
+    return byte_size("memory", given, LEAST_MEMORY, "2GB")

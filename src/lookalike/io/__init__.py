@@ -2,8 +2,9 @@
 
 Lives here: `inputs` (finds the files that inputs name) and `part` (one of them), `source` (what all
 sources share: ids, bad rows, counts, skipping), one file per format (`csv`, `jsonl`, `arrow`,
-`npy`, `lines`, `files`) and their table (`formats`), one file per kind of item (`documents`,
-`records`, `sets`, `vectors`, `ratings`), and `write`.
+`npy`, `lines`, `files`, `parquet_pages`) and their table (`formats`), one file per kind of item (`documents`,
+`records`, `sets`, `vectors`, `ratings`), `types` and `json_types` (types that fit all rows), and
+`write`.
 May import: `core`, `kernels`, `items`. To add a format, write a reader and add it to
 `formats.FORMATS`. To add a kind of item, derive its source from `source.ItemSource`.
 """

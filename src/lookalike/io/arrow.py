@@ -2,13 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import BadFile
+from lookalike.io.parquet_pages import rows_to_decode
 from lookalike.io.part import Block, Part, selected
 
 ROWS = 1 << 14  # the most rows of Parquet to read at a time
+BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 # --- tables in memory ---
@@ -43,8 +48,8 @@ def read_parquet(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
         for group in range(meta.num_row_groups):
             group_meta = meta.row_group(group)
             stored = sum(group_meta.column(i).total_uncompressed_size for i in wanted)
-            # Repeated values are stored once, so this can be too many rows: hence ROWS and `_cut`.
-            rows = min(ROWS, rows_for(size, stored, group_meta.num_rows))
+            # Repeated values are stored once, so this can be too many rows.
+            rows = min(ROWS, rows_for(size, stored, group_meta.num_rows), rows_to_decode(part, file, group, wanted))
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False):
                 table = with_partition(pa.Table.from_batches([batch]), part, have)
                 yield from _cut(selected(table, schema), size)
@@ -99,7 +104,7 @@ def check_batch(part: Part, number: int, batch: pa.RecordBatch) -> None:
             storage.view(_with_bytes(storage.type)).validate(full=True)
         except (pa.ArrowException, ValueError) as error:
             reason = " ".join(str(error).split())
-            raise DataError(f"{part.name}, batch {number}: column {name!r} is damaged: {reason}.") from error
+            raise BadFile(f"{part.name}, batch {number}: column {name!r} is damaged: {reason}.") from error
 
 
 def _with_bytes(kind: pa.DataType) -> pa.DataType:
@@ -146,5 +151,27 @@ def rows_for(size: int, stored: int, rows: int) -> int:
 
 
 def _cut(table: pa.Table, size: int) -> Iterator[Block]:
-    rows = rows_for(size, table.nbytes, len(table))
-    return (Block(table.slice(start, rows)) for start in range(0, len(table), rows))
+    """Yield slices of about `size` bytes, once dictionaries are replaced by their values."""
+    weights = _dictionary_bytes(table)
+    if not weights.any():
+        rows = rows_for(size, table.nbytes, len(table))
+        return (Block(table.slice(start, rows)) for start in range(0, len(table), rows))
+    ends = 1 + np.flatnonzero(np.diff(np.cumsum(weights + table.nbytes // len(table)) // size))
+    return (Block(table.slice(start, stop - start)) for start, stop in pairwise([0, *ends.tolist(), len(table)]))
+
+
+def _dictionary_bytes(table: pa.Table) -> np.ndarray:
+    """Return how many bytes of each row are strings in dictionaries."""
+    total = np.zeros(len(table), np.int64)
+    for column in table.columns:
+        kind = column.type
+        if pa.types.is_dictionary(kind) and any(test(kind.value_type) for test in BYTES):
+            for chunk, start in zip(column.chunks, _starts(column), strict=True):
+                lengths = pc.binary_length(chunk.dictionary).take(chunk.indices).fill_null(0)
+                total[start : start + len(chunk)] += lengths.to_numpy(zero_copy_only=False)
+    return total
+
+
+def _starts(column: pa.ChunkedArray) -> list[int]:
+    """Return the row at which each chunk begins."""
+    return list(accumulate((len(chunk) for chunk in column.chunks[:-1]), initial=0)) if column.num_chunks else []

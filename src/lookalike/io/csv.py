@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, encoding_hint
+from lookalike.core.errors import BadFile, DataError, encoding_hint, too_long
 from lookalike.core.wording import counted
 from lookalike.io.part import BOM, COLONS, UNIT, Block, Part, selected
 
@@ -21,12 +22,15 @@ QUOTED = re.compile(r'"(?:[^"]|"")*+"')  # a cell
 LOOK = 20  # lines to inspect to decide whether a text is CSV
 NAME = re.compile(r"[^\W\d]\w*([ .:/-]\w+){0,2}")  # a plausible column name
 LARGEST_CELL = (1 << 31) - 1  # characters
+OTHERS = 16 << 20  # bytes that the other cells of a row can have
+HEADER = 1 << 24  # the most characters of the line with the column names
 HEAD = 1 << 16  # bytes to read for the first line of CSV, or enough of it
 
 
 def read_csv(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     """Yield the columns of the schema, in blocks that grow when a row does not fit."""
     done, space = 0, max(size, 1 << 16)
+    longest = max(space, 2 * part.most + OTHERS)  # a quote is written as two
     while True:
         try:
             for block in _csv_blocks(part, schema, space, done):
@@ -37,9 +41,11 @@ def read_csv(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
             if "Empty CSV" in str(error):
                 return
             _check_odd_row(part, str(error))
-            if "straddling" not in str(error) or space >= 1 << 30:
+            if "straddling" not in str(error):
                 raise
-            space *= 8
+            if space >= longest:
+                raise BadFile(f"{part.name}: {too_long(f'a row, number {done} or later,', space)}.") from error
+            space = min(8 * space, longest)
 
 
 def _csv_blocks(part: Part, wanted: pa.Schema, space: int, done: int) -> Iterator[Block]:
@@ -115,10 +121,10 @@ class _End:
         if b"\n" in self.cell and self.odd < rows - 1 and _ending(self.part)[1] != b'"':
             raise self._error(self.cell)
 
-    def _error(self, rest: bytes) -> DataError:
+    def _error(self, rest: bytes) -> BadFile:
         lines = rest.rstrip().count(b"\n")
         where = f"{self.part.name}, line {_ending(self.part)[0] - lines + 1}"
-        return DataError(
+        return BadFile(
             f"{where}: a quote opens here and is never closed, so its cell includes the {counted(lines, 'line')} "
             'after it. Close it; inside a quoted cell, write a quote as "".'
         )
@@ -207,7 +213,7 @@ def csv_cells(part: Part) -> list[str]:
 def csv_rows(part: Part, count: int | None) -> list[list[str]]:
     """Return the cells of the first `count` lines that are not blank, undecodable bytes escaped."""
     with part.open() as stream, io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="") as lines:
-        return cells_of(lines, delimiter_of(part), count)
+        return cells_of(iter(partial(lines.readline, HEADER), ""), delimiter_of(part), count)
 
 
 def cells_of(lines: Iterable[str], delimiter: str, count: int | None = None) -> list[list[str]]:

@@ -5,24 +5,29 @@ the text. It can be read twice: first to compare the texts, then to write out th
 pages can be in any encoding; their text is compared, and the pages themselves are written out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, argument, one_column
+from lookalike.core.errors import DataError, argument, byte_size, one_column
 from lookalike.io.csv import frame_index
 from lookalike.io.formats import FORMATS, PAGE_SUFFIXES, format_of
 from lookalike.io.inputs import find_parts
-from lookalike.io.jsonl import all_columns, simple_types
-from lookalike.io.part import UTF8, Part
-from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column, unified
+from lookalike.io.json_types import all_columns
+from lookalike.io.jsonl import has_column, only, simple_types
+from lookalike.io.part import DOCUMENT_BYTES, UTF8, Part
+from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column
 from lookalike.io.tables import (
     as_text,
     conform,
     find_faults,
+    find_long,
     is_binary,
     is_text,
     names_apart,
@@ -30,6 +35,7 @@ from lookalike.io.tables import (
     plain_schema,
     reading,
 )
+from lookalike.io.types import all_names, check_casts, leave_out, unified
 from lookalike.items.pages import article_text, decode_page, need_selectolax, too_costly, visible_text
 
 TEXT_NAMES = ("text", "content", "body", "document")
@@ -54,6 +60,10 @@ class Source(ItemSource):
             also be called `html`.
         article: whether to compare only the articles of web pages; implies `html`.
         encoding: the encoding of CSV, JSON lines and text, such as "windows-1252".
+        on_bad_file: what to do with damaged files: "fail", or "skip" to leave them out. To find
+            them, all files are then read once before any is used.
+        columns: the columns of `tables` and `lines` besides the text and the id; by default all.
+        max_document_bytes: a longer text is a bad row; a number, or a size such as "64MB".
 
     >>> source = Source(pa.table({"key": [7, 8], "body": ["one text", "another"]}), id="key")
     >>> [document for batch in source.batches() for document in batch.to_pylist()]
@@ -71,16 +81,29 @@ class Source(ItemSource):
         html: bool = False,
         article: bool = False,
         encoding: str = UTF8,
+        on_bad_file: str = "fail",
+        columns: Sequence[str] | None = None,
+        max_document_bytes: int | str = DOCUMENT_BYTES,
     ):
+        self.max_document_bytes = byte_size("max_document_bytes", max_document_bytes, 1, "64MB")
+        self.columns = None if columns is None else list(columns)
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
         self._whole: dict[int, pa.Schema] = {}  # JSON lines only: all columns of all lines
-        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
+        super().__init__(
+            inputs,
+            format=format,
+            on_error=on_error,
+            on_bad_file=on_bad_file,
+            encoding=encoding,
+            batch_bytes=batch_bytes,
+        )
 
     def _find(self, given: list[Any]) -> list[Part]:
         if self.html:
             need_selectolax()
-        return find_parts(given, self.format, html=self.html, encoding=self.encoding)
+        parts = find_parts(given, self.format, html=self.html, encoding=self.encoding)
+        return [replace(part, most=self.max_document_bytes) for part in parts]
 
     # --- documents ---
 
@@ -93,36 +116,37 @@ class Source(ItemSource):
     def tables(self, strings: bool = False) -> Iterator[pa.Table]:
         """Yield the documents with all their columns, in the order of `batches`.
 
-        The first table is empty: it shows the columns. With `strings`, web pages stored as bytes
-        are decoded to strings.
+        The first table is empty: it shows the columns. With `strings`, for a text format, web pages
+        stored as bytes are decoded, and a column keeps the type that it has in each file. Without,
+        each column has one type that fits all.
         """
-        schema = self._whole_schema(strings)
+        schema = self.written_schema(strings)
         yield schema.empty_table()
         for documents in self._documents(whole=True, strings=strings):
             if len(documents.table):
-                yield self._rows(documents, schema)
+                yield self._rows(documents, schema, strings)
 
     def lines(self) -> Iterator[list[bytes]]:
         """Yield the documents as lines of JSON, exactly as in the files, in the order of `batches`."""
         for documents in self._documents(whole=False):
-            yield documents.lines
+            yield self._lines(documents)
 
     def with_rows(self, strings: bool = False) -> Iterator[tuple[pa.Table, pa.Table]]:
         """Yield the tables of `batches` and of `tables` in pairs, reading the inputs only once.
 
-        As in `tables`, the first pair is empty, and `strings` decodes web pages.
+        As in `tables`, the first pair is empty, and `strings` is for text formats.
         """
-        schema = self._whole_schema(strings)
+        schema = self.written_schema(strings)
         yield pa.table({"id": [], "text": []}), schema.empty_table()
         for documents in self._documents(whole=True, strings=strings):
             if len(documents.table):
-                yield self._compared(documents), self._rows(documents, schema)
+                yield self._compared(documents), self._rows(documents, schema, strings)
 
     def with_lines(self) -> Iterator[tuple[pa.Table, list[bytes]]]:
         """Yield the tables of `batches` and the lines of `lines` in pairs, reading inputs only once."""
         for documents in self._documents(whole=False):
             if len(documents.table):
-                yield self._compared(documents), documents.lines
+                yield self._compared(documents), self._lines(documents)
 
     def is_jsonl(self) -> bool:
         """Return whether all inputs are JSON lines, so that `lines` can be called."""
@@ -138,13 +162,22 @@ class Source(ItemSource):
         return have == {True}
 
     def check_names(self) -> None:
-        """Raise an error if two columns share a name, because such rows cannot be written."""
+        """Raise an error if columns share a name, or are not there: such rows cannot be written."""
         for part in self.parts:
             names_apart(part, self._schema(part))
+        for name in self.columns or ():
+            if name not in self.column_names() and not any(has_column(part, name) for part in self.parts):
+                one_column(self.column_names(), name, "the input has", " to write")
 
-    def column_names(self) -> set[str]:
-        """Return the names of all columns of the inputs."""
-        return {name for part in self.parts for name in self._schema(part).names}
+    def with_columns(self, columns: Sequence[str]) -> "Source":
+        """Return the same source with other columns in its tables."""
+        other = copy(self)
+        other.columns, other._whole = list(columns), {}
+        return other
+
+    def column_names(self) -> list[str]:
+        """Return the names of all columns of the inputs; of JSON lines, those of the first lines."""
+        return list(dict.fromkeys(name for part in self.parts for name in self._schema(part).names))
 
     def text_columns(self) -> list[str]:
         """Return the names of the text columns of those inputs that are tables."""
@@ -161,7 +194,9 @@ class Source(ItemSource):
         if None not in counts:
             return sum(count for count in counts if count is not None)
         size = self.byte_size() // (MARKUP if self.html else 1)
-        return max(len(texts), size * len(texts) // max(1, int(texts.nbytes)))
+        lines = all(part.format == "text" for part in self.parts)
+        sample = (pc.sum(pc.binary_length(texts)).as_py() or 0) + len(texts) if lines else int(texts.nbytes)
+        return max(len(texts), size * len(texts) // max(1, sample))
 
     def _documents(self, whole: bool, strings: bool = True) -> Iterator[Good]:
         """Yield the good rows of all parts, with all columns or with the text and id alone."""
@@ -180,9 +215,11 @@ class Source(ItemSource):
         """Return the bad rows of a table, each with its fault; also pages that cost too much to parse."""
         text, identity = self._columns(part)
         faults = find_faults(table, text, identity, self.html)
+        faults |= find_long(table[text], text, self.max_document_bytes)
         if self.html:
             pages = enumerate(_strings(table[text]).cast(pa.large_binary()).to_pylist())
-            faults |= {at: f"the page {why}" for at, page in pages if page is not None and (why := too_costly(page))}
+            checked = {at: too_costly(page) for at, page in pages if page is not None and at not in faults}
+            faults |= {at: f"the page {why}" for at, why in checked.items() if why}
         return faults
 
     def _compared(self, documents: Good) -> pa.Table:
@@ -192,11 +229,21 @@ class Source(ItemSource):
         ids = _numbers(documents) if identity is None else documents.table[identity]
         return pa.table({"id": ids, "text": self._texts(pages)})
 
-    def _rows(self, documents: Good, schema: pa.Schema) -> pa.Table:
-        """Return the documents with all columns of the schema."""
+    def _rows(self, documents: Good, schema: pa.Schema, strings: bool) -> pa.Table:
+        """Return the documents with all columns of the schema; see `tables` for their types."""
         table = documents.table
         numbered = table.add_column(0, "id", _numbers(documents)) if documents.part.format == "text" else table
+        if strings and not numbered.schema.equals(schema):
+            have = dict(zip(numbered.schema.names, numbered.schema.types, strict=True))
+            schema = pa.schema([field.with_type(have.get(field.name, field.type)) for field in schema], schema.metadata)
         return conform(numbered, schema)
+
+    def _lines(self, documents: Good) -> list[bytes]:
+        """Return the lines as they are, or with the chosen columns alone."""
+        if self.columns is None:
+            return documents.lines
+        names = {*self.columns, *self._keys(documents.part).names}
+        return [only(line, names) for line in documents.lines]
 
     def _texts(self, column: pa.ChunkedArray) -> pa.LargeStringArray:
         """Return the texts to compare."""
@@ -232,26 +279,43 @@ class Source(ItemSource):
         return simple_types(schema) if part.format == "jsonl" else schema
 
     def _schema_of_all(self, part: Part) -> pa.Schema:
-        """Return the columns of a part with the types they are written with."""
+        """Return the columns of a part to write, with the types they have in all of its rows."""
+        keys = self._keys(part)
         if part.format != "jsonl":
-            return self._schema(part)
+            schema = self._schema(part)
+            if self.columns is None:
+                return schema
+            return pa.schema([field for field in schema if field.name in {*keys.names, *self.columns}])
         if id(part) not in self._whole:
             with reading(part):
                 order = self._schema(part).names
-                self._whole[id(part)] = all_columns(part, self._keys(part), order, self.batch_bytes)
+                self._whole[id(part)] = all_columns(part, keys, order, self.batch_bytes, self.columns)
         return self._whole[id(part)]
 
-    def _whole_schema(self, strings: bool) -> pa.Schema:
-        """Return the columns of all parts."""
-        schemas = []
+    def written_schema(self, strings: bool) -> pa.Schema:
+        """Return the columns of all parts, after raising an error if a value does not fit them.
+
+        For a text format, with `strings`, a column can have another type in each part.
+        """
+        parts = []
         for part in self.parts:
             text, _ = self._columns(part)
             schema = plain_schema(self._schema_of_all(part))
             at = schema.get_field_index(text)
             if strings and self.html and is_binary(schema.field(at).type):
                 schema = schema.set(at, schema.field(at).with_type(pa.large_string()))
-            schemas.append(schema)
-        return unified(schemas)
+            parts.append((part, schema))
+        if strings:
+            return all_names(parts)
+        whole = unified(parts, self._remedy)
+        check_casts(parts, whole, self.batch_bytes)
+        return whole
+
+    def _remedy(self, column: str) -> str:
+        """Return what to do about a column with types that no other type holds."""
+        if any(column in self._columns(part) for part in self.parts):
+            return " Write .jsonl or .csv, which can."
+        return leave_out(".jsonl or .csv")
 
     def _keys(self, part: Part) -> pa.Schema:
         """Return the text and id columns; in JSON lines a text that is not a string is a fault."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, missing_package
+from lookalike.core.errors import BadFile, missing_package
 from lookalike.io.part import Block, Part, selected
 
 
@@ -29,7 +29,7 @@ def _first_sheet(part: Part) -> pa.Table:
         source = part.paths[0] if part.paths else pa.BufferReader(part.content)
         rows = CalamineWorkbook.from_object(source).get_sheet_by_index(0).to_python()
     except CalamineError as error:
-        raise DataError(f"{part.name}: cannot be read as an Excel workbook: {error}.") from error
+        raise BadFile(f"{part.name}: cannot be read as an Excel workbook: {error}.") from error
     head, *cells = rows or [[]]
     columns = zip(*cells, strict=True) if cells else [()] * len(head)
     return pa.Table.from_arrays([_column(values) for values in columns], [_written(name) for name in head])

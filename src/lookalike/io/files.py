@@ -6,12 +6,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.io.part import BOM, Block, Part, open_path
+from lookalike.core.errors import too_long
+from lookalike.io.part import BOM, CODECS, Block, Part, open_path, read_start
 from lookalike.items.pages import decode_page
 
 SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
 HEAD = 8192  # bytes to inspect to decide whether a file is text
 PICTURE = "is a picture, not text; `lookalike vectors` compares pictures"
+ARCHIVE = "is a web archive (WARC), which is not supported; save its pages as Parquet or JSON lines, one page per row"
 NO_TEXT = {  # why files with these suffixes cannot be read as text
     ".avro": "is Avro, which is not supported; save it as Parquet or JSON lines",
     ".orc": "is ORC, which is not supported; save it as Parquet",
@@ -21,13 +23,17 @@ NO_TEXT = {  # why files with these suffixes cannot be read as text
     ".sqlite3": "is a SQLite database; export its table as CSV or Parquet",
     ".db": "is a database; export its table as CSV or Parquet",
     ".duckdb": "is a DuckDB database; export its table as CSV or Parquet",
+    **dict.fromkeys((".warc", ".wet", ".wat"), ARCHIVE),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".ico"), PICTURE),
 }
 
 
 def why_no_text(path: Path) -> str | None:
     """Return why a file cannot be read as text, if its name shows it."""
-    return NO_TEXT.get(path.suffix.lower())
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in CODECS:
+        suffixes.pop()
+    return NO_TEXT.get(suffixes[-1]) if suffixes else None
 
 
 def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
@@ -37,8 +43,8 @@ def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     faults: dict[int, str] = {}
     held = 0
     for name, content in _contents(part):
-        text: Any = decode_page(content) if part.html else content.removeprefix(BOM)
-        why = why_no_text(Path(name))
+        why = why_no_text(Path(name)) or (too_long("it", part.most) if len(content) > part.most else None)
+        text: Any = decode_page(content) if part.html and why is None else content.removeprefix(BOM)
         if why is None and ("\0" if part.html else b"\0") in text[:HEAD]:
             why = "holds null bytes, so it is not text"
         if why is not None:
@@ -56,10 +62,10 @@ def _contents(part: Part) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each file of a part, or of standard input."""
     if part.content is not None:
         with part.open() as stream:
-            yield "-", stream.read()
+            yield "-", read_start(stream, part.most + 1)
     for path in part.paths:
         with open_path(path, part.encoding) as stream:
-            yield part.id_of(path), stream.read()
+            yield part.id_of(path), read_start(stream, part.most + 1)
 
 
 def files_schema(part: Part) -> pa.Schema:

@@ -7,12 +7,13 @@ its messages are better; remaining faults are found by bisection.
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
+from lookalike.core.errors import too_long
 from lookalike.io.lines import blocks
 from lookalike.io.part import BOM, Block, Part
 
@@ -25,6 +26,7 @@ WORDS = {
 }  # fmt: skip
 ARRAYS = " (a file can be one whole array; jq -c '.[]' splits others)"
 SIZE = 4 << 20  # bytes read at a time to find the columns
+OTHERS = 16 << 20  # bytes that the other columns of a line can have
 
 
 def json_schema(part: Part) -> pa.Schema:
@@ -33,8 +35,8 @@ def json_schema(part: Part) -> pa.Schema:
     Integers are unsigned unless one is negative; lists have the type of their first element.
     """
     kinds: dict[str, pa.DataType] = {}
-    for line in islice((line for block in _blocks(part, SIZE) for line in _lines(block)), LOOK):
-        row, _ = _object(line)
+    for line in islice((line for block in json_blocks(part, SIZE) for line in lines_of(block)), LOOK):
+        row, _ = object_in(line)
         for name, value in (row or {}).items():
             kind = _type_of(value)
             if kinds.get(name) in (None, pa.null(), pa.list_(pa.null())) or _is_signed(kind, kinds[name]):
@@ -66,29 +68,19 @@ def simple_types(schema: pa.Schema, lists: bool = False) -> pa.Schema:
     return pa.schema([(field.name, simple(field.type)) for field in schema])
 
 
-def all_columns(part: Part, keys: pa.Schema, order: list[str], size: int) -> pa.Schema:
-    """Return the columns of all lines with types that fit every line; `keys` keep their types."""
-    found = [keys]
-    for block in _blocks(part, size):
-        table, _ = _parse(_lines(block), keys, "infer")
-        found.append(pa.schema([(field.name, _without_times(field.type)) for field in table.schema]))
-    merged = pa.unify_schemas(found, promote_options="permissive")
-    return pa.schema([merged.field(name) for name in dict.fromkeys([*order, *merged.names]) if name in merged.names])
-
-
 def read_json(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     """Yield the columns of the schema; a line that does not fit them is faulty."""
-    for block in _blocks(part, size):
-        lines = _lines(block)
-        table, faults = _parse(lines, schema, "ignore")
+    for block in json_blocks(part, size):
+        lines = lines_of(block)
+        table, faults = _parse(lines, schema, longest_line(part))
         yield Block(table, faults, [line for at, line in enumerate(lines) if at not in faults])
 
 
-def _blocks(part: Part, size: int) -> Iterator[bytes]:
+def json_blocks(part: Part, size: int) -> Iterator[bytes]:
     """Yield blocks of lines; the elements of an array, which is read whole, become lines."""
     elements = _array(part)
     if elements is None:
-        yield from blocks(part, size)
+        yield from blocks(part, size, longest_line(part))
         return
     waiting: list[bytes] = []
     held = 0
@@ -107,7 +99,7 @@ def _array(part: Part) -> list[bytes] | None:
         start = stream.read(HEAD)
         if not start.removeprefix(BOM).lstrip().startswith(b"["):
             return None
-        text = (start.removeprefix(BOM) + stream.read()).decode("utf-8", "surrogateescape")
+    text = part.read().removeprefix(BOM).decode("utf-8", "surrogateescape")
     decoder, at = json.JSONDecoder(), _next(text, _next(text, 0) + 1)
     elements: list[bytes] = []
     try:
@@ -130,20 +122,45 @@ def _next(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _lines(block: bytes) -> list[bytes]:
+def only(line: bytes, names: Collection[str]) -> bytes:
+    """Return an object with some of its columns, each exactly as in the line.
+
+    >>> only(b'{"a": 1.50, "b": [2], "c": "x"}', {"a", "c"})
+    b'{"a": 1.50, "c": "x"}'
+    """
+    text = line.decode("utf-8", "surrogateescape")
+    decoder, at, kept = json.JSONDecoder(strict=False), _next(text, 0) + 1, []
+    while not text.startswith("}", at := _next(text, at)):
+        name, after = decoder.raw_decode(text, at)
+        _, end = decoder.raw_decode(text, _next(text, _next(text, after) + 1))
+        if name in names:
+            kept.append(text[at:end])
+        at = _next(text, end)
+        at += text.startswith(",", at)
+    return f"{{{', '.join(kept)}}}".encode("utf-8", "surrogateescape")
+
+
+def has_column(part: Part, name: str) -> bool:
+    """Return whether a part is JSON lines and any of its lines seems to have this column."""
+    written = json.dumps(name, ensure_ascii=False).encode()
+    return part.format == "jsonl" and any(written in block for block in json_blocks(part, SIZE))
+
+
+def lines_of(block: bytes) -> list[bytes]:
+    """Return the lines of a block that are not blank."""
     return [line for line in block.split(b"\n") if line.strip()]
 
 
-def _parse(lines: list[bytes], schema: pa.Schema, others: str) -> tuple[pa.Table, dict[int, str]]:
-    """Return a table of the good lines and the faults; `others` is for unexpected columns."""
-    faults = {at: why for at, line in enumerate(lines) if (why := _coarse_fault(line))}
-    table = _read_all([line for at, line in enumerate(lines) if at not in faults], schema, others)
+def _parse(lines: list[bytes], schema: pa.Schema, longest: int) -> tuple[pa.Table, dict[int, str]]:
+    """Return a table of the good lines and the faults; other columns are ignored."""
+    faults = {at: why for at, line in enumerate(lines) if (why := coarse_fault(line, longest))}
+    table = read_all([line for at, line in enumerate(lines) if at not in faults], schema, "ignore")
     if table is not None:
         return table, faults
-    faults |= {at: why for at, line in enumerate(lines) if at not in faults and (why := _fault(line, schema))}
+    faults |= {at: why for at, line in enumerate(lines) if at not in faults and (why := fault_in(line, schema))}
     left = [at for at in range(len(lines)) if at not in faults]
     faults |= {left[at]: why for at, why in _faults_by_halves([lines[at] for at in left], schema).items()}
-    return _read([line for at, line in enumerate(lines) if at not in faults], schema, others), faults
+    return _read([line for at, line in enumerate(lines) if at not in faults], schema), faults
 
 
 def _read(lines: list[bytes], schema: pa.Schema, others: str = "ignore") -> pa.Table:
@@ -159,7 +176,7 @@ def _read(lines: list[bytes], schema: pa.Schema, others: str = "ignore") -> pa.T
     )
 
 
-def _read_all(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table | None:
+def read_all(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table | None:
     """Return a table with one row per line; None if Arrow fails or finds two objects in a line."""
     try:
         table = _read(lines, schema, others)
@@ -170,7 +187,7 @@ def _read_all(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table | 
 
 def _faults_by_halves(lines: list[bytes], schema: pa.Schema) -> dict[int, str]:
     """Find the lines that Arrow rejects, and why, by bisection."""
-    if _read_all(lines, schema, "ignore") is not None:
+    if read_all(lines, schema, "ignore") is not None:
         return {}
     if len(lines) == 1:
         try:
@@ -182,7 +199,7 @@ def _faults_by_halves(lines: list[bytes], schema: pa.Schema) -> dict[int, str]:
     return _faults_by_halves(lines[:half], schema) | {half + at: why for at, why in right.items()}
 
 
-def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
+def object_in(line: bytes) -> tuple[dict[str, Any] | None, str]:
     """Return the object in a line, or None and the reason. Invalid UTF-8 is not checked here."""
     hint = ARRAYS if line.lstrip().startswith(b"[") else ""
     try:
@@ -192,14 +209,22 @@ def _object(line: bytes) -> tuple[dict[str, Any] | None, str]:
     return (row, "") if isinstance(row, dict) else (None, f"not a JSON object but {_word(row)}{hint}")
 
 
-def _coarse_fault(line: bytes) -> str | None:
+def longest_line(part: Part) -> int:
+    """Return the most bytes of a line; escaped, as in \\u00e9, a text takes up to three times its bytes."""
+    return 3 * part.most + OTHERS
+
+
+def coarse_fault(line: bytes, longest: int) -> str | None:
     """Return the fault of a non-object, which Arrow must not see (`null` crashes pyarrow 26)."""
+    if len(line) > longest:
+        return too_long("the line", longest)
     bare = line.strip()
-    return None if bare.startswith(b"{") and bare.endswith(b"}") else _object(line)[1] or "not a JSON object"
+    return None if bare.startswith(b"{") and bare.endswith(b"}") else object_in(line)[1] or "not a JSON object"
 
 
-def _fault(line: bytes, schema: pa.Schema) -> str | None:
-    row, why = _object(line)
+def fault_in(line: bytes, schema: pa.Schema) -> str | None:
+    """Return why a line does not fit the columns; None if it fits or if Arrow must decide."""
+    row, why = object_in(line)
     if row is None:
         return why
     for column in schema:
@@ -241,14 +266,3 @@ def _word(value: Any) -> str:
 
 def _words(types: tuple[type, ...]) -> str:
     return "numbers" if float in types else "integers" if int in types else "strings"
-
-
-def _without_times(kind: pa.DataType) -> pa.DataType:
-    """Return the type with strings in place of timestamps, which Arrow infers from some strings."""
-    if pa.types.is_timestamp(kind):
-        return pa.string()
-    if pa.types.is_list(kind):
-        return pa.list_(_without_times(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([(field.name, _without_times(field.type)) for field in kind])
-    return kind

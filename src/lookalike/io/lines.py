@@ -11,21 +11,33 @@ from lookalike.io.part import BOM, Block, Part
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_string())])
 
 
-def blocks(part: Part, size: int) -> Iterator[bytes]:
-    """Yield the part's bytes in blocks of about `size`, each ending at the end of a line."""
+def blocks(part: Part, size: int, longest: int) -> Iterator[bytes]:
+    """Yield the part's bytes in blocks of about `size`, each ending at the end of a line.
+
+    A line that does not end within `longest` bytes is cut off there or later, but stays longer.
+    """
     with part.open() as stream:
         rest = stream.read(max(size, len(BOM) + 1)).removeprefix(BOM)
         while rest:
-            more = stream.read(size)
+            more = stream.read(max(size, min(len(rest), longest)))
             end = rest.rfind(b"\n") + 1 if more else len(rest)
             if end:
                 yield rest[:end]
+            elif len(rest) > longest:
+                rest, more = rest[: longest + 1], _from_line_end(more, stream, size)
             rest = rest[end:] + more
 
 
+def _from_line_end(start: bytes, stream: pa.NativeFile, size: int) -> bytes:
+    """Return what was read, and maybe more, without all that is before the next end of a line."""
+    while start and b"\n" not in start:
+        start = stream.read(size)
+    return start[max(0, start.find(b"\n")) :]
+
+
 def read_lines(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield one document per line; the caller numbers them."""
-    for block in blocks(part, size):
+    """Yield one document per line; the caller numbers them, and finds those that are too long."""
+    for block in blocks(part, size, part.most):
         block = block.replace(b"\r\n", b"\n")
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
         if not block.endswith(b"\n"):

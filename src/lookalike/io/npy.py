@@ -4,6 +4,7 @@ Arrays are memory-mapped where no copy is needed. Nothing is ever unpickled.
 """
 
 import io
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,13 +16,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, LookalikeError, argument, did_you_mean
-from lookalike.io.part import CODECS, Part
+from lookalike.core.errors import BadFile, DataError, LookalikeError, argument, did_you_mean
+from lookalike.io.part import CODECS, Part, check_ratio
 from lookalike.io.tables import reading
 from lookalike.items.vectors import as_floats
 
 VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u1"), "ivecs": np.dtype("<i4")}
 ARRAYS = ("npy", "npz", *VECS)
+BLOCK = 1 << 22  # bytes decompressed at a time
 BROKEN = (
     ValueError, OverflowError, TypeError, LookupError, SyntaxError, RuntimeError, TokenError, zipfile.BadZipFile,
     zlib.error,
@@ -68,7 +70,7 @@ def loading(part: Part) -> Iterator[None]:
         reason = " ".join(str(error).split()) or type(error).__name__
         if "allow_pickle" in reason or "Python objects" in reason:
             reason = "it holds Python objects, which are never loaded; save it as numbers"
-        raise DataError(f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}.") from error
+        raise BadFile(f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}.") from error
 
 
 def read_npy(part: Part) -> np.ndarray:
@@ -76,13 +78,32 @@ def read_npy(part: Part) -> np.ndarray:
     path = plain_path(part)
     if path is not None:
         return np.lib.format.open_memmap(path, "r")
-    return np.asarray(np.lib.format.read_array(io.BytesIO(content(part)), allow_pickle=False))
+    with part.open() as stream:
+        return read_stream(part, stream)
+
+
+def read_stream(part: Part, stream: Any) -> np.ndarray:
+    """Read one array block by block into its place, after a check of the size that its header states."""
+    version = np.lib.format.read_magic(stream)
+    header = np.lib.format.read_array_header_1_0 if version[0] == 1 else np.lib.format.read_array_header_2_0
+    shape, columns_first, dtype = header(stream)
+    if dtype.hasobject:
+        raise ValueError("allow_pickle")  # as NumPy says
+    size, done = math.prod(shape) * dtype.itemsize, 0
+    check_ratio(part, "its array", size, part.stored_size())
+    content = np.empty(size, np.uint8)
+    while done < size and (block := stream.read(min(BLOCK, size - done))):
+        content[done : done + len(block)] = np.frombuffer(block, np.uint8)
+        done += len(block)
+    if done < size:
+        raise ValueError(f"its header says that {size:,} bytes follow; there are {done:,}")
+    return content.view(dtype).reshape(shape, order="F" if columns_first else "C")
 
 
 def read_npz(part: Part, vector: str | None, identity: str | None) -> tuple[Any, pa.Array | None]:
     """Read the only array or the one named, or a sparse matrix. An array `id` holds ids."""
     path = plain_path(part)
-    with io.BytesIO(content(part)) if path is None else path.open("rb") as source:
+    with io.BytesIO(part.read()) if path is None else path.open("rb") as source:
         return read_zip(part, source, vector, identity)
 
 
@@ -135,7 +156,7 @@ def read_vecs(part: Part) -> np.ndarray:
     """Read rows that each hold a dimension (little-endian int32) and that many components."""
     path, kind = plain_path(part), VECS[part.format]
     if path is None or not path.stat().st_size:
-        data: np.ndarray = np.frombuffer(content(part), np.uint8)
+        data: np.ndarray = np.frombuffer(part.read(), np.uint8)
     else:
         data = np.memmap(path, np.uint8, "r")
     if not len(data):
@@ -161,12 +182,6 @@ def read_vecs(part: Part) -> np.ndarray:
 def plain_path(part: Part) -> Path | None:
     """Return the path if the file's bytes can be used as they are."""
     return part.paths[0] if part.paths and part.paths[0].suffix.lower() not in CODECS else None
-
-
-def content(part: Part) -> bytes:
-    """Return all bytes of the part, decompressed."""
-    with part.open() as stream:
-        return bytes(stream.read())
 
 
 def has(names: list[str]) -> str:

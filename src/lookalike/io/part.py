@@ -10,12 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from lookalike.core.errors import BadFile
+
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 COLONS, UNIT = "::", "\x1f"  # the two-character separator of MovieLens, and the character that replaces it
 UTF8 = "utf-8"
 WHOLE_FILES = ("files", "pictures")  # formats in which a file is an item
 BOM = b"\xef\xbb\xbf"
+DOCUMENT_BYTES = 64 * 10**6  # the usual limit of a document
+WHOLE = 256 << 20  # bytes up to which anything is decompressed as a whole
+RATIO = 500  # the most that anything larger can be compressed
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Part:
     html: bool = False  # its files are web pages, in any encoding
     passed_over: int = 0  # files in its folder that are not named like web pages
     encoding: str = UTF8  # of text formats; the others ignore it
+    most: int = DOCUMENT_BYTES  # bytes of a document; longer lines and files are faulty
     partition: tuple[tuple[str, int | str | None], ...] = ()  # constant columns, from the names of its folders
 
     def open(self) -> pa.NativeFile:
@@ -46,16 +52,31 @@ class Part:
             stream = _as_utf8(pa.input_stream(pa.py_buffer(self.content), compression=codec), self.encoding)
         return stream if self.separator != COLONS else pa.TransformInputStream(stream, _ColonReplacer())
 
+    def read(self) -> bytearray:
+        """Return all bytes, decompressed and converted; refuse those that seem meant to fill memory."""
+        stored, content = self.stored_size(), bytearray()
+        with self.open() as stream:
+            while block := stream.read(WHOLE // 16):
+                content += block
+                check_ratio(self, "its content", len(content), stored)
+        return content
+
     def raw(self) -> Any:
         """Return the path, or the bytes as a file."""
         return self.paths[0] if self.paths else pa.BufferReader(self.content)
 
-    def byte_size(self) -> int:
-        """Estimate the decompressed size in bytes, assuming compression to a quarter."""
+    def stored_size(self) -> int:
+        """Return the size in bytes as it is stored."""
         if isinstance(self.content, pa.Table):
             return int(self.content.nbytes)
+        return sum(path.stat().st_size for path in self.paths) if self.content is None else len(self.content)
+
+    def byte_size(self) -> int:
+        """Estimate the decompressed size in bytes, assuming compression to a quarter."""
         if isinstance(self.content, bytes):
             return len(self.content) * (4 if self.content.startswith(tuple(CODEC_MAGIC)) else 1)
+        if self.content is not None:
+            return self.stored_size()
         return sum(path.stat().st_size * (4 if path.suffix.lower() in CODECS else 1) for path in self.paths)
 
     def digest(self) -> bytes:
@@ -94,6 +115,22 @@ class Block(NamedTuple):
 def selected(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return the columns that a schema names; if it names all, two columns can share a name."""
     return table if table.column_names == schema.names else table.select(schema.names)
+
+
+def read_start(stream: pa.NativeFile, size: int) -> bytes:
+    """Return the first `size` bytes of a stream, which can give fewer at a time, or all."""
+    start = bytearray()
+    while block := stream.read(size - len(start)):
+        start += block
+    return bytes(start)
+
+
+def check_ratio(part: Part, what: str, size: int, stored: int) -> None:
+    """Raise an error if something is so large, and was compressed so much, that it is hardly data."""
+    if size > WHOLE and size > RATIO * stored:
+        raise BadFile(
+            f"{part.name}: {what} has over {size:,} bytes and is compressed to {stored:,}, as if to exhaust memory."
+        )
 
 
 def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:

@@ -88,6 +88,7 @@ class RatingSource(ItemSource):
         separator: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
+        on_bad_file: str = "fail",
         encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
@@ -102,7 +103,14 @@ class RatingSource(ItemSource):
         self.separator = check_separator(separator)
         self.columns: dict[str, str] = {}  # the names of the columns in the first input
         self.dates: bool | None = None  # whether times are dates, which the first one shows
-        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
+        super().__init__(
+            inputs,
+            format=format,
+            on_error=on_error,
+            on_bad_file=on_bad_file,
+            encoding=encoding,
+            batch_bytes=batch_bytes,
+        )
 
     def _find(self, given: list[Any]) -> list[Part]:
         return as_tables(super()._find(given), self.separator)

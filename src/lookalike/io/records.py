@@ -9,10 +9,11 @@ from lookalike.core.errors import DataError, UsageError, argument
 from lookalike.core.run import Run
 from lookalike.io.csv import HEAD
 from lookalike.io.formats import FORMATS, TABLES
-from lookalike.io.jsonl import all_columns
+from lookalike.io.json_types import all_columns
 from lookalike.io.part import COLONS, UTF8, Part
-from lookalike.io.source import BATCH_BYTES, ItemSource, unified
+from lookalike.io.source import BATCH_BYTES, ItemSource
 from lookalike.io.tables import as_text, conform, is_text, names_apart, not_utf8, reading
+from lookalike.io.types import unified
 
 
 class RecordSource(ItemSource):
@@ -31,11 +32,19 @@ class RecordSource(ItemSource):
         separator: str | None = None,
         format: str | None = None,
         on_error: str = "fail",
+        on_bad_file: str = "fail",
         encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         self.separator = check_separator(separator)
-        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
+        super().__init__(
+            inputs,
+            format=format,
+            on_error=on_error,
+            on_bad_file=on_bad_file,
+            encoding=encoding,
+            batch_bytes=batch_bytes,
+        )
 
     def _find(self, given: list[Any]) -> list[Part]:
         return as_tables(super()._find(given), self.separator)
@@ -49,7 +58,7 @@ class RecordSource(ItemSource):
                 tables.append(self._table(part))
                 tick(1)
             self._end()
-            schema = unified([table.schema for table in tables])
+            schema = unified([(part, table.schema) for part, table in zip(self.parts, tables, strict=True)])
             return pa.concat_tables([conform(table, schema) for table in tables])
 
     def metadata(self) -> dict[bytes, bytes]:

@@ -84,6 +84,7 @@ class SetSource(ItemSource):
         bag: bool = False,
         format: str | None = None,
         on_error: str = "fail",
+        on_bad_file: str = "fail",
         encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
@@ -92,7 +93,14 @@ class SetSource(ItemSource):
             raise UsageError(f"separator must be one or more characters within a line; got {separator!r}.")
         self.separator, self.bag = separator, bag
         self.columns: SetColumns | None = None  # of the last table read
-        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
+        super().__init__(
+            inputs,
+            format=format,
+            on_error=on_error,
+            on_bad_file=on_bad_file,
+            encoding=encoding,
+            batch_bytes=batch_bytes,
+        )
         text = next((part.name for part in self.parts if part.format == "text"), None)
         if self.rows is not None and text is not None:
             raise UsageError(

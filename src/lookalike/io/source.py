@@ -6,13 +6,14 @@ that names the file and row, or with on_error="skip" is left out and counted.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, all_left_out, choice, one_column
+from lookalike.core.errors import BadFile, DataError, UsageError, all_left_out, choice, one_column
 from lookalike.core.run import Tick
 from lookalike.io.formats import FORMATS, NAMED
 from lookalike.io.inputs import find_parts
@@ -55,8 +56,12 @@ class ItemSource:
 
     formats: ClassVar[Sequence[str]] = NAMED  # that the user can name
 
-    def __init__(self, inputs: Any, *, format: str | None, on_error: str, encoding: str, batch_bytes: int):
+    def __init__(
+        self, inputs: Any, *, format: str | None, on_error: str, on_bad_file: str, encoding: str, batch_bytes: int
+    ):
         self.on_error = choice("on_error", on_error, ("fail", "skip"))
+        self.on_bad_file = choice("on_bad_file", on_bad_file, ("fail", "skip"))
+        self.bad_files: list[str] = []  # the names of those that are skipped
         if format is not None:
             choice("format", format, self.formats)
         self.inputs, self.format, self.encoding, self.batch_bytes = inputs, format, encoding, batch_bytes
@@ -65,6 +70,8 @@ class ItemSource:
         self.parts = self._find(given)
         if not self.parts:
             raise UsageError("nothing to read: no input was given.")
+        if self.on_bad_file == "skip":
+            self._leave_out_files()
         self._begin()
 
     def __repr__(self) -> str:
@@ -78,6 +85,39 @@ class ItemSource:
     def byte_size(self) -> int:
         """Estimate the decompressed size of the inputs in bytes."""
         return sum(part.byte_size() for part in self.parts)
+
+    # --- files ---
+
+    def _leave_out_files(self) -> None:
+        """Read all files to the end, and leave out those that are damaged."""
+        sound, first = [], ""
+        for part in self.parts:
+            alone = [replace(part, name=str(path), paths=(path,)) for path in part.paths] or [part]
+            good = []
+            for one in alone:
+                try:
+                    self._read_through(one)
+                    good.append(one)
+                except BadFile as error:
+                    self.bad_files.append(one.name)
+                    first = first or str(error)
+            if good:
+                sound.append(replace(part, paths=tuple(path for one in good for path in one.paths)))
+        self.parts = sound
+        if not sound:
+            raise DataError(f"no input can be read. {first}")
+
+    def _read_through(self, part: Part) -> None:
+        """Read a part to the end, with all its columns, to see whether that is possible."""
+        form = FORMATS[part.format]
+        with reading(part):
+            if part.format in ("jsonl", "text"):  # whatever can be decompressed has good or bad rows
+                with part.open() as stream:
+                    while stream.read(BATCH_BYTES):
+                        pass
+            else:
+                for _ in form.read(part, form.schema(part), self.batch_bytes):
+                    pass
 
     # --- rows ---
 
@@ -140,13 +180,3 @@ def id_column(part: Part, schema: pa.Schema, name: str, purpose: str = " for the
         what = purpose if purpose != " for the id" else ""
         raise DataError(f"{part.name}: column {name!r}{what} holds {kind}, which cannot be an id.")
     return name
-
-
-def unified(schemas: list[pa.Schema]) -> pa.Schema:
-    """Return one schema with the columns of all inputs."""
-    if all(schema.equals(schemas[0]) for schema in schemas):
-        return schemas[0]
-    try:
-        return pa.unify_schemas(schemas, promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"the inputs cannot be combined into one table: {' '.join(str(error).split())}.") from error

@@ -7,7 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, encoding_hint, skip_hint
+from lookalike.core.errors import (
+    BadFile,
+    DataError,
+    bad_file_hint,
+    encoding_hint,
+    is_out_of_memory,
+    skip_hint,
+    too_long,
+)
 from lookalike.io.formats import ENCODED
 from lookalike.io.part import Part
 
@@ -30,12 +38,16 @@ def bad_row(part: Part, where: str, why: str) -> DataError:
 
 @contextmanager
 def reading(part: Part) -> Iterator[None]:
-    """Turn errors raised by the libraries we read with into a DataError that names the part."""
+    """Turn errors raised by the libraries we read with into a BadFile that names the part."""
     try:
         yield
     except (pa.ArrowException, OSError, EOFError, UnicodeError) as error:
+        if is_out_of_memory(error):  # which is no fault of the file
+            raise MemoryError(str(error)) from error
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"{part.name}: cannot be read as {part.format}: {reason}") from error
+        raise BadFile(
+            f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}; {bad_file_hint()}."
+        ) from error
 
 
 def is_list(kind: pa.DataType) -> bool:
@@ -93,6 +105,16 @@ def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     have = set(table.schema.names)
     missing = pa.nulls(len(table))
     return pa.table([(table[f.name] if f.name in have else missing).cast(f.type) for f in schema], schema=schema)
+
+
+def find_long(column: pa.ChunkedArray, name: str, most: int) -> dict[int, str]:
+    """Return the rows whose text has more than `most` bytes, each with its fault."""
+    if not len(column) or pa.types.is_null(column.type):
+        return {}
+    lengths = pc.binary_length(column)
+    if (pc.max(lengths).as_py() or 0) <= most:
+        return {}
+    return {int(at): too_long(name, most) for at in np.flatnonzero(pc.fill_null(pc.greater(lengths, most), False))}
 
 
 def find_faults(table: pa.Table, text: str, identity: str | None, html: bool = False) -> dict[int, str]:

@@ -54,11 +54,19 @@ class VectorSource(ItemSource):
         directions: bool = False,
         format: str | None = None,
         on_error: str = "fail",
+        on_bad_file: str = "fail",
         encoding: str = UTF8,
         batch_bytes: int = BATCH_BYTES,
     ):
         self.vector, self.id, self.bits, self.directions = vector, id, bits, directions and not bits
-        super().__init__(inputs, format=format, on_error=on_error, encoding=encoding, batch_bytes=batch_bytes)
+        super().__init__(
+            inputs,
+            format=format,
+            on_error=on_error,
+            on_bad_file=on_bad_file,
+            encoding=encoding,
+            batch_bytes=batch_bytes,
+        )
 
     def _find(self, given: list[Any]) -> list[Part]:
         """Return the parts; files that are not tables are pictures if one has a picture suffix."""
@@ -83,6 +91,12 @@ class VectorSource(ItemSource):
             )
         kinds = [kind for magic, kind in MAGIC.items() if part.content.startswith(magic)]
         return replace(part, format=(kinds or ["csv"])[0])
+
+    def _read_through(self, part: Part) -> None:
+        if part.format in ARRAYS:
+            read_arrays(part, self.vector, self.id)
+        elif part.format != "pictures":  # a picture that cannot be read is a bad row
+            super()._read_through(part)
 
     def read(self, run: Run) -> Vectors | Bits:
         """Read all vectors or codes, in the order of the inputs."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from gzip import GzipFile
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -80,6 +81,12 @@ def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str]
         pass
 
 
+def check_columns(schema: pa.Schema, path: str) -> None:
+    """Raise an error, before any work is done, if the format cannot hold a type of these columns."""
+    with _explained(path):
+        _WRITERS[kind_of(path) or ""](iter([schema.empty_table()]), BytesIO(), {})
+
+
 @contextmanager
 def writing(
     tables: Iterable[pa.Table], path: str, settings: dict[str, str], excel_safe: bool = False
@@ -89,14 +96,23 @@ def writing(
     if excel_safe and is_separated(path):
         tables = map(_without_formulas, tables)
     with replacing(path) as place, _compressed(path, place) as file:
-        try:
+        with _explained(path):
             _WRITERS[kind_of(path) or ""](regroup(tables), file, settings)
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path}: cannot be written: {BYTES_HINT}") from error
-        except (pa.ArrowException, UnicodeError) as error:  # a column that this format cannot hold
-            reason = " ".join(str(error).split())
-            raise DataError(f"{path}: cannot be written: {BYTES_HINT if 'UTF8' in reason else reason}") from error
         yield
+
+
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Turn the errors of writers into a DataError that names the output."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: cannot be written: {BYTES_HINT}") from error
+    except MemoryError:
+        raise
+    except (pa.ArrowException, UnicodeError) as error:  # a column that this format cannot hold
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path}: cannot be written: {BYTES_HINT if 'UTF8' in reason else reason}") from error
 
 
 def write_lines(lines: Iterable[bytes], path: str) -> None:
@@ -149,6 +165,10 @@ def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYT
     waiting: list[pa.Table] = []
     count = filled = given = 0
     for table in tables:
+        if waiting and not _joins(waiting[-1], table):
+            if count:
+                yield _copy(waiting)
+            waiting, count, filled, given = [], 0, 0, given + (count > 0)
         weights = _text_bytes(table)
         waiting.append(table[:0])
         start = 0
@@ -162,6 +182,17 @@ def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYT
                 waiting, count, filled, given = [], 0, 0, given + 1
     if count or (waiting and not given):
         yield _copy(waiting)
+
+
+def _joins(one: pa.Table, other: pa.Table) -> bool:
+    """Return whether two tables can become one; in text formats, columns can have several types."""
+    if one.schema.equals(other.schema):
+        return True
+    try:
+        pa.unify_schemas([one.schema, other.schema])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    return True
 
 
 def _text_bytes(table: pa.Table) -> np.ndarray:
@@ -201,11 +232,8 @@ def _write_arrow(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str
 def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str], separator: str = ",") -> None:
     from pyarrow import csv
 
-    tables = map(_flat, tables)
-    first = next(tables, pa.table({}))
-    with csv.CSVWriter(file, first.schema, write_options=csv.WriteOptions(delimiter=separator)) as writer:
-        for table in _chain(first, tables):
-            writer.write_table(table)
+    for at, table in enumerate(map(_flat, tables)):
+        csv.write_csv(table, file, csv.WriteOptions(include_header=at == 0, delimiter=separator))
 
 
 def _flat(table: pa.Table) -> pa.Table:

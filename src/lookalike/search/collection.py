@@ -103,8 +103,8 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     if done:
         run.say(f"resuming: {counted(done, 'document')} already read")
     if storage.memory is not None and PER_ITEM * items > storage.memory:
-        needed = f"{PER_ITEM * items / 1e9:,.1f} GB"
-        run.say(f"note: about {items:,} documents need {needed} of memory, which is more than the limit")
+        needed = f"{PER_ITEM} bytes of memory each, {PER_ITEM * items / 1e9:,.1f} GB in all"
+        run.say(f"note: about {items:,} documents need {needed}, which is more than the limit")
     with run.stage("read and sketch", items) as tick:
         tick(done)
         batches = iter(()) if grown.complete else _without(chain(head, stream), done)

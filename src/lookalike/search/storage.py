@@ -20,6 +20,8 @@ from lookalike.measures.table import BANDED, SHORT
 from lookalike.search.plan import parse_threshold
 from lookalike.search.settings import Settings
 
+READING = ("text", "id", "format", "on_error", "on_bad_file", "html", "article", "max_document_bytes")  # of a source
+
 
 @contextmanager
 def storage_for(items: list[Any], settings: Settings) -> Iterator[Storage]:
@@ -63,7 +65,7 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     return {
         "version": __version__,
         "files": stamps(files),
-        **{name: getattr(source, name) for name in ("text", "id", "format", "on_error", "html", "article")},
+        **{name: getattr(source, name) for name in READING},
         "threshold": str(parse_threshold(measure, threshold)),
         "measure": measure,
         "recall": str(settings.recall),

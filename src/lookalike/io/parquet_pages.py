@@ -1,0 +1,156 @@
+"""Bounds the memory that rows of a Parquet file take once they are decoded.
+
+A page can be compressed ten thousandfold, and a dictionary stores a value once that a million rows
+repeat, so the size of a file says little. The headers of pages state their decompressed sizes, and
+the longest value of a dictionary bounds the size of a row. See the Parquet format, "Data Pages".
+"""
+
+import mmap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.io.part import Part, check_ratio
+
+DECODED = 64 << 20  # bytes of the most rows to decode at a time, unless a single row has more
+DICTIONARY_PAGE = 2
+BOOLEANS, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12  # types of Thrift
+
+
+class Page(NamedTuple):
+    """The kind of a page, and how many bytes it has decompressed and in the file."""
+
+    kind: int
+    size: int
+    stored: int
+
+
+def rows_to_decode(part: Part, file: Any, group: int, wanted: list[int]) -> int:
+    """Return how many rows of a row group to decode at a time; `file` is a ParquetFile."""
+    meta, schema = file.metadata.row_group(group), file.metadata.schema
+    row = 0.0  # bytes of the longest possible row, or of rows on average if they are lists
+    with _content(part) as content:
+        for at in wanted:
+            column = meta.column(at)
+            if column.physical_type == "BYTE_ARRAY":
+                longest = _longest(part, content, group, column)
+            elif column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+                longest = schema.column(at).length
+            else:
+                continue
+            row += longest * max(1.0, column.num_values / max(1, meta.num_rows))
+    return max(1, int(min(meta.num_rows, DECODED // max(1.0, row))))
+
+
+def _longest(part: Part, content: Any, group: int, column: Any) -> int:
+    """Return the most bytes that a value from the dictionary of a column can have; 0 without one."""
+    try:
+        pages = list(pages_of(content, column))
+    except (IndexError, ValueError):  # Arrow reports damage, if it is damage
+        return int(column.total_uncompressed_size)
+    for page in pages:
+        check_ratio(part, f"a page of column {column.path_in_schema!r}", page.size, page.stored)
+    dictionary = sum(page.size for page in pages if page.kind == DICTIONARY_PAGE)
+    if dictionary * column.num_values <= DECODED:
+        return dictionary
+    lengths = _dictionary_lengths(part, group, column.path_in_schema)
+    whole = pc.sum(lengths).as_py() + 4 * len(lengths) == dictionary  # else it is another one, for plain pages
+    return int(pc.max(lengths).as_py()) if len(lengths) and whole else dictionary
+
+
+def _dictionary_lengths(part: Part, group: int, path: str) -> pa.Array:
+    """Return the lengths of the values in the dictionary of a column."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(part.raw(), read_dictionary=[path], memory_map=True) as file:
+        values = next(file.iter_batches(1, row_groups=[group], columns=[path], use_threads=False)).column(0)
+    while not pa.types.is_dictionary(values.type):
+        if not pa.types.is_nested(values.type):
+            return pa.array([], pa.int64())
+        values = values.field(0) if pa.types.is_struct(values.type) else values.flatten()
+    return pc.binary_length(values.dictionary).cast(pa.int64()).fill_null(0)
+
+
+@contextmanager
+def _content(part: Part) -> Iterator[Any]:
+    """Open the bytes of a part, mapped into memory."""
+    if not part.paths:
+        yield part.content
+        return
+    with part.paths[0].open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        yield content
+
+
+def pages_of(content: Any, column: Any) -> Iterator[Page]:
+    """Yield the pages of a column, given the bytes of the file and the column's metadata."""
+    at = column.data_page_offset
+    if column.has_dictionary_page and 0 < column.dictionary_page_offset < at:
+        at = column.dictionary_page_offset
+    end = at + column.total_compressed_size
+    while at < end:
+        fields, at = _struct(content, at)
+        page = Page(fields[1], fields[2], fields[3])
+        if page.stored < 0:
+            raise ValueError("a page has a negative size")
+        yield page
+        at += page.stored
+
+
+def _struct(content: Any, at: int) -> tuple[dict[int, int], int]:
+    """Return the integers of a struct of compact Thrift, by number, and where it ends."""
+    fields: dict[int, int] = {}
+    number = 0
+    while head := content[at]:
+        at += 1
+        kind, step = head & 15, head >> 4
+        if step:
+            number += step
+        else:
+            number, at = _integer(content, at)
+        if kind in INTEGERS:
+            fields[number], at = _integer(content, at)
+        elif kind not in BOOLEANS:  # which have no bytes of their own
+            at = _after(content, at, kind)
+    return fields, at + 1
+
+
+def _after(content: Any, at: int, kind: int) -> int:
+    """Return where a value of a type ends."""
+    if kind in INTEGERS:
+        return _integer(content, at)[1]
+    if kind == BINARY:
+        length, at = _varint(content, at)
+        return at + length
+    if kind == STRUCT:
+        return _struct(content, at)[1]
+    if kind in LISTS:
+        size, inner, at = content[at] >> 4, content[at] & 15, at + 1
+        if size == 15:
+            size, at = _varint(content, at)
+        for _ in range(size):
+            at = _after(content, at, inner)
+        return at
+    if kind in (*BOOLEANS, BYTE, DOUBLE):
+        return at + (8 if kind == DOUBLE else 1)
+    raise ValueError(f"a page header has a value of type {kind}")
+
+
+def _integer(content: Any, at: int) -> tuple[int, int]:
+    """Return an integer in zigzag form, and where it ends."""
+    value, at = _varint(content, at)
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _varint(content: Any, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = content[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+        if shift > 63:
+            raise ValueError("a page header has an endless number")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -176,6 +177,14 @@ def test_named_arrays(tmp_path: Path) -> None:
     fails(
         r"none\.npz: which array holds the vectors\? Name it with vector=; it has none\.$",
         put(tmp_path / "none.npz", npz()),
+    )
+    with ZipFile(path, "a") as file:  # a member without the start of an array, which NumPy returns as bytes
+        file.writestr("names.npy", b"no array")
+    fails(
+        r"array 'names' must hold an id for each of the 23 rows; got \|S8 of shape \(\)\.$",
+        path,
+        vector="a",
+        id="names",
     )
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.index.codings import Coding, Encoded
-from lookalike.index.records import Id
+from lookalike.index.records import Id, intact
 from lookalike.index.tables import Reader
 
 MOST = 10_000  # items of one bucket that are compared
@@ -21,6 +21,7 @@ class Looked(NamedTuple):
     crowded: bool = False  # whether a bucket was too full to be compared completely
 
 
+@intact("an item")
 def look_up(reader: Reader, coding: Coding, encoded: Encoded, place: int, threshold: float, k: int | None) -> Looked:
     """Return the items most similar to the one at `place`, at most `k`, each of them measured."""
     numbers, crowded = reader.in_buckets(encoded.keys[place], MOST)

@@ -213,13 +213,17 @@ class Index(Asking):
     def open(cls, path: str | Path, *, read_only: bool = False) -> "Index":
         """Open an existing index."""
         store = Store(Path(path), read_only)
-        with store.reading() as reader:
-            settings = reader.settings()
-        if settings is None or settings.get("format") != FORMAT:
-            store.close()
+        try:
+            with store.reading() as reader:
+                settings = reader.settings()
             got = None if settings is None else settings.get("format")
-            raise StoreError(f"{path}: the index has format {got}, but this version reads {FORMAT}; build it again.")
-        return cls(store, settings)
+            if settings is None or got != FORMAT:
+                line = f"{path}: the index has format {got}, but this version reads {FORMAT}; build it again."
+                raise StoreError(line)
+            return cls(store, settings)
+        except BaseException:
+            store.close()
+            raise
 
     # --- change ---
 

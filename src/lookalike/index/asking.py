@@ -30,7 +30,6 @@ class Asking:
     def __init__(self, store: Store, settings: dict[str, Any]) -> None:
         self.store, self.settings = store, settings
         self._coding = None if settings["coding"] is None else coding_of(settings["coding"])
-        len(self)  # an error now if the count is damaged, not after output was written
 
     def close(self) -> None:
         """Close the files."""

@@ -44,7 +44,8 @@ class Reader:
         self.txn, self.tables = txn, tables
 
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings of the index."""
+        """Return the settings of the index; a damaged count is an error here, before any work."""
+        len(self)
         found = self.txn.get(SETTINGS)
         if found is None:
             return None

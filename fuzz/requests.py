@@ -170,15 +170,16 @@ def make_indexes(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def is_whole(request: bytes) -> bool:
     """Return whether a server can answer without waiting for more: the request is complete, or wrong."""
+    if not request:
+        return False
     reading = h11.Connection(h11.SERVER)
     try:
         reading.receive_data(request)
-        while (event := reading.next_event()) is not h11.NEED_DATA:
-            if isinstance(event, h11.EndOfMessage):
-                return True
+        while isinstance(event := reading.next_event(), h11.Request | h11.Data):
+            pass
+        return isinstance(event, h11.EndOfMessage)
     except h11.RemoteProtocolError:
         return True
-    return False
 
 
 def answer_fault(answer: bytes) -> str:

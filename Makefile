@@ -31,10 +31,10 @@ fuzz: .venv/installed-dev ## give damaged files and requests to lookalike: make 
 
 # Checks every index into an array; slow, so it leaves out tests that start processes or take long.
 test-bounds: .venv/installed-dev ## run the quick tests with compiled code that checks bounds
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.venv/bounds $(BIN)/pytest -n 2 --dist worksteal $(QUICK)
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv/bounds $(BIN)/pytest -n 2 --dist worksteal $(QUICK)
 
 test-lowest: .venv-lowest/installed ## run the quick tests with the oldest packages that lookalike supports
-	NUMBA_CACHE_DIR=.venv-lowest/numba .venv-lowest/bin/pytest -n 2 --dist worksteal $(QUICK)
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/pytest -n 2 --dist worksteal $(QUICK)
 
 browser: # Chromium, for the browser tests; as root it is installed from Debian's packages
 	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq \

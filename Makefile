@@ -1,19 +1,21 @@
 # Everything is installed into .venv, which the targets create if it is missing.
 PYTHON ?= python3
 BIN := .venv/bin
+QUICK := -m "not slow and not spark and not browser and not server"
+MINUTES ?= 10
 .DEFAULT_GOAL := help
 
-.PHONY: help demo check test lint docs bench clean browser java
+.PHONY: help demo check test test-bounds test-lowest fuzz lint docs bench clean browser java
 
 help:            ## list the targets
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /	/'
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /	/'
 
 demo: .venv/installed ## find the similar documents in examples/documents
 	$(BIN)/lookalike demo
 
 # For use while working: takes about a minute and a half and installs nothing outside .venv.
 check: .venv/installed-dev lint ## run the linters and the quick tests
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not spark and not browser and not server"
+	$(BIN)/pytest -n 2 --dist worksteal $(QUICK)
 
 test: .venv/installed-dev lint browser java ## run the linters and all tests
 	$(BIN)/pytest -n 2 --dist worksteal
@@ -23,6 +25,16 @@ lint: .venv/installed-dev ## run the linters: style, types and import order
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+fuzz: .venv/installed-dev ## give damaged files and requests to lookalike: make fuzz MINUTES=10
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+# Checks every index into an array; slow, so it leaves out tests that start processes or take long.
+test-bounds: .venv/installed-dev ## run the quick tests with compiled code that checks bounds
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.venv/bounds $(BIN)/pytest -n 2 --dist worksteal $(QUICK)
+
+test-lowest: .venv-lowest/installed ## run the quick tests with the oldest packages that lookalike supports
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/pytest -n 2 --dist worksteal $(QUICK)
 
 browser: # Chromium, for the browser tests; as root it is installed from Debian's packages
 	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq \
@@ -42,7 +54,7 @@ bench: .venv/installed-bench ## compare with other tools: make bench CORPUS=file
 	$(BIN)/python bench/documents.py $(CORPUS)
 
 clean: ## remove the environment and all build outputs
-	rm -rf .venv dist build site docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest dist build site docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml
 	@echo "setting up .venv, once; this takes a minute"
@@ -60,4 +72,9 @@ clean: ## remove the environment and all build outputs
 
 .venv/installed-docs: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@
+
+.venv-lowest/installed: pyproject.toml constraints/lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check --constraint constraints/lowest.txt --editable '.[dev]'
 	touch $@

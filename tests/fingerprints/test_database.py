@@ -406,6 +406,9 @@ def rewritten(path, names=("id", "x", "y", "angle"), metadata=None):
         (lambda path: rewritten(path, ["id", "x"]), "holds no enrolled prints."),
         (lambda path: rewritten(path, metadata={b"lookalike.prints": None}), "holds no enrolled prints."),
         (lambda path: pq.write_table(pa.table({"id": [1]}), path), "holds no enrolled prints."),
+        (lambda path: rewritten(path, metadata={b"lookalike.seed": b"x"}), "the seed in it must be a whole number"),
+        (lambda path: rewritten(path, metadata={b"lookalike.seed": None}), "the seed in it must be a whole number"),
+        (lambda path: rewritten(path, metadata={b"lookalike.seed": b"9" * 20}), "seed must be an integer of at most "),
         (
             lambda path: rewritten(path, metadata={b"lookalike.prints": b"2"}),
             "the prints have format 2, but this version reads 1; enroll them again.",
@@ -415,7 +418,20 @@ def rewritten(path, names=("id", "x", "y", "angle"), metadata=None):
             "holds no enrolled prints.",
         ),
     ],
-    ids=["missing", "magic", "empty", "cut", "columns", "no format", "other", "newer", "bytes for metadata"],
+    ids=[
+        "missing",
+        "magic",
+        "empty",
+        "cut",
+        "columns",
+        "no format",
+        "other",
+        "odd seed",
+        "no seed",
+        "large seed",
+        "newer",
+        "bytes for metadata",
+    ],
 )
 def test_what_is_no_database(tmp_path, ten, change, message):
     path = tmp_path / "people.parquet"

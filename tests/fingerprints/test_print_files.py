@@ -365,3 +365,14 @@ def test_files_that_are_not_prints(inputs):
         read_prints(inputs / "a.txt")
     with pytest.raises(DataError, match=r": no fingerprints found, neither templates"):
         read_prints(inputs)
+
+
+def test_a_table_whose_names_are_not_text(inputs):
+    """A column name that is not UTF-8 is an error in one line, whether or not the prints are enrolled."""
+    path = inputs / "a.parquet"
+    pq.write_table(pa.table({"x": [1.0], "y": [1.0], "angle": [1.0]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"angle", b"\x81ngle"))
+    for read in (read_prints, Database.open):
+        with pytest.raises(DataError, match=r"a\.parquet: cannot be read as .*utf-8") as error:
+            read(path)
+        assert "\n" not in str(error.value)

@@ -69,3 +69,23 @@ def test_prints_whose_bounds_are_wrong():
     table = pa.table({"id": ["one"], "x": [[1.0, 2.0]], "y": [[2.0]], "angle": [[3.0, 4.0]]})
     with pytest.raises(DataError, match=r"^each print must have as many x as y and angles\.$"):
         Prints.of_arrow(table)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"x": [["one"]]},
+        {"x": [1.0]},
+        {"x": [[[1.0]]]},
+        {"x": pa.nulls(1), "y": pa.nulls(1), "angle": pa.nulls(1)},
+        {"id": pa.nulls(1)},
+        {"id": [["a"]]},
+    ],
+)
+def test_tables_that_are_no_prints(changed):
+    """A table with nulls, or columns of other types, is an error in one line."""
+    table = pa.table({"id": ["one"], "x": [[1.0]], "y": [[2.0]], "angle": [[3.0]]} | changed)
+    with pytest.raises(
+        DataError, match=r"^(prints must be a string id, and lists|each print must have an id, and lists).*\.$"
+    ):
+        Prints.of_arrow(table)

@@ -46,6 +46,12 @@ def test_the_commands(run, inputs, out):
     assert "items: 38\n" in run("index", "info", out / "i").out
     assert run("index", "verify", out / "i").err == "verified: 38 items, no errors\n"
     assert run("index", "compact", out / "i").err.startswith("compacted: ")
+    copied = run("index", "backup", out / "i", out / "copy").err
+    assert copied == f"copied: 38 items, {(out / 'copy' / 'data.mdb').stat().st_size:,} bytes\n"
+    assert state_in(out / "copy") == state_in(out / "i")
+    assert complaint(run("index", "backup", out / "i", out / "copy")).endswith(
+        "already exists; an index needs a new folder."
+    )
 
 
 def state_in(path):

@@ -13,6 +13,7 @@ import pytest
 
 from lookalike.core.errors import DataError, StoreError
 from lookalike.index import Index, store
+from lookalike.index.sifting import drop
 from tests.commands import left_in
 from tests.index_samples import texts_of
 from tests.writing import start_writer
@@ -254,3 +255,92 @@ def test_an_index_that_is_cut_short(place):
     (place / "data.mdb").write_bytes(content[: len(content) // 2])
     with pytest.raises(StoreError, match=r": is truncated; use a complete copy, or build it again\.$"):
         Index.open(place)
+
+
+# --- backup ---
+
+
+def test_a_backup_is_an_index_like_the_first(place, tmp_path):
+    """It has the same items and permissions, can be added to, and lacks what is not written yet."""
+    texts = texts_of(30)
+    copy = tmp_path / "copy.index"
+    Index.build(place, texts, threshold=0.8, store_text=True).close()
+    (place / "data.mdb").chmod(0o600)
+    place.chmod(0o700)
+    with Index.open(place) as index, index.store.writing() as writer:
+        drop(writer, index._known(), 3)
+        index.backup(copy)
+    assert {path.name: path.stat().st_mode & 0o777 for path in (copy, *copy.iterdir())} == {
+        "copy.index": 0o700, "data.mdb": 0o600, "in-use": 0o600, "writing": 0o600,
+    }  # fmt: skip
+    with Index.open(copy, read_only=True) as copied:
+        assert copied.verify() == 30
+        assert [copied.item(at) for at in range(30)] == texts
+    with Index.open(copy) as copied, Index.open(place) as index:
+        copied.add(["another text"])
+        assert (len(copied), len(index)) == (31, 29)
+
+
+def test_a_backup_of_an_index_that_nobody_can_write(place, tmp_path):
+    Index.build(place, texts_of(3), threshold=0.8).close()
+    (place / "data.mdb").chmod(0o400)
+    with Index.open(place, read_only=True) as index:
+        index.backup(tmp_path / "copy.index")
+    with Index.open(tmp_path / "copy.index", read_only=True) as copied:
+        assert copied.verify() == 3
+
+
+def test_a_backup_replaces_nothing(place, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    with Index.build(place, ["a text"]) as index:
+        for target in (place, other):
+            with pytest.raises(DataError, match=r": already exists; an index needs a new folder\.$"):
+                index.backup(target)
+        with pytest.raises(DataError, match=r": cannot be created: there is no folder "):
+            index.backup(tmp_path / "no" / "copy.index")
+    assert list(other.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {place.name, "other"}
+
+
+@pytest.mark.slow
+def test_backups_beside_a_writer(place, tmp_path):
+    """Each backup is in order, and has what the writer reported before, in whole batches."""
+    texts = texts_of(50)
+    Index.build(place, ["a text to begin with"], ["first"], threshold=0.8).close()
+    writer, heard = start_writer(place, 0, texts)
+    with heard, Index.open(place, read_only=True) as index:
+        for number in range(5):
+            done = heard.recv()
+            while heard.poll():
+                done = heard.recv()
+            index.backup(tmp_path / f"{number}.index")
+            with Index.open(tmp_path / f"{number}.index") as copied:
+                count = copied.verify() - 1
+                assert count >= done
+                assert count % 7 == 0
+                assert set(copied.ids()) == {"first", *range(count)}
+        writer.kill()
+        writer.join()
+
+
+@pytest.mark.slow
+def test_a_backup_on_a_full_disk(place, tmp_path):
+    """Simulated by a limit on file sizes: an error that names the target, and nothing is left."""
+    Index.build(place, texts_of(3000), threshold=0.8).close()
+    target = tmp_path / "copy.index"
+    code = f"""
+import resource, signal
+from lookalike.core.errors import StoreError
+from lookalike.index import Index
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with Index.open({str(place)!r}) as index:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+    try:
+        index.backup({str(target)!r})
+    except StoreError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.startswith(f"{target}: the copy could not be written: "), done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {place.name}

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -176,6 +177,14 @@ def test_named_arrays(tmp_path: Path) -> None:
     fails(
         r"none\.npz: which array holds the vectors\? Name it with vector=; it has none\.$",
         put(tmp_path / "none.npz", npz()),
+    )
+    with ZipFile(path, "a") as file:  # a member without the start of an array, which NumPy returns as bytes
+        file.writestr("names.npy", b"no array")
+    fails(
+        r"array 'names' must hold an id for each of the 23 rows; got \|S8 of shape \(\)\.$",
+        path,
+        vector="a",
+        id="names",
     )
 
 
@@ -564,7 +573,7 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
             encode_arrow(pa.table({"v": [[1.0, 2], [3], [4, 5]]})),
             "row 1: 1 component, where the first row has 2", [[1, 2], [4, 5]], [0, 2],
         ),
-        "fixed.parquet": (encode_parquet(fixed), "row 1: v is null", KEPT, [0, 4, 5]),
+        "null.arrow": (encode_arrow(fixed), "row 1: v is null", KEPT, [0, 4, 5]),
         "fixed.arrow": (encode_arrow(fixed[2:]), "row 0: v holds null", KEPT[1:], [2, 3]),
         "a.jsonl": (lines + more + huge, "row 1: v is null", [*KEPT, [9, 9]], [*PLACES, 21]),
         "str.jsonl": (b'{"v": [1]}\n{"v": 5}\n', "row 1: v is an integer, not a list", [[1]], [0]),

@@ -100,3 +100,24 @@ def test_invalid_packed_bits() -> None:
             Bits.packed(np.zeros((1, 2), np.uint8), length)
     with pytest.raises(DataError, match=r"^ids must name each item; got 2 ids for 1 item"):
         Bits.of(["01"], ids=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("words", "length"),
+    [
+        (np.zeros((2, 1), np.uint64), 65),
+        (np.zeros((2, 1), np.uint64), -1),
+        (np.zeros(2, np.uint64), 2),
+        (np.zeros((2, 1), np.int64), 2),
+        (np.zeros((2, 8), np.uint8), 64),
+    ],
+)
+def test_words_that_kernels_could_not_bear(words: np.ndarray, length: int) -> None:
+    """Codes longer than their words would be read outside of the array."""
+    with pytest.raises(DataError, match=r"^words must be a matrix of 64-bit integers, with room for all bits; got "):
+        Bits(words, length)
+
+
+def test_as_many_ids_as_codes() -> None:
+    with pytest.raises(DataError, match=r"^ids must name each item; got 1 id for 2 items\.$"):
+        Bits(np.zeros((2, 1), np.uint64), 64, pa.array(["a"]))

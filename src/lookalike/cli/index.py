@@ -208,6 +208,21 @@ def compact(path: opt.IndexPath, *, quiet: opt.Quiet = False) -> None:
         run.say(f"compacted: {saved:,} bytes saved, {opened.info(buckets=False)['bytes']:,} left")
 
 
+@command("lookalike index backup news.index backups/monday.index", of=index)
+def backup(
+    path: opt.IndexPath,
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="New folder for the copy.")],
+    *,
+    quiet: opt.Quiet = False,
+) -> None:
+    """Copy an index to a new folder, also while others read and write it."""
+    run = TerminalRun(1, quiet)
+    with open_index(path, read_only=True) as opened, run.stage("backup"):
+        opened.backup(target)
+    with open_index(target, read_only=True) as copy:
+        run.say(f"copied: {counted(len(copy), 'item')}, {copy.info(buckets=False)['bytes']:,} bytes")
+
+
 @command("lookalike index verify news.index", of=index)
 def verify(path: opt.IndexPath, *, running: opt.RunOptions) -> None:
     """Check every entry of an index against its items."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, choice, fraction, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, LookalikeError, UsageError, choice, fraction, whole
 from lookalike.core.run import Run
 from lookalike.fingerprints.corners import CornerTables
 from lookalike.fingerprints.grids import grid_sets
@@ -124,17 +124,23 @@ class Database:
             table = pq.read_table(path)
         except FileNotFoundError:
             raise DataError(f"{path}: no such file; enroll prints to make it.") from None
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"{path}: cannot be read as enrolled prints: {' '.join(str(error).split())}") from error
         written = table.schema.metadata or {}
         if table.schema.names != ["id", *COLUMNS] or MARK not in written:
             raise DataError(f"{path}: holds no enrolled prints.")
-        got = written[MARK].decode()
+        got = written[MARK].decode("utf-8", "replace")
         if got != FORMAT:
             raise DataError(
                 f"{path}: the prints have format {got}, but this version reads {FORMAT}; enroll them again."
             )
-        return cls(Prints.of_arrow(table), int(written[b"lookalike.seed"]))
+        seed = written.get(b"lookalike.seed", b"").decode("ascii", "replace")
+        if not (seed.isascii() and seed.isdecimal() and len(seed) <= len(str(LARGEST_SEED))):
+            raise DataError(f"{path}: the seed in it must be a whole number; got {seed!r}.")
+        try:
+            return cls(Prints.of_arrow(table), int(seed))
+        except LookalikeError as error:
+            raise DataError(f"{path}: {error}") from error
 
     def save(self, path: str | Path) -> None:
         """Write the prints to a Parquet file, completely or not at all."""

@@ -144,7 +144,7 @@ def is_enrolled(path: Path) -> bool:
     """Return whether a file holds enrolled prints."""
     import pyarrow.parquet as pq
 
-    with suppress(pa.ArrowException, OSError):
+    with suppress(pa.ArrowException, OSError, UnicodeError):
         return path.suffix == ".parquet" and MARK in (pq.read_schema(path).metadata or {})
     return False
 

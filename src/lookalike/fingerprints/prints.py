@@ -88,13 +88,20 @@ class Prints:
     @classmethod
     def of_arrow(cls, table: pa.Table) -> "Prints":
         """Make prints from a table as `to_arrow` returns it."""
-        table = table.combine_chunks()
-        lists = [table[name].combine_chunks() for name in COLUMNS]
+        kind = pa.large_list(pa.float64())
+        try:
+            ids = table["id"].cast(pa.string()).combine_chunks()
+            lists = [table[name].cast(kind).combine_chunks() for name in COLUMNS]
+        except (pa.ArrowException, KeyError) as error:
+            reason = " ".join(str(error).split())
+            raise DataError(f"prints must be a string id, and lists of numbers x, y and angle: {reason}.") from error
+        if any(one.null_count for one in (ids, *lists)):
+            raise DataError("each print must have an id, and lists of x, y and angles; got null.")
         if any(not one.value_lengths().equals(lists[0].value_lengths()) for one in lists[1:]):
             raise DataError("each print must have as many x as y and angles.")
         minutiae = np.stack([np.asarray(one.flatten(), np.float64) for one in lists], axis=1)
         sizes = np.asarray(lists[0].value_lengths(), np.int64)
-        return cls(minutiae, np.concatenate(([0], np.cumsum(sizes))), table["id"].combine_chunks())
+        return cls(minutiae, np.concatenate(([0], np.cumsum(sizes))), ids)
 
 
 def _as_minutiae(number: int, given: Any) -> np.ndarray:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -244,6 +245,23 @@ class Asking:
             "made by": self.settings["version"],
             "texts kept": self.settings["store_text"],
         }
+
+    def backup(self, path: str | Path) -> None:
+        """Copy the index to a new folder, which appears complete or not at all.
+
+        The copy is the index as it was at one moment, without gaps. Others can use the index, and add to
+        it, meanwhile.
+
+        >>> from tempfile import mkdtemp
+        >>> from lookalike.index import Index
+        >>> folder = Path(mkdtemp())
+        >>> with Index.build(folder / "news.index", [{1, 2, 3}], threshold=0.5) as index:
+        ...     index.backup(folder / "copy.index")
+        >>> with Index.open(folder / "copy.index") as copy:
+        ...     copy.query({1, 2, 3, 4})
+        [(0, 0.75)]
+        """
+        self.store.backup(Path(path))
 
     def verify(self, run: Run | None = None) -> int:
         """Check every entry against the items; return the number of items, or raise an error."""

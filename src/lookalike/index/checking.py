@@ -7,12 +7,13 @@ import numpy as np
 from lookalike.core.errors import DataError
 from lookalike.core.run import Tick
 from lookalike.index.codings import Coding
-from lookalike.index.records import bucket_keys, pack_id
+from lookalike.index.records import bucket_keys, intact, pack_id
 from lookalike.index.tables import Reader
 
 SUM = 1 << 64
 
 
+@intact("an item")
 def check(reader: Reader, coding: Coding | None, texts: bool, tick: Tick) -> int:
     """Recompute every entry from the items, and compare counts and sums of hashes with the tables.
 

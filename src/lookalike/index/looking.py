@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.index.codings import Coding, Content, Encoded
-from lookalike.index.records import Id
+from lookalike.index.records import Id, intact
 from lookalike.index.tables import Check, Reader, go_on
 
 MOST = 10_000  # items of one bucket that are compared
@@ -24,6 +24,7 @@ class Looked(NamedTuple):
     crowded: bool = False  # whether a bucket was too full to be compared completely
 
 
+@intact("an item")
 def look_up(
     reader: Reader,
     coding: Coding,

@@ -1,10 +1,13 @@
 """Convert items and their ids to bytes that sort in the same order."""
 
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, LookalikeError, StoreError
 from lookalike.kernels.hashing import EMPTY
 
 LONGEST_ID = 480  # bytes
@@ -20,6 +23,23 @@ class Item(NamedTuple):
     content: bytes
     id: Id
     payload: memoryview | bytes
+
+
+@contextmanager
+def intact(what: str) -> Iterator[None]:
+    """Raise a StoreError in place of the errors that decoding a damaged entry raises."""
+    try:
+        yield
+    except LookalikeError:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError, zlib.error) as error:
+        raise damaged(what, error) from error
+
+
+def damaged(what: str, reason: object) -> StoreError:
+    """Return the error for a damaged entry."""
+    said = " ".join(str(reason).split()) or type(reason).__name__
+    return StoreError(f"{what} of the index is damaged ({said}); use a backup, or build it again.")
 
 
 def is_id(identity: Id) -> bool:
@@ -50,8 +70,13 @@ def pack(content: bytes, identity: bytes, payload: bytes) -> bytes:
 
 def unpack(number: int, record: Any) -> Item:
     """Return the item of a record."""
-    end = 18 + int.from_bytes(record[16:18], "big")
-    return Item(number, bytes(record[:16]), unpack_id(bytes(record[18:end])), record[end:])
+    try:
+        end = 18 + int.from_bytes(record[16:18], "big")
+        if end == 18 or len(record) < end:
+            raise ValueError("a record is too short")
+        return Item(number, bytes(record[:16]), unpack_id(bytes(record[18:end])), record[end:])
+    except (TypeError, ValueError) as error:  # None for no record, or an id that is not UTF-8
+        raise damaged("an item", error) from error
 
 
 def with_numbers(columns: np.ndarray, numbers: np.ndarray) -> list[bytes]:

@@ -18,7 +18,7 @@ from lookalike.core.wording import counted
 from lookalike.index.batches import Batch, Encoder, same_type
 from lookalike.index.codings import Coding, Encoded
 from lookalike.index.looking import Looked, look_up
-from lookalike.index.records import Id
+from lookalike.index.records import Id, intact
 from lookalike.index.replay import Replay, SiftedBatch, packed
 from lookalike.index.store import Store
 from lookalike.index.tables import Reader, Writer
@@ -179,6 +179,7 @@ class Sieve:
             self.new.remove(item, self.encoder.fitted().again(item.payload).keys)
 
 
+@intact("an item")
 def drop(writer: Writer, coding: Coding, identity: Id) -> None:
     """Remove the item with this id."""
     number = writer.number_of(identity)

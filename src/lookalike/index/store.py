@@ -7,6 +7,7 @@ import fcntl
 import math
 import os
 import resource
+import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -168,6 +169,21 @@ class Store:
         finally:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
             self._writing.release()
+
+    def backup(self, path: Path) -> None:
+        """Copy the tables as they are now to a new folder, without gaps; others can write meanwhile."""
+        with building(path) as place, self._in_use():
+            place.mkdir()
+            try:
+                self.env.copy(str(place), compact=True)
+            except lmdb.Error as error:
+                raise StoreError(f"{path}: the copy could not be written: {error}.") from error
+            sync(place / "data.mdb")
+            for name in ("data.mdb", "in-use", "writing"):
+                (place / name).touch()
+                shutil.copymode(self.path / "data.mdb", place / name)
+            shutil.copymode(self.path, place)
+            sync(place)
 
     def byte_size(self) -> int:
         """Return how many bytes the tables take on disk."""

@@ -16,7 +16,18 @@ import numpy as np
 
 from lookalike.core.errors import StoreError
 from lookalike.index.codings import Encoded
-from lookalike.index.records import Id, Item, bucket_keys, pack, pack_id, unpack, with_numbers
+from lookalike.index.records import (
+    LARGEST_ID,
+    Id,
+    Item,
+    bucket_keys,
+    damaged,
+    intact,
+    pack,
+    pack_id,
+    unpack,
+    with_numbers,
+)
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures.table import OLD_NAMES
 
@@ -40,7 +51,8 @@ class Reader:
         self.txn, self.tables = txn, tables
 
     def settings(self) -> dict[str, Any] | None:
-        """Return the settings of the index."""
+        """Return the settings of the index; a damaged count is an error here, before any work."""
+        len(self)
         found = self.txn.get(SETTINGS)
         if found is None:
             return None
@@ -54,7 +66,10 @@ class Reader:
         return self._number(COUNT)
 
     def _number(self, name: bytes) -> int:
-        return int.from_bytes(self.txn.get(name, b"\0"), "big")
+        number = int.from_bytes(self.txn.get(name, b"\0"), "big")
+        if number > LARGEST_ID:
+            raise damaged(f"the {name.decode()}", number)
+        return number
 
     def number_of(self, identity: Id) -> int | None:
         """Return the number of the item with this id, or None."""
@@ -70,6 +85,7 @@ class Reader:
         for key, record in self.txn.cursor(db=self.tables["items"]):
             yield unpack(int.from_bytes(key, "big"), record)
 
+    @intact("a text")
     def text(self, number: int) -> str | None:
         """Return the text of an item, or None if it is not kept."""
         found = self.txn.get(number.to_bytes(4, "big"), db=self.tables["texts"])

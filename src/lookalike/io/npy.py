@@ -130,7 +130,9 @@ def read_zip(part: Part, source: Any, vector: str | None, identity: str | None) 
             if name is not None and name not in names:
                 raise DataError(f"{part.name}: no array {name!r}; {has(names)}.{did_you_mean(name, names)}")
         array = np.asarray(file[vector])
-        return array, None if identity is None else array_ids(part, identity, file[identity], len(np.atleast_1d(array)))
+        if identity is None:
+            return array, None
+        return array, array_ids(part, identity, np.asarray(file[identity]), len(np.atleast_1d(array)))
 
 
 def array_ids(part: Part, name: str, values: np.ndarray, rows: int) -> pa.Array:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, whole
+from lookalike.core.wording import counted
 from lookalike.items.vectors import as_array_of_numbers, as_ids, as_numpy
 
 
@@ -23,6 +24,16 @@ class Bits:
     length: int
     ids: pa.Array | None = None
     skipped: int = 0
+
+    def __post_init__(self) -> None:
+        """Check what kernels rely on: they would read outside of the array otherwise."""
+        if self.words.ndim != 2 or self.words.dtype != np.uint64 or not 0 <= self.length <= 64 * self.words.shape[1]:
+            got = f"{self.words.dtype} of shape {self.words.shape} for {self.length} bits"
+            raise DataError(f"words must be a matrix of 64-bit integers, with room for all bits; got {got}.")
+        if self.ids is not None and len(self.ids) != len(self.words):
+            raise DataError(
+                f"ids must name each item; got {counted(len(self.ids), 'id')} for {counted(len(self.words), 'item')}."
+            )
 
     @classmethod
     def of(cls, rows: Any, ids: Any = None) -> "Bits":

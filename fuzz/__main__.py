@@ -1,0 +1,48 @@
+"""Runs the fuzzers: python -m fuzz [files|requests] [--minutes N | --cases N | --case N]."""
+
+import argparse
+import itertools
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from fuzz.failures import Failures
+from fuzz.files import FileFuzzer
+from fuzz.requests import RequestFuzzer
+
+
+def numbers(minutes: float, cases: int | None, case: int | None) -> Iterator[int]:
+    """Yield the numbers of cases: the given one, the first so many, or all until the time is over."""
+    if case is not None:
+        return iter([case])
+    if cases is not None:
+        return iter(range(cases))
+    end = time.monotonic() + 60 * minutes
+    return itertools.takewhile(lambda _: time.monotonic() < end, itertools.count())
+
+
+def main() -> int:
+    """Run the fuzzers that the arguments name; return 1 if something failed."""
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=("all", "files", "requests"), default="all")
+    parser.add_argument("--minutes", type=float, default=10, help="how long to run, in all")
+    parser.add_argument("--cases", type=int, help="how many files and how many requests to try instead")
+    parser.add_argument("--case", type=int, help="the number of the only case to try")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32), help="default: a new one")
+    parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), help="folder for what failed")
+    given = parser.parse_args()
+    failures = Failures(given.keep)
+    files, requests = FileFuzzer(given.seed, failures), RequestFuzzer(given.seed, failures)
+    chosen = [one for name, one in (("files", files), ("requests", requests)) if given.what in ("all", name)]
+    for fuzzer in chosen:
+        fuzzer.run(numbers(given.minutes / len(chosen), given.cases, given.case))
+    print(
+        f"seed {given.seed}: {files.tried:,} files tried, {requests.tried:,} requests sent, {failures.count:,} failures"
+    )
+    return 1 if failures.count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,7 +15,7 @@ from lookalike.fingerprints import Database, read_prints
 from lookalike.fingerprints.print_files import iso_minutiae
 from tests.print_samples import as_csv, iso_record
 
-SKIP_FILES = skip_hint("files")
+SKIP_FILES = skip_hint("files", of="")
 
 
 # --- files ---
@@ -134,7 +134,7 @@ def test_files_of_one_name_have_distinct_ids(inputs):
 def test_a_broken_stream_names_its_file(inputs):
     (inputs / "good.xyt").write_text("1 2 3\n")
     (inputs / "bad.xyt.gz").write_bytes(b"no gzip")
-    with pytest.raises(DataError, match=r"bad\.xyt\.gz: .*; on_error='skip'"):
+    with pytest.raises(DataError, match=r"bad\.xyt\.gz: .*; use on_error='skip'"):
         read_prints(inputs)
     assert read_prints(inputs, on_error="skip").ids.to_pylist() == ["good"]
 
@@ -143,7 +143,7 @@ def test_which_column_is_the_id(inputs):
     path = inputs / "all.csv"
     path.write_text("person,x,y,angle,quality\nann,1,2,3,9\nbob,4,5,6,9\n")
     unknown = r"column 'person' is unknown: drop it, or name the id column of the prints with id="
-    with pytest.raises(DataError, match=rf"all\.csv: {unknown}; on_error='skip' skips such files\.$"):
+    with pytest.raises(DataError, match=rf"all\.csv: {unknown}; use on_error='skip' to skip such files\.$"):
         read_prints(path)
     assert read_prints(path, id="person").ids.to_pylist() == ["ann", "bob"]
     with pytest.raises(DataError, match=r"no column 'who' for the id; it has person, x, y, angle, quality"):

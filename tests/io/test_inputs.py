@@ -32,7 +32,7 @@ def test_a_picture_among_documents(tmp_path):
     """In a folder it is a bad document, which can be skipped; a folder of pictures is an error."""
     (tmp_path / "a.txt").write_text("some text")
     (tmp_path / "b.png").write_bytes(b"no null byte")
-    with pytest.raises(DataError, match=r"b\.png: is a picture, not text; .*; on_error='skip'"):
+    with pytest.raises(DataError, match=r"b\.png: is a picture, not text; .*; use Source\(on_error='skip'\)"):
         list(la.Source(tmp_path).batches())
     source = la.Source(tmp_path, on_error="skip")
     assert [table["id"].to_pylist() for table in source.batches()] == [["a.txt"]]

@@ -137,7 +137,7 @@ def test_rows_with_too_few_cells(inputs: Path) -> None:
     path.write_bytes(SHORT)
     with pytest.raises(DataError) as error:
         rows_of(path)
-    hint = "on_error='skip' skips such rows"
+    hint = "remove such rows first"
     assert str(error.value) == f"{path}, row 1: 2 fields, not 3; {hint}."
     source = RecordSource(path, on_error="skip")
     for _ in range(2):  # reading again starts from zero

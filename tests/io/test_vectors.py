@@ -29,7 +29,7 @@ from tests.samples import encode_arrow, encode_csv, encode_jsonl, encode_parquet
 SIZES = (1, 100, 1 << 30)  # bytes per batch
 BOM = b"\xef\xbb\xbf"
 NAN, INF = float("nan"), float("inf")
-SKIP = r"; on_error='skip' skips such rows\.$"
+SKIP = r"; remove such rows first\.$"
 MATRIX = np.random.default_rng(1).integers(-99, 99, (23, 5)) / 4
 ROWS = MATRIX.tolist()
 NAMES = [f"n{at * 7 % 23}" for at in range(23)]
@@ -562,7 +562,7 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
         "a.jsonl": (lines + more + huge, "row 1: v is null", [*KEPT, [9, 9]], [*PLACES, 21]),
         "str.jsonl": (b'{"v": [1]}\n{"v": 5}\n', "row 1: v is an integer, not a list", [[1]], [0]),
         "holds.jsonl": (b'{"v": [1]}\n{"v": ["5"]}\n', "row 1: v holds a string, not numbers", [[1]], [0]),
-        "line.jsonl": (b"oops\n" + b'{"v": [1]}\n', r"row 0: not valid JSON \(Expecting value.*", [[1]], [1]),
+        "line.jsonl": (b"oops\n" + b'{"v": [1]}\n', r"row 0: not valid JSON at column 1 \(Expecting value.*", [[1]], [1]),
         "list.jsonl": (
             b'{"v": [1]}\n[1]\n',
             r"row 1: not a JSON object but a list \(a file can be one whole array; jq -c '\.\[\]' splits others\)",

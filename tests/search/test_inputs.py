@@ -174,7 +174,7 @@ def test_collections_that_do_not_go_together():
 
 def test_rows_that_are_not_vectors():
     for rows in ([[1.0, 2], [3.0]], np.array([[1.0, math.nan]]), np.array([[math.inf, 1.0]])):
-        with pytest.raises(DataError, match=r"^row [01]: .*; on_error='skip'"):
+        with pytest.raises(DataError, match=r"^row [01]: .*; use Vectors\.of\(on_error='skip'\)"):
             la.find_pairs(rows, measure="euclidean", threshold=1)
     with pytest.raises(DataError, match=r"^vectors must be a matrix"):
         la.find_pairs(np.ones(3), measure="euclidean", threshold=1)

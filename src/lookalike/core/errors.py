@@ -105,14 +105,31 @@ def argument(name: str, value: object = None, of: str = "") -> str:
     return option if value is None or value is True else f"{option} {value}"
 
 
-def skip_hint(what: str = "rows") -> str:
-    """Return how to skip what cannot be read."""
-    return f"{argument('on_error', 'skip')} skips such {what}"
+def remedy(python: str, command: str) -> str:
+    """Return what to do in Python or, while a command runs, on the command line.
+
+    >>> remedy("call Index.build", "run `lookalike index build`")
+    'call Index.build'
+    """
+    return command if _options else python
+
+
+def skip_hint(what: str = "rows", of: str | None = None) -> str:
+    """Return how to skip rows that cannot be read, or that they must be removed.
+
+    In Python, `of` names the class that has the parameter, "" a parameter of the function itself.
+
+    >>> skip_hint(of="Source"), skip_hint()
+    ("use Source(on_error='skip') to skip such rows", 'remove such rows first')
+    """
+    if of is None and "on_error" not in _options:
+        return f"remove such {what} first"
+    return f"use {argument('on_error', 'skip', of or '')} to skip such {what}"
 
 
 def encoding_hint() -> str:
     """Return how to read a file that is not in UTF-8."""
-    return f"{argument('encoding', 'windows-1252')} or another encoding reads files that are not UTF-8"
+    return f"if the file is not UTF-8, set {argument('encoding')}, for example to windows-1252"
 
 
 # --- checks ---

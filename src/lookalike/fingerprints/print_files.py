@@ -95,7 +95,7 @@ def read_prints(
                     why = str(error).rstrip(".").removeprefix(f"{path}: ")
                     for hint in (skip_hint(), encoding_hint()):  # these are about rows
                         why = why.removesuffix(f"; {hint}")
-                    raise DataError(f"{path}: {why}; {skip_hint('files')}.") from error
+                    raise DataError(f"{path}: {why}; {skip_hint('files', of='')}.") from error
                 skipped += 1
             tick(1)
     if skipped == len(files):

@@ -12,6 +12,7 @@ import numpy as np
 
 from lookalike.core.errors import AlreadyThere, NotThere, whole, within
 from lookalike.core.run import Run
+from lookalike.core.wording import counted
 from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
@@ -40,6 +41,14 @@ class Asking:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        sign = ">=" if self.measured == "similarity" else "<="
+        aim = f"{MEASURES[self.measure].usual} {sign} {self.threshold:g}, in {self.store.path}"
+        if self.store.closed:
+            return f"<closed Index: {aim}>"
+        noun = "bit code" if self.holds()[0] == "bits" else self.holds()[0].removesuffix("s")
+        return f"<Index of {counted(len(self), noun)}, {aim}>"
 
     def __len__(self) -> int:
         with self.store.reading() as reader:
@@ -208,7 +217,7 @@ class Asking:
         if coding is not None:
             facts |= {
                 "kind": coding.kind,
-                "measure": coding.plan.measure,
+                "measure": coding.plan.row.usual,
                 "threshold": str(coding.plan.threshold),
                 "expected recall at the threshold": round(coding.recall(float(coding.plan.threshold)), 4),
                 "tables": coding.tables,

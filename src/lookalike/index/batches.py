@@ -134,7 +134,7 @@ def named(own: list[Any] | None, size: int, given: Iterator[Id] | None = None) -
     if names is None:
         return None
     if len(names) < size:
-        raise DataError("ids must name each item; there are fewer ids than items.")
+        raise DataError("ids must be as many as the items; there are fewer ids.")
     return [as_id(name) for name in names]
 
 
@@ -150,7 +150,7 @@ def as_id(name: Any) -> Id:
 def check_all_named(ids: Iterator[Id] | None, items: int) -> None:
     """Raise an error if ids are left after all items have theirs."""
     if ids is not None and next(ids, None) is not None:
-        raise DataError(f"ids must name each item; there are more ids than the {counted(items, 'item')}.")
+        raise DataError(f"ids must be as many as the items; there are {counted(items, 'item')} and more ids.")
 
 
 def rows_of(items: Any, rows: np.ndarray) -> Any:

@@ -39,6 +39,8 @@ class Source(ItemSource):
     [{'id': 7, 'text': 'one text'}, {'id': 8, 'text': 'another'}]
     """
 
+    skipping = "Source"
+
     def __init__(
         self,
         inputs: Any,  # one or several

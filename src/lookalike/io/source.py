@@ -54,6 +54,7 @@ class ItemSource:
     """A source of items: files, folders, globs, `-` (standard input) or Arrow tables."""
 
     formats: ClassVar[Sequence[str]] = NAMED  # that the user can name
+    skipping: ClassVar[str | None] = None  # what has the parameter on_error in Python: see `skip_hint`
 
     def __init__(self, inputs: Any, *, format: str | None, on_error: str, encoding: str, batch_bytes: int):
         self.on_error = choice("on_error", on_error, ("fail", "skip"))
@@ -117,7 +118,7 @@ class ItemSource:
 
     def _bad_row(self, part: Part, row: int, why: str) -> DataError:
         """Return the error for a bad row."""
-        return bad_row(part, part.place(row), why)
+        return bad_row(part, part.place(row), why, self.skipping)
 
     # --- columns ---
 

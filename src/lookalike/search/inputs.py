@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import UsageError, argument
+from lookalike.core.errors import UsageError, argument, parameter
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.formats import VECTOR_SUFFIXES
@@ -39,7 +39,10 @@ def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
         raise UsageError("measure 'bag' compares bags: Counters, or texts; got sets.")
     if audit and measure in OF_SETS and measure not in BANDED:
         usual = MEASURES[measure].usual
-        raise UsageError(f"audit is for Jaccard similarity; measure {usual!r} is exact and misses nothing.")
+        raise UsageError(
+            f"audit is for the measures jaccard and bag; {usual} uses an exact join, which misses no pair. "
+            f"Leave out {parameter('audit')}."
+        )
 
 
 def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:

@@ -101,7 +101,7 @@ class Handlers:
         self._check_count(len(given.items))
         if len(given.ids) != len(given.items):
             ids, items = counted(len(given.ids), "id"), counted(len(given.items), "item")
-            raise Refused(422, f"ids must name each item; got {ids} for {items}.")
+            raise Refused(422, f"ids must be as many as the items; got {ids} for {items}.")
         return await run_sync(self._add, given, limiter=self.writing)
 
     def _add(self, given: Items) -> Added:
@@ -233,9 +233,9 @@ def _errors(app: FastAPI) -> None:
 
     def failed(request: Request, error: LookalikeError) -> JSONResponse:
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
-        line = str(error).replace(" replace=True replaces", ' "replace": true replaces')  # as in a request
+        line = str(error).replace(" use replace=True", ' use "replace": true')  # as in a request
         if status < 500:
-            return JSONResponse({"error": line.partition("; on_error=")[0].rstrip(".") + "."}, status)
+            return JSONResponse({"error": line.partition("; use Vectors.of(")[0].rstrip(".") + "."}, status)
         log.error("%s", error)
         said = "the index is unavailable; see the server log."
         return JSONResponse({"error": said}, status, {"Retry-After": "5"})

@@ -66,11 +66,16 @@ def test_empty_lists_are_of_any_kind(measure):
 # --- errors ---
 
 PLANE = np.eye(3)
+NO_MEASURE = (
+    "vectors need a measure: set measure= to one of angle, cosine_similarity, euclidean, hamming; "
+    "the default, jaccard, compares texts and sets."
+)
 WRONG = [
-    ({}, "measure must be one of angle, cosine_similarity, euclidean, hamming for rows of floats; got 'jaccard'."),
+    ({}, NO_MEASURE),
+    ({"measure": "jaccard", "threshold": 0.5}, NO_MEASURE),
     (
-        {"measure": "jaccard", "threshold": 0.5},
-        "measure must be one of angle, cosine_similarity, euclidean, hamming for rows of floats; got 'jaccard'.",
+        {"measure": "edit", "threshold": 1},
+        "measure must be one of angle, cosine_similarity, euclidean, hamming for vectors; got 'edit'.",
     ),
     ({"measure": "angle"}, "measure 'angle' needs a threshold: set threshold= to the maximum angle, in degrees."),
     (
@@ -170,6 +175,27 @@ def test_collections_that_do_not_go_together():
             la.find_matches(PLANE, sparse.csr_array(np.eye(4)), measure="euclidean", **options)
         with pytest.raises(DataError, match=r"^codes must have the same number of bits; got 4 and 5\.$"):
             la.find_matches(["0000"], ["00000"], measure="hamming", **options)
+
+
+@pytest.mark.parametrize(
+    ("items", "place", "kind"),
+    [
+        ([1, 2, 3], 0, "int"),
+        (["a text", None, 5], 2, "int"),
+        (["a text", {"b"}], 1, "set"),
+        ([{"a"}, "b"], 1, "str"),
+        ([{"a"}, {"b"}, None], 2, "NoneType"),
+        ([{"id": 1, "text": "a"}], 0, "dict"),
+    ],
+)
+def test_items_must_be_of_one_kind(items, place, kind):
+    """The error names the first odd item by its position."""
+    with pytest.raises(DataError, match=rf"^items must be all texts, .*; the type of items\[{place}\] is {kind}\."):
+        la.find_pairs(items)
+
+
+def test_sets_of_several_types_are_one_kind():
+    assert list(la.find_pairs([{0, 1}, range(2), (0, 1)])) == [(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0)]
 
 
 def test_rows_that_are_not_vectors():

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -96,7 +96,7 @@ class Search(Holder):
             values = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
             places = pc.sort_indices(values, sort_keys=[("", "descending")])
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
-            raise DataError(f"keep must be values of one type that can be sorted: {error}") from error
+            raise DataError(f"keep must be 'first', 'longest' or one value per item; {_odd_value(keep)}.") from error
         if len(values) != len(self):
             raise DataError(f"keep must have a value for each of the {len(self):,} items; got {len(values):,}.")
         order = places.to_numpy().astype(np.int64)
@@ -127,6 +127,17 @@ class Search(Holder):
         """Audit pairs that are listed in order."""
         numbers = left * len(self) + right
         return self.audit(size, lambda a, b: _contains(numbers, a * len(self) + b))
+
+
+def _odd_value(keep: Any) -> str:
+    """Return what is wrong with values that cannot be sorted."""
+    if not hasattr(keep, "__len__"):
+        return f"got {keep!r}"
+    kinds = [type(value).__name__ for value in keep]
+    odd = next((place for place, kind in enumerate(kinds) if kind not in (kinds[0], "NoneType")), None)
+    if odd is None:
+        return f"values of type {kinds[0]} cannot be sorted"
+    return f"they must have one type: that of keep[0] is {kinds[0]}, that of keep[{odd}] is {kinds[odd]}"
 
 
 def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:

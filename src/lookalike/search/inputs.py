@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import UsageError, argument, parameter
+from lookalike.core.errors import DataError, UsageError, argument, parameter
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.formats import VECTOR_SUFFIXES
@@ -22,6 +23,9 @@ from lookalike.items.shingles import as_array
 from lookalike.items.vectors import Vectors, as_ids
 from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, OF_SETS, OF_VECTORS
+
+TEXTS = (str, bytes, pa.Scalar, NoneType)  # that Arrow can read as texts
+SETS = (set, frozenset, list, tuple, Counter, np.ndarray)
 
 
 def no_threshold(measure: str) -> UsageError:
@@ -97,15 +101,41 @@ def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bi
     if isinstance(given, bytes | set | frozenset) or not hasattr(given, "__iter__"):
         raise UsageError(f"items must be texts, sets, vectors, a table or a path; got {type(given).__name__}.")
     if _looks_like_vectors(given):
-        raise UsageError(f"measure must be one of {', '.join(OF_VECTORS)} for rows of floats; got {measure!r}.")
+        raise no_vector_measure(measure)
     items = given.to_pylist() if isinstance(given, pa.Array | pa.ChunkedArray) else list(given)
     if not items:
         return None
     if all(isinstance(item, Path) for item in items):
         return Source(items)
-    if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
+    check_alike(items)
+    if isinstance(items[0], SETS):
         return replace(Sets.of(items), ids=None if ids is None else as_ids(ids, len(items)))
     return _texts(items, ids)
+
+
+def no_vector_measure(measure: str) -> UsageError:
+    """Return the error for vectors without a measure that compares vectors."""
+    names = ", ".join(OF_VECTORS)
+    if measure != "jaccard":
+        return UsageError(f"measure must be one of {names} for vectors; got {measure!r}.")
+    return UsageError(
+        f"vectors need a measure: set {argument('measure')} to one of {names}; the default, jaccard, compares texts "
+        "and sets."
+    )
+
+
+def check_alike(items: list[Any]) -> None:
+    """Raise an error unless all items are texts, or all are sets; a missing text is found later."""
+    texts = isinstance(items[0], TEXTS)
+    odd = {kind for kind in set(map(type, items)) if issubclass(kind, TEXTS) != texts or not hasattr(kind, "__iter__")}
+    odd -= {NoneType} if texts else set()
+    odd |= set() if isinstance(items[0], (*TEXTS, *SETS)) else {type(items[0])}
+    for place, item in enumerate(items if odd else []):
+        if type(item) in odd:
+            rule, hint = "items must be all texts, all sets or all vectors", ""
+            if isinstance(item, dict):
+                hint = " Pass records as a table: pandas, polars or Arrow."
+            raise DataError(f"{rule}; the type of items[{place}] is {type(item).__name__}.{hint}")
 
 
 def _texts(texts: Any, ids: list[Any] | None) -> Source:

@@ -535,10 +535,9 @@ def many_texts():
 def test_results_do_not_depend_on_threads(recall):
     texts = many_texts()
     sets = la.Shingles(k=5).sets(texts)
-    for items in (texts, sets):
+    for items, options in ((texts, {"shingles": "char:5"}), (sets, {})):
         one, two = (
-            results(items, threshold=0.7, recall=recall, shingles="char:5", audit=50, run=Run(threads))
-            for threads in (1, 2)
+            results(items, threshold=0.7, recall=recall, audit=50, run=Run(threads), **options) for threads in (1, 2)
         )
         assert one == two
         assert len(one[1]) > 200

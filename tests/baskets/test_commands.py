@@ -228,3 +228,11 @@ def test_a_user_with_brackets(run, inputs):
     found = run("baskets", inputs / "r.csv", "--recommend", "[/b]")
     assert found.code == 0, found.err
     assert "recommended to [/b]" in found.err
+
+
+@pytest.mark.parametrize("option", ["--half-life", "--neighbours", "--top"])
+def test_options_of_recommendations_alone(run: Commands, ratings_csv, option):
+    assert complaint(run("baskets", ratings_csv, option, 2)) == (
+        f"{option} is for recommendations; add --recommend USER or --recommend-all."
+    )
+    assert run("baskets", ratings_csv, option, 2, "--recommend", "ann").code == 0

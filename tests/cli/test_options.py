@@ -75,3 +75,23 @@ def test_help_and_shells_name_the_values_of_an_option(
     assert {*allowed} <= {*words(command, option)}
     shells = offered(run, monkeypatch, command, option)
     assert not shells or {*shells} == {*allowed}
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "message"),
+    [
+        ("pairs", "--treshold", "there is no option --treshold. Did you mean --threshold?"),
+        ("pairs", "--thresh", "there is no option --thresh. Did you mean --threshold?"),
+        ("pairs", "--out-put", "there is no option --out-put. Did you mean --out?"),
+        ("pairs", "--ids", "there is no option --ids. Did you mean --id?"),
+        ("pairs", "--minhash", "there is no option --minhash."),
+        ("pairs", "--k", "there is no option --k."),
+        ("vectors", "--k", "there is no option --k. Did you mean -k?"),
+        ("pairs", "-z", "there is no option -z."),
+    ],
+)
+def test_an_unknown_option_suggests_a_close_one_or_none(
+    run: Commands, command: str, option: str, message: str
+) -> None:
+    outcome = run(command, "a.csv", option, "3")
+    assert (outcome.code, complaint(outcome)) == (2, message)

@@ -46,7 +46,7 @@ def test_filters_say_what_they_compare(run: Commands, inputs: Path, stage: str, 
     path.write_text("a b c d\na b c e\na b f g\na h i j\n")
     outcome = run("sets", path, "-t", 0.5, "--filter", stage)
     assert outcome.out == '{"left": 1, "right": 2, "similarity": 0.6}\n'
-    found = re.search(r"all verified; ([\d,]+) candidate pairs? compared;", outcome.err)
+    found = re.search(r"found: 1 similar pair, verified; ([\d,]+) candidate pairs? compared;", outcome.err)
     assert found
     assert int(found[1]) == compared
 

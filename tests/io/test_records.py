@@ -425,7 +425,7 @@ def test_bytes_that_are_not_text(run: Commands, inputs: Path) -> None:
         (
             ("-f", "name", "--validate", "phone"),
             2,
-            "--validate must be a column of dates or numbers; 'phone' holds phone.",
+            "--validate must be a column of dates or numbers; 'phone' is of kind 'phone'.",
         ),
         (
             ("-f", "name", "--plot", "p.png"),

@@ -876,3 +876,16 @@ def test_numbers_in_folder_names_are_not_components(tmp_path: Path) -> None:
     for year in (2023, 2024):
         put(tmp_path / f"year={year}" / "a.parquet", encode_parquet(pa.table({"x": [0.5], "y": [1.5]})))
     check(VectorSource(tmp_path), [[0.5, 1.5]] * 2)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_csv_of_texts_is_no_vectors(tmp_path: Path, size: int) -> None:
+    """A whole column of words is no bad row: the advice is about columns, not about skipping rows."""
+    path = put(tmp_path / "a.csv", b"id,name,x\na,one,1\nb,two,2\n")
+    for on_error in ("fail", "skip"):
+        fails(
+            r"a\.csv: column 'name' holds text, but each row of CSV must be numbers\. Use id='name' if it holds ids\. "
+            r"Vectors in one column need JSON lines or Parquet, and vector=\.$",
+            path, batch_bytes=size, on_error=on_error,
+        )  # fmt: skip
+    check(VectorSource(put(tmp_path / "b.csv", b"id,x\na,1\nb,2\n"), batch_bytes=size), [[1], [2]], ["a", "b"])

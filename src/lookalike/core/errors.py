@@ -163,11 +163,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("Titel", ["id", "title"])
     " Did you mean 'title'?"
     """
+    near = closest(name, known)
+    return "" if near is None else f" Did you mean {near!r}?"
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar to another, or None if none is close."""
     names = {one.strip().casefold(): one for one in known}
     same = name.strip().casefold()
     begun = [one for one in names if len(same) > 3 and one.startswith(same)]
     near = [same] if same in names else get_close_matches(same, names, n=1) or begun
-    return f" Did you mean {names[near[0]]!r}?" if near else ""
+    return names[near[0]] if near else None
 
 
 def one_column(names: Sequence[str], name: str, where: str, purpose: str) -> None:

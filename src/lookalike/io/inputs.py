@@ -67,6 +67,8 @@ def find_parts(
     for given in inputs:
         if isinstance(given, pa.Table):
             parts.append(Part("the table", "table", content=given))
+        elif not isinstance(given, str | os.PathLike):
+            raise UsageError(f"an input must be a path or an Arrow table; got {type(given).__name__}.")
         elif not str(given):
             raise UsageError("an input must name a file or folder; got ''.")
         elif str(given) == "-":

@@ -5,7 +5,7 @@ from the good rows. A bad row (a null, invalid UTF-8, a broken line, too few fie
 that names the file and row, or with on_error="skip" is left out and counted.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -61,9 +61,11 @@ class ItemSource:
         if format is not None:
             choice("format", format, self.formats)
         self.inputs, self.format, self.encoding, self.batch_bytes = inputs, format, encoding, batch_bytes
-        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
+        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else inputs
+        if not isinstance(given, Iterable) or isinstance(given, bytes):
+            raise UsageError(f"inputs must be paths or Arrow tables; got {type(inputs).__name__}.")
         self._schemas: dict[int, pa.Schema] = {}
-        self.parts = self._find(given)
+        self.parts = self._find(list(given))
         if not self.parts:
             raise UsageError("nothing to read: no input was given.")
         self._begin()

@@ -19,10 +19,11 @@ from lookalike.io.tables import is_list, is_text
 from lookalike.io.vectors import VectorSource
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets, hash_values
-from lookalike.items.shingles import as_array
+from lookalike.items.shingles import Shingles, as_array
 from lookalike.items.vectors import Vectors, as_ids
 from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, OF_SETS, OF_VECTORS
+from lookalike.search.settings import Settings
 
 TEXTS = (str, bytes, pa.Scalar, NoneType)  # that Arrow can read as texts
 SETS = (set, frozenset, list, tuple, Counter, np.ndarray)
@@ -47,6 +48,16 @@ def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
             f"audit is for the measures jaccard and bag; {usual} uses an exact join, which misses no pair. "
             f"Leave out {parameter('audit')}."
         )
+
+
+def check_shingles(settings: Settings, sets: list[Sets]) -> None:
+    """Raise an error for shingles that would have no effect."""
+    name, measure, plain = parameter("shingles"), settings.measure, Shingles()
+    if sets and settings.given("shingles"):
+        raise UsageError(f"sets are compared as they are, without shingles; leave out {name}.")
+    of_sets = replace(settings.shingles, lowercase=plain.lowercase, form=plain.form)  # the others apply to sets alone
+    if measure in MEASURES and MEASURES[measure].moves and of_sets != plain:
+        raise UsageError(f"measure {measure!r} compares texts character by character, not by shingles; leave out {name}.")
 
 
 def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:

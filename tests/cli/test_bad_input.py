@@ -65,7 +65,7 @@ def test_inputs_without_items_give_a_note(run: Commands, corpus: Path, tmp_path:
     assert "note: no" not in run("match", corpus, corpus).err
 
 
-CSV_NOTE = "note: {} looks like CSV; --format csv reads it as a table"
+CSV_NOTE = "note: {} looks like CSV; use --format csv to read it as a table"
 
 
 @pytest.mark.slow

@@ -202,3 +202,20 @@ def test_an_index_shows_what_it_is(place):
     assert repr(index) == f"<closed Index: bag >= 0.5, in {place}>"
     with Index.build(place.with_name("codes"), ["0101"], measure="hamming", threshold=1) as index:
         assert repr(index) == f"<Index of 1 bit code, hamming <= 1, in {place.with_name('codes')}>"
+
+
+def test_ids_must_be_a_list(place):
+    """A single string is not read letter by letter."""
+    with Index.build(place, ["a text"]) as index:
+        for call in (index.remove, lambda ids: index.add(["x"], ids), lambda ids: index.sift(["x"], ids)):
+            for ids in ("abc", 5):
+                with pytest.raises(UsageError, match=rf"^ids must be a list of ids; got {ids!r}\.$"):
+                    call(ids)
+        assert list(index.ids()) == [0]
+
+
+def test_a_closed_index_says_so(place):
+    index = Index.build(place, ["a text"])
+    index.close()
+    with pytest.raises(DataError, match=r"some\.index: this index is closed; open it again with Index\.open\.$"):
+        index.query("a text")

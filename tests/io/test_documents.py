@@ -733,7 +733,7 @@ def test_a_dataset_on_disk(inputs):
             "is compressed with bzip2, which is not supported; pipe it through bzcat",
         ),
         ("a.txt.xz", lzma.compress(b"one"), "is compressed with xz, which is not supported; pipe it through xzcat"),
-        ("a.csv", "id,text\n1,one".encode("utf-16"), r"a\.csv: is in UTF-16; encoding='utf-16' reads it\.$"),
+        ("a.csv", "id,text\n1,one".encode("utf-16"), r"a\.csv: is in UTF-16; use encoding='utf-16' to read it\.$"),
         ("a.pdf", b"%PDF-1.7", "is a PDF; convert it with pdftotext"),
     ],
 )

@@ -202,7 +202,7 @@ def test_bad_rows(tmp_path, name, content, why):
     with pytest.raises(DataError) as error:
         Ratings.read(path)
     assert str(error.value).startswith(f"{path}, row 1: {why}; ")
-    assert str(error.value).endswith("; use on_error='skip' to skip such rows.")
+    assert str(error.value).endswith("; use Ratings.read(on_error='skip') to skip such rows.")
     ratings = Ratings.read(path, on_error="skip")
     assert ratings.stats["skipped"] == 1
     assert len(ratings) == content.count("\n") - (name == "a.csv") - 1 - content.count("\n\n")

@@ -618,14 +618,14 @@ def test_choice_of_columns(table: pa.Table, rows: str | None, expected: dict[Any
         (
             columns(a=[1], b=[2.5]),
             None,
-            r"column 'b' holds double, not strings or integers; rows= names other columns\.",
+            r"column 'b' holds double, not strings or integers; name other columns with rows=\.",
         ),
         (columns(a=[1], b=[[2.5]]), None, r"column 'b' holds list<.*double>, not strings or integers; .*"),
         (columns(a=[1], b=[["x"]], n=[1]), "a,b,n", r"column 'b' holds list<.*>, not strings or integers; .*"),
         (
             columns(a=[[1]], b=["x"]),
             "a,b",
-            r"column 'a' holds list<.*>, which cannot be an id; rows= names other columns\.",
+            r"column 'a' holds list<.*>, which cannot be an id; name other columns with rows=\.",
         ),
         (columns(a=[[1]], b=[[2]]), None, r"column 'a' holds list<.*>, which cannot be an id; .*"),
         (
@@ -654,7 +654,7 @@ def test_options(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="separator must be one or more characters within a line; got"):
             SetSource(text, separator=separator)
     with pytest.raises(
-        UsageError, match="separator is for text with one set per line; format='text' reads a table that way"
+        UsageError, match="separator is for text with one set per line; use format='text' to read a table that way"
     ):
         SetSource(TABLE, separator=",")
     with pytest.raises(UsageError, match=r"rows names columns of tables, but .*a\.txt is read as text; set format="):

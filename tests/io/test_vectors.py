@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import lookalike as la
 from lookalike.core.errors import DataError, LookalikeError, UsageError
 from lookalike.core.run import Run
 from lookalike.io.part import Part
@@ -530,8 +531,10 @@ def test_documents_are_not_read_from_arrays(tmp_path: Path, run: Commands) -> No
     for command in ("pairs", "sets"):
         outcome = run(command, path, "--threshold", "0.5")
         assert outcome.code == 1
-        how = "use `lookalike vectors`, or in Python and for an index a measure of vectors, such as angle"
+        how = "use `lookalike vectors` or, for an index, a measure of vectors, such as --measure angle"
         assert complaint(outcome) == f"{path}: holds vectors, not texts or sets; {how}."
+    with pytest.raises(DataError, match=r"a\.npy: holds vectors, not texts or sets; set measure= to a measure of vectors, "):
+        la.find_pairs(path)
 
 
 # --- bad rows ---

@@ -38,7 +38,7 @@ def test_errors_of_reports(run, corpus, inputs, out):
     assert said == "text.csv: the column 'similarity' must hold a number in each row."
     (inputs / "strange.csv").write_text("left,right,similarity\nq,r,0.9\n")
     said = complaint(run("report", inputs / "strange.csv", "--items", corpus, "-o", out / "r.html"))
-    assert said == "none of the ids of the result, such as 'q', is in the items; --id names their column."
+    assert said == "none of the ids of the result, such as 'q', is in the items; name their column with --id."
     said = complaint(run("report", inputs / "strange.csv", *["--items", corpus] * 3, "-o", out / "r.html"))
     assert said == "--items can be given once, or twice for the two collections of a match."
     said = complaint(run("dedup", corpus, "--against", out / "i", "--report", out / "r.html", "-o", out / "x.jsonl"))

@@ -341,7 +341,7 @@ def test_plan_of_bags_counts_copies():
         ([{1}], {"order": [2]}, DataError, "order must hold all elements of the sets."),
         ([{1}], {"order": [1, 1]}, UsageError, "order must hold each element once."),
         (["a"], {"order": ["a"]}, UsageError, "order is for sets of elements, not for texts or bags."),
-        ([{1}], {"measure": "edit", "threshold": 1}, UsageError, "measure 'edit' compares texts; got sets."),
+        ([{1}], {"measure": "edit", "threshold": 1}, UsageError, "measure 'edit' compares texts, not sets; pass texts."),
         ([{1}], {"measure": "bag"}, UsageError, "measure 'bag' compares bags: Counters, or texts; got sets."),
         (
             [{1}],

@@ -41,6 +41,7 @@ from lookalike.index.batches import (
     Waiting,
     as_id,
     check_all_named,
+    check_ids,
     joined,
     numbered,
     rows_of,
@@ -248,7 +249,7 @@ class Index(Asking):
         `batch` items are written at a time.
         """
         run, batch = run or Run(), whole("batch", batch)
-        given = None if ids is None else iter(ids)
+        given = ids_of(ids)
         added, waiting = 0, Waiting()
         with run.stage("add") as tick, self.store.writing() as writer:
             encoder = self._encoder()
@@ -300,6 +301,7 @@ class Index(Asking):
     def remove(self, ids: Iterable[Id]) -> int:
         """Remove items; return how many. An unknown id is an error, and then nothing is removed."""
         removed = 0
+        check_ids(ids)
         self._known()
         with self.store.writing() as writer:
             for identity in map(as_id, ids):
@@ -332,7 +334,7 @@ class Index(Asking):
         none if something fails.
         """
         run = run or Run()
-        given = None if ids is None else iter(ids)
+        given = ids_of(ids)
         with run.stage("sift") as tick, self.sieve(update=update, threshold=threshold) as sieve:
             parts = []
             batches = ((batch, names, None) for batch, names in self._batches(items, given, run))
@@ -347,6 +349,14 @@ class Index(Asking):
         before = self.store.byte_size()
         self.store.compact()
         return before - self.store.byte_size()
+
+
+def ids_of(ids: Iterable[Id] | None) -> Iterator[Id] | None:
+    """Return the ids one by one, or None if the items have their own or are numbered."""
+    if ids is None:
+        return None
+    check_ids(ids)
+    return iter(ids)
 
 
 def banded_name(measure: str) -> str:

@@ -194,7 +194,7 @@ class Asking:
         found = [identity for identity in strings + numbers if is_id(identity) and identity in self]
         if len(found) > 1:
             raise AlreadyThere(
-                f"{name} is the id of two items, a number and a string; number=true or false chooses one."
+                f"{name} is the id of two items, a number and a string; set number=true or number=false."
             )
         if not found:
             raise NotThere(f"there is no item {name!r} in the index.")

@@ -102,6 +102,8 @@ class Store:
                 raise StoreError(
                     f"{self.path}: is already open in this process; all threads can share one Index."
                 ) from None
+            if self.closed:
+                raise StoreError(f"{self.path}: this index is closed; open it again with Index.open.") from None
             raise StoreError(f"{self.path}: cannot be used: {error}.") from error
 
     @contextmanager

@@ -76,7 +76,7 @@ class RatingSource(ItemSource):
     """
 
     formats = TABLES
-    skipping = ""
+    skipping = "Ratings.read"
 
     def __init__(
         self,

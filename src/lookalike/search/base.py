@@ -120,7 +120,7 @@ class Search(Holder):
         except TooManyPairs:
             raise TooManyPairs(
                 f"more than {MAX_LISTED:,} similar pairs, all of which an exact method must list; "
-                f"{argument('method', 'lsh')} with a recall below 1 does not list them."
+                f"use {argument('method', 'lsh')} with a recall below 1, which does not list them."
             ) from None
 
     def audit_pairs(self, size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, argument, parameter
+from lookalike.core.errors import DataError, UsageError, argument, parameter, remedy
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.formats import VECTOR_SUFFIXES
@@ -39,7 +39,8 @@ def no_threshold(measure: str) -> UsageError:
 def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
     """Raise an error if the measure cannot compare the items."""
     if measure in MEASURES and MEASURES[measure].moves and sets:
-        raise UsageError(f"measure {measure!r} compares texts; got sets.")
+        how = remedy("pass texts", "use `lookalike pairs`")
+        raise UsageError(f"measure {measure!r} compares texts, not sets; {how}.")
     if measure == "bag_jaccard" and not all(one.bag for one in sets if len(one)):
         raise UsageError("measure 'bag' compares bags: Counters, or texts; got sets.")
     if audit and measure in OF_SETS and measure not in BANDED:

@@ -899,7 +899,9 @@ def test_errors_of_keep(keep, message):
 
 def test_values_to_keep_by_must_be_of_one_kind():
     both = r"that of keep\[0\] is int, that of keep\[2\] is str\.$"
-    with pytest.raises(la.LookalikeError, match=rf"^keep must be .* one value per item; they must have one type: {both}"):
+    with pytest.raises(
+        la.LookalikeError, match=rf"^keep must be .* one value per item; they must have one type: {both}"
+    ):
         la.dedup(MATES, keep=[1, None, "x", 3, 4])
     with pytest.raises(la.LookalikeError, match=r"^keep must be .* per item; values of type dict cannot be sorted\.$"):
         la.dedup(MATES, keep=[{}] * 5)

@@ -202,7 +202,9 @@ def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
 
 def test_a_broken_line_of_json(run: Commands, corpus: Path, out: Path) -> None:
     corpus.write_bytes(encode_jsonl(ROWS[:2]) + b'{"id": "x", "text": \n')
-    assert f"{corpus}, row 2: not valid JSON at column " in fails(run, DATA, "pairs", corpus, "-o", out / "p.csv", out=out)
+    assert f"{corpus}, row 2: not valid JSON at column " in fails(
+        run, DATA, "pairs", corpus, "-o", out / "p.csv", out=out
+    )
 
 
 def test_a_row_of_csv_with_too_many_fields(run: Commands, tmp_path: Path, out: Path) -> None:

@@ -90,8 +90,6 @@ def test_help_and_shells_name_the_values_of_an_option(
         ("pairs", "-z", "there is no option -z."),
     ],
 )
-def test_an_unknown_option_suggests_a_close_one_or_none(
-    run: Commands, command: str, option: str, message: str
-) -> None:
+def test_an_unknown_option_suggests_a_close_one_or_none(run: Commands, command: str, option: str, message: str) -> None:
     outcome = run(command, "a.csv", option, "3")
     assert (outcome.code, complaint(outcome)) == (2, message)

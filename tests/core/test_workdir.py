@@ -331,7 +331,9 @@ def test_methods_that_need_memory(corpus, options):
 
 def test_items_that_are_in_memory_already():
     for items in (["one two", "three"], [{"a"}, {"b"}], pa.table({"text": ["a"]})):
-        with pytest.raises(UsageError, match=r" support only one collection of texts, read from files: pass a path, a "):
+        with pytest.raises(
+            UsageError, match=r" support only one collection of texts, read from files: pass a path, a "
+        ):
             la.find_pairs(items, memory="1GB")
 
 

@@ -165,7 +165,9 @@ def test_distances_have_no_default_threshold(place, measure, asks):
 
 @pytest.mark.parametrize("measure", ["jaccard", "bag", "euclidean"])
 def test_recall_1_is_for_codes_only(place, measure):
-    with pytest.raises(UsageError, match=r"^recall must be below 1 for an index, .* 'hamming'; got 1\. .* use find_pairs"):
+    with pytest.raises(
+        UsageError, match=r"^recall must be below 1 for an index, .* 'hamming'; got 1\. .* use find_pairs"
+    ):
         Index.create(place, measure=measure, threshold=0.5, recall=1)
     assert not place.exists()
     with Index.build(place, ["0101", "0111"], measure="hamming", threshold=1, recall=1) as index:
@@ -182,7 +184,9 @@ def test_recall_1_on_the_command_line(run, inputs, place):
 
 
 def test_a_threshold_that_needs_too_many_minhashes(place):
-    with pytest.raises(UsageError, match=r"^threshold must be higher for an index: 0\.001 at recall 0\.99 needs more than"):
+    with pytest.raises(
+        UsageError, match=r"^threshold must be higher for an index: 0\.001 at recall 0\.99 needs more than"
+    ):
         Index.create(place, threshold=0.001)
     assert not place.exists()
 

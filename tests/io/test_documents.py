@@ -440,7 +440,7 @@ BAD: dict[str, tuple[bytes, str, list[str], int]] = {  # content, first bad row,
     "number.jsonl": (join(JSON_LINES[:1] + JSON_LINES[6:]), "row 1: text is an integer, not a string", ["a", "o"], 9),
     "mixed.jsonl": (join(JSON_LINES[:1] + JSON_LINES[7:]), "row 1: id is an integer, not a string", ["a", "o"], 8),
     "half.jsonl": (join(JSON_LINES[:1] + JSON_LINES[8:]), "row 1: JSON parse error: The surr", ["a", "o"], 7),
-    "two.jsonl": (join(JSON_LINES[:1] + JSON_LINES[10:]), "row 1: not valid JSON at column ", ["a", "o"], 5),
+    "two.jsonl": (join(JSON_LINES[:1] + JSON_LINES[10:]), "row 1: not valid JSON at column 28 (Extra", ["a", "o"], 5),
     "twice.jsonl": (join(JSON_LINES[:1] + JSON_LINES[11:]), "row 1: JSON parse error: Column(/id)", ["a", "o"], 4),
     "arrays.jsonl": (join([json.dumps([GOOD]).encode()] * 2), "row 0: not a JSON object but a list", [], 2),
     "pretty.jsonl": (json.dumps(GOOD, indent=1).encode(), "row 0: not valid JSON", [], 4),
@@ -819,7 +819,8 @@ def test_encodings_of_what_has_none(tmp_path: Path) -> None:
 
 def test_names_of_columns_that_are_not_utf8(tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", "id,téxt\n1,one\n".encode("latin-1"))
-    message = r"a column's name is not valid UTF-8 \(byte 0xe9\); it has id, t\ufffdxt; if the file is not UTF-8, set encoding=, for example to windows-1252"
+    hint = "if the file is not UTF-8, set encoding=, for example to windows-1252"
+    message = rf"a column's name is not valid UTF-8 \(byte 0xe9\); it has id, t\ufffdxt; {hint}"
     with pytest.raises(DataError, match=message):
         documents(Source(path))
     assert documents(Source(path, text="téxt", encoding="latin-1")) == [("1", "one")]
@@ -829,7 +830,10 @@ def test_names_of_columns_that_are_not_utf8(tmp_path: Path) -> None:
 def test_rows_that_are_neither_whole_nor_utf8(tmp_path: Path, size: int, capfd: pytest.CaptureFixture[str]) -> None:
     path = put(tmp_path / "a.csv", b"id,text\na,one\nb,two\xe9,three\n")
     for on_error in ("fail", "skip"):
-        with pytest.raises(DataError, match=r"a\.csv, row 1: 3 fields, not 2, and not valid UTF-8; if the file is not UTF-8, set encoding="):
+        with pytest.raises(
+            DataError,
+            match=r"a\.csv, row 1: 3 fields, not 2, and not valid UTF-8; if the file is not UTF-8, set encoding=",
+        ):
             documents(Source(path, on_error=on_error, batch_bytes=size))
     assert documents(Source(path, on_error="skip", encoding="latin-1")) == [("a", "one")]
     assert capfd.readouterr() == ("", "")

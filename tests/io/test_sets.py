@@ -148,7 +148,8 @@ def test_several_text_files_have_names_in_their_ids(tmp_path: Path, size: int) -
 @pytest.mark.parametrize("size", SIZES)
 def test_bad_lines(tmp_path: Path, size: int) -> None:
     path = put(tmp_path / "a.txt", b"one\n\ncaf\xe9\nfour\n\xff")
-    message = r"a\.txt, row 2: text is not valid UTF-8 \(byte 3 is 0xe9\); if the file is not UTF-8, set encoding=, for example to windows-1252; "
+    hint = "if the file is not UTF-8, set encoding=, for example to windows-1252"
+    message = rf"a\.txt, row 2: text is not valid UTF-8 \(byte 3 is 0xe9\); {hint}; "
     fails(SetSource(path, batch_bytes=size), message)
     source = SetSource(path, on_error="skip", batch_bytes=size)
     check(source, {1: ["one"], 4: ["four"]})

@@ -533,7 +533,9 @@ def test_documents_are_not_read_from_arrays(tmp_path: Path, run: Commands) -> No
         assert outcome.code == 1
         how = "use `lookalike vectors` or, for an index, a measure of vectors, such as --measure angle"
         assert complaint(outcome) == f"{path}: holds vectors, not texts or sets; {how}."
-    with pytest.raises(DataError, match=r"a\.npy: holds vectors, not texts or sets; set measure= to a measure of vectors, "):
+    with pytest.raises(
+        DataError, match=r"a\.npy: holds vectors, not texts or sets; set measure= to a measure of vectors, "
+    ):
         la.find_pairs(path)
 
 
@@ -565,7 +567,9 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
         "a.jsonl": (lines + more + huge, "row 1: v is null", [*KEPT, [9, 9]], [*PLACES, 21]),
         "str.jsonl": (b'{"v": [1]}\n{"v": 5}\n', "row 1: v is an integer, not a list", [[1]], [0]),
         "holds.jsonl": (b'{"v": [1]}\n{"v": ["5"]}\n', "row 1: v holds a string, not numbers", [[1]], [0]),
-        "line.jsonl": (b"oops\n" + b'{"v": [1]}\n', r"row 0: not valid JSON at column 1 \(Expecting value.*", [[1]], [1]),
+        "line.jsonl": (
+            b"oops\n" + b'{"v": [1]}\n', r"row 0: not valid JSON at column 1 \(Expecting value.*", [[1]], [1],
+        ),
         "list.jsonl": (
             b'{"v": [1]}\n[1]\n',
             r"row 1: not a JSON object but a list \(a file can be one whole array; jq -c '\.\[\]' splits others\)",

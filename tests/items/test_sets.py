@@ -26,5 +26,7 @@ def test_bounds_of_rows_must_ascend_to_the_number_of_elements(indptr):
 
 def test_sets_come_as_a_list():
     for items in (5, "abc", None):
-        with pytest.raises(DataError, match=rf"^sets must be a list of collections of elements; got {type(items).__name__}"):
+        with pytest.raises(
+            DataError, match=rf"^sets must be a list of collections of elements; got {type(items).__name__}"
+        ):
             Sets.of(items)

@@ -250,7 +250,9 @@ def test_no_bits_of_a_sparse_matrix():
 def test_shingles_that_would_have_no_effect():
     """Edits are counted by characters and sets are given, so only case and Unicode form can matter."""
     for shingles in ("word:3", la.Shingles(k=3, lowercase=True)):
-        with pytest.raises(UsageError, match=r"^measure 'edit' compares texts character by character, .*; leave out shi"):
+        with pytest.raises(
+            UsageError, match=r"^measure 'edit' compares texts character by character, .*; leave out shi"
+        ):
             la.find_pairs(["one", "two"], measure="edit", threshold=1, shingles=shingles)
     with pytest.raises(UsageError, match=r"^sets are compared as they are, without shingles; leave out shingles\.$"):
         la.find_pairs([{"a"}, {"b"}], shingles="word:3")

@@ -341,7 +341,12 @@ def test_plan_of_bags_counts_copies():
         ([{1}], {"order": [2]}, DataError, "order must hold all elements of the sets."),
         ([{1}], {"order": [1, 1]}, UsageError, "order must hold each element once."),
         (["a"], {"order": ["a"]}, UsageError, "order is for sets of elements, not for texts or bags."),
-        ([{1}], {"measure": "edit", "threshold": 1}, UsageError, "measure 'edit' compares texts, not sets; pass texts."),
+        (
+            [{1}],
+            {"measure": "edit", "threshold": 1},
+            UsageError,
+            "measure 'edit' compares texts, not sets; pass texts.",
+        ),
         ([{1}], {"measure": "bag"}, UsageError, "measure 'bag' compares bags: Counters, or texts; got sets."),
         (
             [{1}],
@@ -398,7 +403,8 @@ def test_plan_of_bags_counts_copies():
             [{1}],
             {"measure": "cosine", "audit": 5},
             UsageError,
-            "audit is for the measures jaccard and bag; cosine uses an exact join, which misses no pair. Leave out audit.",
+            "audit is for the measures jaccard and bag; cosine uses an exact join, which misses no pair. "
+            "Leave out audit.",
         ),
     ],
 )

@@ -209,7 +209,8 @@ class SetSource(ItemSource):
         for name, (fits, why) in rules.items():
             if not fits:
                 raise DataError(
-                    f"{part.name}: column {name!r} holds {kinds[name]}, {why}; name other columns with {argument('rows')}."
+                    f"{part.name}: column {name!r} holds {kinds[name]}, {why}; "
+                    f"name other columns with {argument('rows')}."
                 )
         return columns
 

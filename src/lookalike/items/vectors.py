@@ -191,5 +191,7 @@ def as_ids(ids: Any, items: int) -> pa.Array:
     except (pa.ArrowException, OverflowError):
         raise DataError("ids must be all of one type.") from None
     if len(given) != items:
-        raise DataError(f"ids must be as many as the items; got {counted(len(given), 'id')} for {counted(items, 'item')}.")
+        raise DataError(
+            f"ids must be as many as the items; got {counted(len(given), 'id')} for {counted(items, 'item')}."
+        )
     return given

@@ -58,7 +58,9 @@ def check_shingles(settings: Settings, sets: list[Sets]) -> None:
         raise UsageError(f"sets are compared as they are, without shingles; leave out {name}.")
     of_sets = replace(settings.shingles, lowercase=plain.lowercase, form=plain.form)  # the others apply to sets alone
     if measure in MEASURES and MEASURES[measure].moves and of_sets != plain:
-        raise UsageError(f"measure {measure!r} compares texts character by character, not by shingles; leave out {name}.")
+        raise UsageError(
+            f"measure {measure!r} compares texts character by character, not by shingles; leave out {name}."
+        )
 
 
 def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:

@@ -535,10 +535,9 @@ def many_texts():
 def test_results_do_not_depend_on_threads(recall):
     texts = many_texts()
     sets = la.Shingles(k=5).sets(texts)
-    for items in (texts, sets):
+    for items, options in ((texts, {"shingles": "char:5"}), (sets, {})):
         one, two = (
-            results(items, threshold=0.7, recall=recall, shingles="char:5", audit=50, run=Run(threads))
-            for threads in (1, 2)
+            results(items, threshold=0.7, recall=recall, audit=50, run=Run(threads), **options) for threads in (1, 2)
         )
         assert one == two
         assert len(one[1]) > 200
@@ -899,8 +898,15 @@ def test_errors_of_keep(keep, message):
 
 
 def test_values_to_keep_by_must_be_of_one_kind():
-    with pytest.raises(la.LookalikeError, match=r"^keep must "):
-        la.dedup(MATES, keep=[1, "x", 2, 3, 4])
+    both = r"that of keep\[0\] is int, that of keep\[2\] is str\.$"
+    with pytest.raises(
+        la.LookalikeError, match=rf"^keep must be .* one value per item; they must have one type: {both}"
+    ):
+        la.dedup(MATES, keep=[1, None, "x", 3, 4])
+    with pytest.raises(la.LookalikeError, match=r"^keep must be .* per item; values of type dict cannot be sorted\.$"):
+        la.dedup(MATES, keep=[{}] * 5)
+    with pytest.raises(la.LookalikeError, match=r"^keep must be 'first', 'longest' or one value per item; got 5\.$"):
+        la.dedup(MATES, keep=5)
 
 
 # --- crowded buckets, and early errors ---

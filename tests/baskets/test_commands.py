@@ -66,7 +66,7 @@ def test_pairs_of_items_with_names(run: Commands, ratings_csv, titles, out, suff
 def test_stars_by_sums(run: Commands, ratings_csv):
     done = run("baskets", ratings_csv, "--ratings", "stars", "--union", "sum", "-t", "1/3", "--audit", 4)
     assert "union: a threshold of 1/3 by sum equals 1/2 by max, shown in the plan" in done.err
-    assert "plan: bag_jaccard >= 0.5 of sets" in done.err
+    assert "plan: bag >= 0.5 of sets" in done.err
     assert "audit: 2 of 2 true pairs of 4 sampled items found: recall 1.0000" in done.err
     assert {row["similarity"] for row in json_rows(done.out)} == {8 / 24, 8 / 20}
 
@@ -168,7 +168,7 @@ def test_bad_rows_of_the_command(run: Commands, inputs):
     path = inputs / "a.csv"
     path.write_text("user,item,rating\na,x,5\na,x,4\nb,y,?\n,z,1\n")
     assert complaint(run("baskets", path)) == (
-        f"{path}, row 2: rating must be a number; got '?'; --on-error skip skips such rows."
+        f"{path}, row 2: rating must be a number; got '?'; use --on-error skip to skip such rows."
     )
     done = run("baskets", path, "--on-error", "skip")
     assert done.err.splitlines()[0] == "ratings: 1 by 1 user of 1 item (1 repeated, only the last counts; 2 skipped)"
@@ -228,3 +228,11 @@ def test_a_user_with_brackets(run, inputs):
     found = run("baskets", inputs / "r.csv", "--recommend", "[/b]")
     assert found.code == 0, found.err
     assert "recommended to [/b]" in found.err
+
+
+@pytest.mark.parametrize("option", ["--half-life", "--neighbours", "--top"])
+def test_options_of_recommendations_alone(run: Commands, ratings_csv, option):
+    assert complaint(run("baskets", ratings_csv, option, 2)) == (
+        f"{option} is for recommendations; add --recommend USER or --recommend-all."
+    )
+    assert run("baskets", ratings_csv, option, 2, "--recommend", "ann").code == 0

@@ -70,3 +70,11 @@ def test_groups_do_not_move_what_is_liked():
     grouped = ratings.by_groups(group_items(ratings, threshold=0.9))
     assert grouped.scale == ratings.scale == (1, 5)
     assert grouped.liked_from() == ratings.liked_from()
+
+
+def test_liked_that_would_have_no_effect():
+    with pytest.raises(UsageError, match=r"^liked is for ratings 'high' or 'liked-hated'; got ratings='all'\.$"):
+        find_similar(RATINGS, threshold=0.5, liked=4)
+    unrated = Ratings.of([("a", "x"), ("b", "x")])
+    with pytest.raises(UsageError, match=r"^liked is for a column of ratings, and there is none; leave out liked\.$"):
+        la.baskets.Recommender(unrated, liked=4)

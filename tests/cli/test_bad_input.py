@@ -65,7 +65,7 @@ def test_inputs_without_items_give_a_note(run: Commands, corpus: Path, tmp_path:
     assert "note: no" not in run("match", corpus, corpus).err
 
 
-CSV_NOTE = "note: {} looks like CSV; --format csv reads it as a table"
+CSV_NOTE = "note: {} looks like CSV; use --format csv to read it as a table"
 
 
 @pytest.mark.slow
@@ -179,8 +179,8 @@ def test_another_encoding(run: Commands, tmp_path: Path, out: Path) -> None:
         ("index", "build", tmp_path / "index", table),
     ):
         assert (
-            "is not valid UTF-8 (byte 3 is 0xe9); --encoding windows-1252 or another encoding reads files that are not "
-            "UTF-8; --on-error skip skips such rows."
+            "is not valid UTF-8 (byte 3 is 0xe9); if the file is not UTF-8, set --encoding, for example to "
+            "windows-1252; use --on-error skip to skip such rows."
         ) in fails(run, DATA, *args, out=out)
         assert run(*args, *latin, "-q").code == 0, args
         for path in out.iterdir():
@@ -202,7 +202,9 @@ def test_a_binary_file(run: Commands, tmp_path: Path, out: Path) -> None:
 
 def test_a_broken_line_of_json(run: Commands, corpus: Path, out: Path) -> None:
     corpus.write_bytes(encode_jsonl(ROWS[:2]) + b'{"id": "x", "text": \n')
-    assert f"{corpus}, row 2: not valid JSON (" in fails(run, DATA, "pairs", corpus, "-o", out / "p.csv", out=out)
+    assert f"{corpus}, row 2: not valid JSON at column " in fails(
+        run, DATA, "pairs", corpus, "-o", out / "p.csv", out=out
+    )
 
 
 def test_a_row_of_csv_with_too_many_fields(run: Commands, tmp_path: Path, out: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_text_file_matched_with_files_gives_a_note(run: Commands, inputs: Path
     (inputs / "new.txt").write_text("An essay of one line,\nand of another one.")
     lines = run("match", inputs / "new.txt", folder, "-t", "0.9")
     assert (
-        f"note: {inputs / 'new.txt'} is read as one document per line; --format files makes it one document"
+        f"note: {inputs / 'new.txt'} is read as one document per line; use --format files to read it as one document"
         in lines.err
     )
     assert lines.out == ""

@@ -46,7 +46,7 @@ def test_filters_say_what_they_compare(run: Commands, inputs: Path, stage: str, 
     path.write_text("a b c d\na b c e\na b f g\na h i j\n")
     outcome = run("sets", path, "-t", 0.5, "--filter", stage)
     assert outcome.out == '{"left": 1, "right": 2, "similarity": 0.6}\n'
-    found = re.search(r"all verified; ([\d,]+) candidate pairs? compared;", outcome.err)
+    found = re.search(r"found: 1 similar pair, verified; ([\d,]+) candidate pairs? compared;", outcome.err)
     assert found
     assert int(found[1]) == compared
 
@@ -57,7 +57,7 @@ def test_filters_say_what_they_compare(run: Commands, inputs: Path, stage: str, 
         ("pairs", ("-m", "edit"), "measure 'edit' needs a threshold: set --threshold to the maximum number of edits."),
         ("pairs", ("-m", "angle"), "--measure must be one of jaccard, bag, containment, cosine, overlap, edit"),
         ("pairs", ("-m", "jacard"), "measure must be one of jaccard"),
-        ("sets", ("-m", "edit", "-t", 1), "measure 'edit' compares texts; got sets."),
+        ("sets", ("-m", "edit", "-t", 1), "measure 'edit' compares texts, not sets; use `lookalike pairs`."),
         ("sets", ("--filter", "x"), "filter must be one of length, prefix, position, suffix; got 'x'."),
         ("sets", ("--rows", "a,b"), "rows"),
     ],

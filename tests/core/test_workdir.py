@@ -377,7 +377,9 @@ def test_methods_that_need_memory(corpus, options):
 
 def test_items_that_are_in_memory_already():
     for items in (["one two", "three"], [{"a"}, {"b"}], pa.table({"text": ["a"]})):
-        with pytest.raises(UsageError, match="support only one collection of texts, in files that can be read again"):
+        with pytest.raises(
+            UsageError, match=r" support only one collection of texts, read from files: pass a path, a "
+        ):
             la.find_pairs(items, memory="1GB")
 
 
@@ -402,7 +404,7 @@ def test_the_command(run, corpus, out):
     kept = la.dedup(corpus, **OPTIONS).kept
     assert pq.read_table(out / "clean.parquet")["id"].to_pylist() == kept.to_pylist()
     assert run("pairs", corpus, "--memory", "1GB").err.splitlines()[-1] == (
-        "lookalike: --memory needs a --workdir, or an --out file to put one beside."
+        "lookalike: --memory needs a folder for temporary files: set --workdir, or write to a file with --out."
     )
     assert run("pairs", corpus, "--memory", "lots", "-o", out / "p.csv").code == 2
     assert run("clusters", "-", "--memory", "1GB", "-o", out / "c.csv", stdin=b"a b c\n").code == 2

@@ -387,7 +387,12 @@ def test_too_many_candidates_are_an_error():
 
 def test_stages_in_words():
     assert str(Stage("same name", 1200, 7)) == "same name: 1,200 pairs, 7 of them new"
-    assert str(Stage("same town", 1, 1, "left out")) == "same town: 1 pair, 1 of them new; left out"
+    assert str(Stage("same town", 1, 1, "left out")) == "same town: 1 pair, which is new; left out"
+    assert str(Stage("same town", 1, 0)) == "same town: 1 pair, not new"
+    assert str(Stage("same town", 0, 0)) == "same town: 0 pairs"
+    assert CandidatePairs(2, ALONE).plus("one", [np.array([1])]).lines()[0] == "candidates: 1 pair of 1, none ruled out"
+    assert CandidatePairs(2, ALONE).lines() == ["candidates: 0 pairs of 1, 100.0000% ruled out"]
+    assert CandidatePairs(1, ALONE).lines() == ["candidates: 0 pairs of 0"]
     found = CandidatePairs(10, ALONE).plus("one", [np.array([12, 3]), np.array([3])]).plus("two", [np.array([3, 4])])
     assert found.numbers.tolist() == [3, 4, 12]
     assert [(stage.pairs, stage.new) for stage in found.stages] == [(2, 2), (2, 1)]

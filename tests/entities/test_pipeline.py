@@ -422,7 +422,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name"], "validate": "phone"},
             UsageError,
-            "validate must be a column of dates or numbers; 'phone' holds phone.",
+            "validate must be a column of dates or numbers; 'phone' is of kind 'phone'.",
         ),
         (
             (PEOPLE,),

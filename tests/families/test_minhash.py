@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lookalike import Sets, Shingles, choose_bands
 from lookalike.core.errors import DataError, UsageError
 from lookalike.families import MinHash
-from lookalike.families.minhash import PRIME
+from lookalike.families.minhash import PRIME, is_prime
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import fold_bands, sketch_rows
 from lookalike.search.collection import band_keys
@@ -199,3 +199,12 @@ def test_functions_of_elements_see_the_elements_of_sets():
     assert family.signatures(Sets.of(map(iter, columns))).tolist() == expected
     with pytest.raises(DataError, match=r"^functions of elements need the elements; these sets hold only hashes of"):
         family.signatures(Sets.of(columns).take(np.arange(2)))
+
+
+def test_the_prime_must_be_prime():
+    """The functions permute range(p) only if p is prime."""
+    for number in (10, 91, (1 << 61) - 3, 3215031751):  # the last passes Fermat's test for 2, 3, 5 and 7
+        with pytest.raises(UsageError, match=rf"^prime must be a prime number; got {number}\.$"):
+            MinHash.universal(prime=number)
+    sieve = [all(number % least for least in range(2, number)) for number in range(2, 2000)]
+    assert [is_prime(number) for number in range(2, 2000)] == sieve

@@ -199,7 +199,11 @@ def test_threads_of_the_commands(run, scans, people):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (["identify", "no.parquet", "SCANS"], 1, "no.parquet: no such file; enroll prints to make it."),
+        (
+            ["identify", "no.parquet", "SCANS"],
+            1,
+            "no.parquet: no such file; create it with `lookalike fingerprints enroll`.",
+        ),
         (["pairs", "no.parquet"], 1, "no.parquet: no such file or folder."),
         (["identify", "PEOPLE", "no.iso"], 1, "no.iso: no such file or folder."),
         (["identify", "SCANS/1_1.iso", "SCANS"], 1, "SCANS/1_1.iso: cannot be read as enrolled prints: "),

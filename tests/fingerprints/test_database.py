@@ -399,7 +399,7 @@ def rewritten(path, names=("id", "x", "y", "angle"), metadata=None):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda path: path.unlink(), "no such file; enroll prints to make it."),
+        (lambda path: path.unlink(), "no such file; create it with Database.save."),
         (lambda path: path.write_bytes(b"PAR1"), "cannot be read as enrolled prints: "),
         (lambda path: path.write_bytes(b""), "cannot be read as enrolled prints: "),
         (lambda path: path.write_bytes(path.read_bytes()[:-9]), "cannot be read as enrolled prints: "),

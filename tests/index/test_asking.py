@@ -83,3 +83,17 @@ def test_a_lower_threshold_tells_its_recall(run, inputs, place):
         run("index", "query", place, inputs / "a.txt", "-t", t).err.split("threshold ")[1][:6] for t in ("0.3", "0.9")
     )
     assert float(low) < 0.9 < 0.99 < float(high)
+
+
+def test_a_query_far_below_the_threshold_gets_a_note(run, inputs, place):
+    """The note gives the figure of the index's curve; near the threshold there is none."""
+    with Index.build(place, texts_of(50), threshold=0.8, expected=10_000_000) as index:
+        recall = index.recall(0.3)
+    (inputs / "a.txt").write_text(texts_of(1)[0] + "\n")
+    note = (
+        f"note: the index was built for a threshold of 0.8; it finds only {recall:.2%} of the matches at 0.3. "
+        "To find more, build an index with --threshold 0.3"
+    )
+    assert note in run("index", "query", place, inputs / "a.txt", "-t", "0.3").err.splitlines()
+    for near in (("-t", "0.8"), ("-t", "0.9"), ()):
+        assert "note:" not in run("index", "query", place, inputs / "a.txt", *near).err

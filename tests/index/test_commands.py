@@ -35,7 +35,7 @@ def test_the_commands(run, inputs, out):
     again = run("index", "add", out / "i", inputs / "a.csv")
     assert (again.code, again.err.splitlines()[-1]) == (
         1,
-        "lookalike: id 't0' already exists; --replace replaces the old item.",
+        "lookalike: id 't0' already exists; use --replace to overwrite it.",
     )
     assert run("index", "add", out / "i", inputs / "a.csv", "--replace").code == 0
     asked = run("index", "query", out / "i", inputs / "a.csv", "--top", "1")
@@ -485,7 +485,7 @@ def test_update_needs_an_index_to_update(run, inputs, out):
     done = run("dedup", inputs / "a.jsonl", "--against", out / "none", "-o", out / "n.jsonl")
     assert (done.code, complaint(done)) == (
         1,
-        f"{out / 'none'}: there is no index here; `lookalike index build` creates one.",
+        f"{out / 'none'}: there is no such folder, so no index; create one with `lookalike index build`.",
     )
     (out / "empty").mkdir()
     assert run("dedup", inputs / "a.jsonl", "--against", out / "empty", "--update").code == 1

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from lookalike import measures
 from lookalike.core.errors import AlreadyThere, DataError, UsageError
 from lookalike.index import Index
+from tests.commands import complaint
 from tests.index_samples import texts_of
 
 ids = st.integers(0, 9)
@@ -29,7 +30,7 @@ def test_it_is_like_a_dictionary(tmp_path_factory, given):
     kept = {}
     for what, name, text in given:
         if what == "add" and name in kept:
-            with pytest.raises(DataError, match=rf"^id {name} already exists; replace=True"):
+            with pytest.raises(DataError, match=rf"^id {name} already exists; use replace=True to overwrite it"):
                 index.add([texts[text]], [name])
         elif what in ("add", "replace"):
             assert index.add([texts[text]], [name], replace=what == "replace") == 1
@@ -229,3 +230,65 @@ def test_the_seed_can_be_given(run, inputs, out):
         for name in (f"{seed}", f"{seed}-seen"):
             with Index.open(out / name) as index:
                 assert index.settings["wanted"]["seed"] == seed
+
+
+@pytest.mark.parametrize("measure", ["jaccard", "bag", "euclidean"])
+def test_recall_1_is_for_codes_only(place, measure):
+    with pytest.raises(
+        UsageError, match=r"^recall must be below 1 for an index, .* 'hamming'; got 1\. .* use find_pairs"
+    ):
+        Index.create(place, measure=measure, threshold=0.5, recall=1)
+    assert not place.exists()
+    with Index.build(place, ["0101", "0111"], measure="hamming", threshold=1, recall=1) as index:
+        assert index.recall() == 1
+
+
+def test_recall_1_on_the_command_line(run, inputs, place):
+    (inputs / "a.txt").write_text("a text\n")
+    assert complaint(run("index", "build", place, inputs / "a.txt", "--recall", "1")) == (
+        "--recall must be below 1 for an index, except with measure 'hamming'; got 1. "
+        "To find every pair of a collection, use `lookalike pairs`."
+    )
+    assert not place.exists()
+
+
+def test_a_threshold_that_needs_too_many_minhashes(place):
+    with pytest.raises(
+        UsageError, match=r"^threshold must be higher for an index: 0\.001 at recall 0\.99 needs more than"
+    ):
+        Index.create(place, threshold=0.001)
+    assert not place.exists()
+
+
+def test_measures_go_by_their_usual_names(place):
+    with pytest.raises(UsageError, match=r"^measure must be one of jaccard, bag, angle, .*, hamming; got 'edit'\.$"):
+        Index.create(place, measure="edit")
+    with Index.build(place, ["a b c"], measure="bag") as index:
+        assert index.info()["measure"] == "bag"
+
+
+def test_an_index_shows_what_it_is(place):
+    with Index.create(place, threshold=0.5, measure="bag") as index:
+        assert repr(index) == f"<Index of 0 texts, bag >= 0.5, in {place}>"
+        index.add([["a"], ["a", "b"]])
+        assert repr(index) == f"<Index of 2 sets, bag >= 0.5, in {place}>"
+    assert repr(index) == f"<closed Index: bag >= 0.5, in {place}>"
+    with Index.build(place.with_name("codes"), ["0101"], measure="hamming", threshold=1) as index:
+        assert repr(index) == f"<Index of 1 bit code, hamming <= 1, in {place.with_name('codes')}>"
+
+
+def test_ids_must_be_a_list(place):
+    """A single string is not read letter by letter."""
+    with Index.build(place, ["a text"]) as index:
+        for call in (index.remove, lambda ids: index.add(["x"], ids), lambda ids: index.sift(["x"], ids)):
+            for ids in ("abc", 5):
+                with pytest.raises(UsageError, match=rf"^ids must be a list of ids; got {ids!r}\.$"):
+                    call(ids)
+        assert list(index.ids()) == [0]
+
+
+def test_a_closed_index_says_so(place):
+    index = Index.build(place, ["a text"])
+    index.close()
+    with pytest.raises(DataError, match=r"some\.index: this index is closed; open it again with Index\.open\.$"):
+        index.query("a text")

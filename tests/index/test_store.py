@@ -11,7 +11,7 @@ from threading import Event, Thread
 import lmdb
 import pytest
 
-from lookalike.core.errors import DataError, StoreError
+from lookalike.core.errors import DataError, StoreError, UsageError
 from lookalike.index import Index, store
 from lookalike.index.sifting import drop
 from tests.commands import left_in
@@ -70,8 +70,19 @@ except DataError as error:
 
 
 def test_what_is_no_index(place, tmp_path):
-    with pytest.raises(DataError, match=r"some\.index: there is no index here; `lookalike index build` creates one\.$"):
+    with pytest.raises(
+        DataError, match=r"\.index: there is no such folder, so no index; create one with Index\.build\.$"
+    ):
         Index.open(place)
+    (tmp_path / "a.csv").write_text("id,text\n")
+    with pytest.raises(DataError, match=r"a\.csv: this is a file, but a lookalike index is a folder; create one with "):
+        Index.open(tmp_path / "a.csv")
+    with pytest.raises(DataError, match=r": this folder is not a lookalike index; create one with Index\.build\.$"):
+        Index.open(tmp_path)
+    with pytest.raises(
+        UsageError, match=r"^an index is opened with Index\.open\(path\), and made with Index\.build or "
+    ):
+        Index("some.index")
     Index.create(place).close()
     with pytest.raises(DataError, match=r"some\.index: already exists; an index needs a new folder\.$"):
         Index.create(place)

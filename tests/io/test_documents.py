@@ -440,7 +440,7 @@ BAD: dict[str, tuple[bytes, str, list[str], int]] = {  # content, first bad row,
     "number.jsonl": (join(JSON_LINES[:1] + JSON_LINES[6:]), "row 1: text is an integer, not a string", ["a", "o"], 9),
     "mixed.jsonl": (join(JSON_LINES[:1] + JSON_LINES[7:]), "row 1: id is an integer, not a string", ["a", "o"], 8),
     "half.jsonl": (join(JSON_LINES[:1] + JSON_LINES[8:]), "row 1: JSON parse error: The surr", ["a", "o"], 7),
-    "two.jsonl": (join(JSON_LINES[:1] + JSON_LINES[10:]), "row 1: not valid JSON (Extra data", ["a", "o"], 5),
+    "two.jsonl": (join(JSON_LINES[:1] + JSON_LINES[10:]), "row 1: not valid JSON at column 28 (Extra", ["a", "o"], 5),
     "twice.jsonl": (join(JSON_LINES[:1] + JSON_LINES[11:]), "row 1: JSON parse error: Column(/id)", ["a", "o"], 4),
     "arrays.jsonl": (join([json.dumps([GOOD]).encode()] * 2), "row 0: not a JSON object but a list", [], 2),
     "pretty.jsonl": (json.dumps(GOOD, indent=1).encode(), "row 0: not valid JSON", [], 4),
@@ -461,7 +461,7 @@ def test_a_bad_row_is_an_error_with_file_and_row(tmp_path: Path, name: str) -> N
         with pytest.raises(DataError) as error:
             documents(Source(path, batch_bytes=size))
         assert f"{path}, {first}" in str(error.value)
-        assert str(error.value).endswith("; on_error='skip' skips such rows.")
+        assert str(error.value).endswith("; use Source(on_error='skip') to skip such rows.")
         assert "\n" not in str(error.value)
 
 
@@ -518,7 +518,7 @@ def test_bad_files_of_a_folder(tmp_path: Path, size: int) -> None:
     assert source.skipped == 3
     assert rows_of(source) == [{"id": "a.txt", "text": "one"}, {"id": "e.txt", "text": "five"}]
     assert documents(Source(tmp_path, on_error="skip", id="-", batch_bytes=size)) == [(0, "one"), (3, "five")]
-    with pytest.raises(DataError, match=r"b\.bin: holds null bytes, so it is not text; on_error"):
+    with pytest.raises(DataError, match=r"b\.bin: holds null bytes, so it is not text; use Source\(on_error="):
         documents(Source(tmp_path, batch_bytes=size))
     (tmp_path / "b.bin").unlink()
     with pytest.raises(DataError, match=r"c/d\.txt: text is not valid UTF-8 \(byte 3 is 0xe9\)"):
@@ -733,7 +733,7 @@ def test_a_dataset_on_disk(inputs):
             "is compressed with bzip2, which is not supported; pipe it through bzcat",
         ),
         ("a.txt.xz", lzma.compress(b"one"), "is compressed with xz, which is not supported; pipe it through xzcat"),
-        ("a.csv", "id,text\n1,one".encode("utf-16"), r"a\.csv: is in UTF-16; encoding='utf-16' reads it\.$"),
+        ("a.csv", "id,text\n1,one".encode("utf-16"), r"a\.csv: is in UTF-16; use encoding='utf-16' to read it\.$"),
         ("a.pdf", b"%PDF-1.7", "is a PDF; convert it with pdftotext"),
     ],
 )
@@ -819,7 +819,8 @@ def test_encodings_of_what_has_none(tmp_path: Path) -> None:
 
 def test_names_of_columns_that_are_not_utf8(tmp_path: Path) -> None:
     path = put(tmp_path / "a.csv", "id,téxt\n1,one\n".encode("latin-1"))
-    message = r"a column's name is not valid UTF-8 \(byte 0xe9\); it has id, t\ufffdxt; encoding='windows"
+    hint = "if the file is not UTF-8, set encoding=, for example to windows-1252"
+    message = rf"a column's name is not valid UTF-8 \(byte 0xe9\); it has id, t\ufffdxt; {hint}"
     with pytest.raises(DataError, match=message):
         documents(Source(path))
     assert documents(Source(path, text="téxt", encoding="latin-1")) == [("1", "one")]
@@ -829,7 +830,10 @@ def test_names_of_columns_that_are_not_utf8(tmp_path: Path) -> None:
 def test_rows_that_are_neither_whole_nor_utf8(tmp_path: Path, size: int, capfd: pytest.CaptureFixture[str]) -> None:
     path = put(tmp_path / "a.csv", b"id,text\na,one\nb,two\xe9,three\n")
     for on_error in ("fail", "skip"):
-        with pytest.raises(DataError, match=r"a\.csv, row 1: 3 fields, not 2, and not valid UTF-8; encoding='win"):
+        with pytest.raises(
+            DataError,
+            match=r"a\.csv, row 1: 3 fields, not 2, and not valid UTF-8; if the file is not UTF-8, set encoding=",
+        ):
             documents(Source(path, on_error=on_error, batch_bytes=size))
     assert documents(Source(path, on_error="skip", encoding="latin-1")) == [("a", "one")]
     assert capfd.readouterr() == ("", "")

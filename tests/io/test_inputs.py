@@ -3,7 +3,7 @@
 import pytest
 
 import lookalike as la
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.io.files import NO_TEXT
 from lookalike.io.sets import SetSource
 from tests.commands import complaint
@@ -32,7 +32,7 @@ def test_a_picture_among_documents(tmp_path):
     """In a folder it is a bad document, which can be skipped; a folder of pictures is an error."""
     (tmp_path / "a.txt").write_text("some text")
     (tmp_path / "b.png").write_bytes(b"no null byte")
-    with pytest.raises(DataError, match=r"b\.png: is a picture, not text; .*; on_error='skip'"):
+    with pytest.raises(DataError, match=r"b\.png: is a picture, not text; .*; use Source\(on_error='skip'\)"):
         list(la.Source(tmp_path).batches())
     source = la.Source(tmp_path, on_error="skip")
     assert [table["id"].to_pylist() for table in source.batches()] == [["a.txt"]]
@@ -40,3 +40,16 @@ def test_a_picture_among_documents(tmp_path):
     (tmp_path / "a.txt").unlink()
     with pytest.raises(DataError, match="the only row was left out, so nothing is left to compare"):
         list(la.Source(tmp_path, on_error="skip").batches())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (5, r"^inputs must be paths or Arrow tables; got int\.$"),
+        (None, r"^inputs must be paths or Arrow tables; got NoneType\.$"),
+        ([5], r"^an input must be a path or an Arrow table; got int\.$"),
+    ],
+)
+def test_inputs_that_are_neither_paths_nor_tables(inputs, message):
+    with pytest.raises(UsageError, match=message):
+        la.Source(inputs)

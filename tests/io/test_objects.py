@@ -199,7 +199,9 @@ def test_what_is_refused_says_what_to_pass():
         la.find_pairs({"train": Dataset(pa.table({"text": TEXTS})), "test": Dataset(pa.table({"text": TEXTS}))})
     with pytest.raises(UsageError, match=r"IterableDataset; pass a Dataset, or write it to Parquet and pass the path"):
         la.find_pairs(Streamed())
-    with pytest.raises(UsageError, match=r"^measure must be one of angle, .* for rows of floats; got 'jaccard'\.$"):
+    with pytest.raises(
+        UsageError, match=r"^vectors need a measure: set measure= to one of angle, .*; the default, jaccard, compares "
+    ):
         la.find_pairs(ROWS.tolist())
     with pytest.raises(DataError, match=r"^a OnGpu cannot be read as a NumPy array \(Implicit conv"):
         la.Vectors.of(OnGpu())

@@ -16,7 +16,7 @@ from lookalike.io.vectors import VectorSource
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import Vectors
 
-SKIP = r"; on_error='skip' skips such rows\.$"
+SKIP = r"; remove such rows first\.$"
 
 
 def scene(seed: int = 1, width: int = 96, height: int = 64) -> Image.Image:

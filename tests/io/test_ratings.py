@@ -181,10 +181,9 @@ BAD_JSON = [
     ('{"user": "a", "item": "x"}\n\nnull\n', "not a JSON object but null"),
     ('{"user": "a", "item": "x"}\n[1]\n',
      "not a JSON object but a list (a file can be one whole array; jq -c '.[]' splits others)"),
-    ('{"user": "a", "item": "x"}\n{"user": "b", \n', "not valid JSON (Expecting property name enclosed in double"
-     " quotes: line 1 column 15 (char 14))"),
-    ('{"user": "a", "item": "x"}\n{"user" "b"}\n', "not valid JSON (Expecting ':' delimiter: line 1 column 9"
-     " (char 8))"),
+    ('{"user": "a", "item": "x"}\n{"user": "b", \n', "not valid JSON at column 15 (Expecting property name"
+     " enclosed in double quotes)"),
+    ('{"user": "a", "item": "x"}\n{"user" "b"}\n', "not valid JSON at column 9 (Expecting ':' delimiter)"),
     ('{"user": "a", "item": "x"}\n{"user": 3, "item": "x"}\n', "user is an integer, not a string"),
     ('{"user": 1, "item": "x"}\n{"user": "b", "item": "x"}\n', "user is a string, not an integer"),
     ('{"user": 1, "item": 2, "stars": 3}\n{"user": 2, "item": 2, "stars": "x"}\n', "stars is 'x', not a number"),
@@ -203,7 +202,7 @@ def test_bad_rows(tmp_path, name, content, why):
     with pytest.raises(DataError) as error:
         Ratings.read(path)
     assert str(error.value).startswith(f"{path}, row 1: {why}; ")
-    assert str(error.value).endswith("; on_error='skip' skips such rows.")
+    assert str(error.value).endswith("; use Ratings.read(on_error='skip') to skip such rows.")
     ratings = Ratings.read(path, on_error="skip")
     assert ratings.stats["skipped"] == 1
     assert len(ratings) == content.count("\n") - (name == "a.csv") - 1 - content.count("\n\n")

@@ -137,7 +137,7 @@ def test_rows_with_too_few_cells(inputs: Path) -> None:
     path.write_bytes(SHORT)
     with pytest.raises(DataError) as error:
         rows_of(path)
-    hint = "on_error='skip' skips such rows"
+    hint = "remove such rows first"
     assert str(error.value) == f"{path}, row 1: 2 fields, not 3; {hint}."
     source = RecordSource(path, on_error="skip")
     for _ in range(2):  # reading again starts from zero
@@ -425,7 +425,7 @@ def test_bytes_that_are_not_text(run: Commands, inputs: Path) -> None:
         (
             ("-f", "name", "--validate", "phone"),
             2,
-            "--validate must be a column of dates or numbers; 'phone' holds phone.",
+            "--validate must be a column of dates or numbers; 'phone' is of kind 'phone'.",
         ),
         (
             ("-f", "name", "--plot", "p.png"),

@@ -148,7 +148,8 @@ def test_several_text_files_have_names_in_their_ids(tmp_path: Path, size: int) -
 @pytest.mark.parametrize("size", SIZES)
 def test_bad_lines(tmp_path: Path, size: int) -> None:
     path = put(tmp_path / "a.txt", b"one\n\ncaf\xe9\nfour\n\xff")
-    message = r"a\.txt, row 2: text is not valid UTF-8 \(byte 3 is 0xe9\); encoding='windows-1252' "
+    hint = "if the file is not UTF-8, set encoding=, for example to windows-1252"
+    message = rf"a\.txt, row 2: text is not valid UTF-8 \(byte 3 is 0xe9\); {hint}; "
     fails(SetSource(path, batch_bytes=size), message)
     source = SetSource(path, on_error="skip", batch_bytes=size)
     check(source, {1: ["one"], 4: ["four"]})
@@ -535,7 +536,7 @@ def test_a_bad_row_is_an_error_with_file_and_row(tmp_path: Path, name: str) -> N
     for size in SIZES:
         fails(
             SetSource(path, batch_bytes=size),
-            rf"{name}, {first}.*; on_error='skip' skips .*\.$",
+            rf"{name}, {first}.*; remove such rows first\.$",
         )
 
 
@@ -618,14 +619,14 @@ def test_choice_of_columns(table: pa.Table, rows: str | None, expected: dict[Any
         (
             columns(a=[1], b=[2.5]),
             None,
-            r"column 'b' holds double, not strings or integers; rows= names other columns\.",
+            r"column 'b' holds double, not strings or integers; name other columns with rows=\.",
         ),
         (columns(a=[1], b=[[2.5]]), None, r"column 'b' holds list<.*double>, not strings or integers; .*"),
         (columns(a=[1], b=[["x"]], n=[1]), "a,b,n", r"column 'b' holds list<.*>, not strings or integers; .*"),
         (
             columns(a=[[1]], b=["x"]),
             "a,b",
-            r"column 'a' holds list<.*>, which cannot be an id; rows= names other columns\.",
+            r"column 'a' holds list<.*>, which cannot be an id; name other columns with rows=\.",
         ),
         (columns(a=[[1]], b=[[2]]), None, r"column 'a' holds list<.*>, which cannot be an id; .*"),
         (
@@ -654,7 +655,7 @@ def test_options(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="separator must be one or more characters within a line; got"):
             SetSource(text, separator=separator)
     with pytest.raises(
-        UsageError, match="separator is for text with one set per line; format='text' reads a table that way"
+        UsageError, match="separator is for text with one set per line; use format='text' to read a table that way"
     ):
         SetSource(TABLE, separator=",")
     with pytest.raises(UsageError, match=r"rows names columns of tables, but .*a\.txt is read as text; set format="):

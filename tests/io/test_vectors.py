@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import lookalike as la
 from lookalike.core.errors import DataError, LookalikeError, UsageError
 from lookalike.core.run import Run
 from lookalike.io.part import Part
@@ -30,7 +31,7 @@ from tests.samples import encode_arrow, encode_csv, encode_jsonl, encode_parquet
 SIZES = (1, 100, 1 << 30)  # bytes per batch
 BOM = b"\xef\xbb\xbf"
 NAN, INF = float("nan"), float("inf")
-SKIP = r"; on_error='skip' skips such rows\.$"
+SKIP = r"; remove such rows first\.$"
 MATRIX = np.random.default_rng(1).integers(-99, 99, (23, 5)) / 4
 ROWS = MATRIX.tolist()
 NAMES = [f"n{at * 7 % 23}" for at in range(23)]
@@ -546,8 +547,12 @@ def test_documents_are_not_read_from_arrays(tmp_path: Path, run: Commands) -> No
     for command in ("pairs", "sets"):
         outcome = run(command, path, "--threshold", "0.5")
         assert outcome.code == 1
-        how = "use `lookalike vectors`, or in Python and for an index a measure of vectors, such as angle"
+        how = "use `lookalike vectors` or, for an index, a measure of vectors, such as --measure angle"
         assert complaint(outcome) == f"{path}: holds vectors, not texts or sets; {how}."
+    with pytest.raises(
+        DataError, match=r"a\.npy: holds vectors, not texts or sets; set measure= to a measure of vectors, "
+    ):
+        la.find_pairs(path)
 
 
 # --- bad rows ---
@@ -578,7 +583,9 @@ def bad_files() -> dict[str, tuple[bytes, str, list[Any], list[int]]]:
         "a.jsonl": (lines + more + huge, "row 1: v is null", [*KEPT, [9, 9]], [*PLACES, 21]),
         "str.jsonl": (b'{"v": [1]}\n{"v": 5}\n', "row 1: v is an integer, not a list", [[1]], [0]),
         "holds.jsonl": (b'{"v": [1]}\n{"v": ["5"]}\n', "row 1: v holds a string, not numbers", [[1]], [0]),
-        "line.jsonl": (b"oops\n" + b'{"v": [1]}\n', r"row 0: not valid JSON \(Expecting value.*", [[1]], [1]),
+        "line.jsonl": (
+            b"oops\n" + b'{"v": [1]}\n', r"row 0: not valid JSON at column 1 \(Expecting value.*", [[1]], [1],
+        ),
         "list.jsonl": (
             b'{"v": [1]}\n[1]\n',
             r"row 1: not a JSON object but a list \(a file can be one whole array; jq -c '\.\[\]' splits others\)",
@@ -892,3 +899,16 @@ def test_numbers_in_folder_names_are_not_components(tmp_path: Path) -> None:
     for year in (2023, 2024):
         put(tmp_path / f"year={year}" / "a.parquet", encode_parquet(pa.table({"x": [0.5], "y": [1.5]})))
     check(VectorSource(tmp_path), [[0.5, 1.5]] * 2)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_csv_of_texts_is_no_vectors(tmp_path: Path, size: int) -> None:
+    """A whole column of words is no bad row: the advice is about columns, not about skipping rows."""
+    path = put(tmp_path / "a.csv", b"id,name,x\na,one,1\nb,two,2\n")
+    for on_error in ("fail", "skip"):
+        fails(
+            r"a\.csv: column 'name' holds text, but each row of CSV must be numbers\. Use id='name' if it holds ids\. "
+            r"Vectors in one column need JSON lines or Parquet, and vector=\.$",
+            path, batch_bytes=size, on_error=on_error,
+        )  # fmt: skip
+    check(VectorSource(put(tmp_path / "b.csv", b"id,x\na,1\nb,2\n"), batch_bytes=size), [[1], [2]], ["a", "b"])

@@ -82,7 +82,7 @@ def test_dedup_of_pages_in_bytes(run: Commands, inputs: Path, out: Path) -> None
 
 
 def test_pages_without_the_option_give_a_note(run: Commands, folder: Path) -> None:
-    note = "note: web pages are compared with their markup; --html compares only their text"
+    note = "note: web pages are compared with their markup; use --html to compare only their text"
     outcome = run("pairs", folder / "a.html", folder / "c.html", "--on-error", "skip")
     assert note in outcome.err.splitlines()
     assert note not in run("pairs", folder, "--html").err
@@ -91,12 +91,12 @@ def test_pages_without_the_option_give_a_note(run: Commands, folder: Path) -> No
 
 @pytest.mark.slow
 def test_pages_without_the_option_that_fail_advise_it(run: Commands, folder: Path) -> None:
-    hint = "is not valid UTF-8 (byte {} is 0x93); --html reads pages in any encoding."
+    hint = "is not valid UTF-8 (byte {} is 0x93); use --html to read pages in any encoding."
     at = (folder / "a.html").read_bytes().index(b"\x93")
     assert complaint(run("pairs", folder, "-q")) == f"{folder / 'a.html'}: text {hint.format(at)}"
     assert complaint(run("pairs", folder / "a.html", "-q")).endswith(hint.format(at))
     rows = put(folder / "rows.jsonl", encode_jsonl([{"id": "a", "html": page()}]))
-    assert "Name it with --text (--html reads the column html as web pages); it has id, html." in complaint(
+    assert "Name it with --text (use --html to read the column html as web pages); it has id, html." in complaint(
         run("pairs", rows)
     )
 
@@ -114,7 +114,7 @@ def test_skipped_files_give_a_note(run: Commands, folder: Path) -> None:
 def test_documents_that_are_mostly_empty_give_a_note(run: Commands, folder: Path) -> None:
     rows = put(folder / "rows.jsonl", encode_jsonl([{"id": at, "html": f"<p>{at} Hut"} for at in range(3)]))
     for args, note in (
-        ((rows, "--article"), "have no article in column html; --html without --article compares all visible"),
+        ((rows, "--article"), "have no article in column html; use --html without --article to compare all visible"),
         (
             (rows, "--html", "-s", "stop:3"),
             "have no shingles that begin with stop words, so each is compared as a whole; name their language",

@@ -419,7 +419,7 @@ def test_files_of_pages(tmp_path: Path) -> None:
     assert documents(Source(put(tmp_path / "saved page", b"<b>five"), html=True))[0][1] == "five"
     assert documents(Source(put(tmp_path / "lines.txt", b"<b>one\n<i>tw\xf6"), html=True)) == [(0, "one"), (1, "twö")]
     assert whole(Source(tmp_path / "lines.txt", html=True))[1] == {"id": 1, "text": "<i>twö"}
-    with pytest.raises(DataError, match=r"logo\.png: is a picture, not text; .* on_error='skip'"):
+    with pytest.raises(DataError, match=r"logo\.png: is a picture, not text; .* use Source\(on_error='skip'\)"):
         documents(Source(f"{tmp_path}/*.[cp]*", html=True))
     source = Source(f"{tmp_path}/*.[cp]*", html=True, on_error="skip")
     assert [name for name, _ in documents(source)] == ["pairs.csv"]

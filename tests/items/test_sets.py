@@ -22,3 +22,11 @@ def test_bounds_of_rows_must_ascend_to_the_number_of_elements(indptr):
         Sets(np.array(indptr), np.array([1, 2], np.uint64))
     with pytest.raises(DataError, match=r"^indptr must ascend"):
         Sets(np.array([0, 2]), np.array([1, 2]))
+
+
+def test_sets_come_as_a_list():
+    for items in (5, "abc", None):
+        with pytest.raises(
+            DataError, match=rf"^sets must be a list of collections of elements; got {type(items).__name__}"
+        ):
+            Sets.of(items)

@@ -401,10 +401,11 @@ def test_unknown_unions():
         fails(UsageError, NO_UNION.format("'sun'") + " Did you mean 'sum'?", call, *args, union="sun")
 
 
-@pytest.mark.parametrize(("x", "y"), [("ab", ["a", "b"]), (["a"], "a"), ("ab", b"ab"), ((), "")])
+@pytest.mark.parametrize(("x", "y"), [("ab", ["a", "b"]), (["a"], "a"), ("ab", b"ab"), ((), ""), (1, 2)])
 def test_a_string_has_no_edit_distance_to_another_sequence(x, y):
     for call in (edit, lcs, *(partial(edit, moves=moves) for moves in MOVES)):
-        fails(UsageError, "x and y must both be strings, or both be other sequences.", call, x, y)
+        got = f"got {type(x).__name__} and {type(y).__name__}."
+        fails(UsageError, f"x and y must both be strings, or both be other sequences; {got}", call, x, y)
 
 
 def test_equal_vectors_have_a_cosine_of_exactly_one():

@@ -47,7 +47,7 @@ def test_expected_misses_are_those_of_the_curve():
     missed = 1000 / chance - 1000
     assert of_pairs(found).recall[1].startswith(f"According to the curve, {chance:.2%} of all similar pairs")
     assert 1 <= missed < 10
-    assert f" found and about {round(missed)} are missed." in of_pairs(found).recall[1]
+    assert f" found and about {round(missed)} pairs are missed." in of_pairs(found).recall[1]
 
 
 def test_advice():

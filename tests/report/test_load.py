@@ -31,13 +31,14 @@ def test_errors_of_reports(run, corpus, inputs, out):
     assert "there is no folder" in complaint(run("pairs", corpus, "--report", out / "no" / "r.html"))
     (inputs / "odd.csv").write_text("a,b\n1,2\n")
     said = complaint(run("report", inputs / "odd.csv", "-o", out / "r.html"))
-    assert said.startswith("odd.csv: has the columns a, b; a report needs pairs (left, right, similarity)")
+    assert said.startswith("odd.csv: is not a lookalike result, which lists pairs (left, right, similarity), ")
+    assert said.endswith("; it has a, b.")
     (inputs / "text.csv").write_text("left,right,similarity\na,b,much\n")
     said = complaint(run("report", inputs / "text.csv", "-o", out / "r.html"))
     assert said == "text.csv: the column 'similarity' must hold a number in each row."
     (inputs / "strange.csv").write_text("left,right,similarity\nq,r,0.9\n")
     said = complaint(run("report", inputs / "strange.csv", "--items", corpus, "-o", out / "r.html"))
-    assert said == "none of the ids of the result, such as 'q', is in the items; --id names their column."
+    assert said == "none of the ids of the result, such as 'q', is in the items; name their column with --id."
     said = complaint(run("report", inputs / "strange.csv", *["--items", corpus] * 3, "-o", out / "r.html"))
     assert said == "--items can be given once, or twice for the two collections of a match."
     said = complaint(run("dedup", corpus, "--against", out / "i", "--report", out / "r.html", "-o", out / "x.jsonl"))

@@ -19,6 +19,6 @@ def test_a_crowd_that_an_exact_method_would_have_to_list(monkeypatch):
         la.dedup(sets, threshold=0.8, recall=1.0, run=SINGLE)
     assert str(error.value) == (
         "more than 10 similar pairs, all of which an exact method must list; "
-        "method='lsh' with a recall below 1 does not list them."
+        "use method='lsh' with a recall below 1, which does not list them."
     )
     assert la.find_clusters(sets, threshold=0.8, recall=1.0, run=SINGLE).label.tolist() == [0] * 7

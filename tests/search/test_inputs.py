@@ -66,11 +66,16 @@ def test_empty_lists_are_of_any_kind(measure):
 # --- errors ---
 
 PLANE = np.eye(3)
+NO_MEASURE = (
+    "vectors need a measure: set measure= to one of angle, cosine_similarity, euclidean, hamming; "
+    "the default, jaccard, compares texts and sets."
+)
 WRONG = [
-    ({}, "measure must be one of angle, cosine_similarity, euclidean, hamming for rows of floats; got 'jaccard'."),
+    ({}, NO_MEASURE),
+    ({"measure": "jaccard", "threshold": 0.5}, NO_MEASURE),
     (
-        {"measure": "jaccard", "threshold": 0.5},
-        "measure must be one of angle, cosine_similarity, euclidean, hamming for rows of floats; got 'jaccard'.",
+        {"measure": "edit", "threshold": 1},
+        "measure must be one of angle, cosine_similarity, euclidean, hamming for vectors; got 'edit'.",
     ),
     ({"measure": "angle"}, "measure 'angle' needs a threshold: set threshold= to the maximum angle, in degrees."),
     (
@@ -172,9 +177,30 @@ def test_collections_that_do_not_go_together():
             la.find_matches(["0000"], ["00000"], measure="hamming", **options)
 
 
+@pytest.mark.parametrize(
+    ("items", "place", "kind"),
+    [
+        ([1, 2, 3], 0, "int"),
+        (["a text", None, 5], 2, "int"),
+        (["a text", {"b"}], 1, "set"),
+        ([{"a"}, "b"], 1, "str"),
+        ([{"a"}, {"b"}, None], 2, "NoneType"),
+        ([{"id": 1, "text": "a"}], 0, "dict"),
+    ],
+)
+def test_items_must_be_of_one_kind(items, place, kind):
+    """The error names the first odd item by its position."""
+    with pytest.raises(DataError, match=rf"^items must be all texts, .*; the type of items\[{place}\] is {kind}\."):
+        la.find_pairs(items)
+
+
+def test_sets_of_several_types_are_one_kind():
+    assert list(la.find_pairs([{0, 1}, range(2), (0, 1)])) == [(0, 1, 1.0), (0, 2, 1.0), (1, 2, 1.0)]
+
+
 def test_rows_that_are_not_vectors():
     for rows in ([[1.0, 2], [3.0]], np.array([[1.0, math.nan]]), np.array([[math.inf, 1.0]])):
-        with pytest.raises(DataError, match=r"^row [01]: .*; on_error='skip'"):
+        with pytest.raises(DataError, match=r"^row [01]: .*; use Vectors\.of\(on_error='skip'\)"):
             la.find_pairs(rows, measure="euclidean", threshold=1)
     with pytest.raises(DataError, match=r"^vectors must be a matrix"):
         la.find_pairs(np.ones(3), measure="euclidean", threshold=1)
@@ -219,3 +245,15 @@ def test_data_frames_hold_vectors(measure):
 def test_no_bits_of_a_sparse_matrix():
     with pytest.raises(DataError, match=r"^bits cannot be read from a sparse matrix"):
         la.find_pairs(sparse.csr_array(np.eye(3)), measure="hamming", threshold=1)
+
+
+def test_shingles_that_would_have_no_effect():
+    """Edits are counted by characters and sets are given, so only case and Unicode form can matter."""
+    for shingles in ("word:3", la.Shingles(k=3, lowercase=True)):
+        with pytest.raises(
+            UsageError, match=r"^measure 'edit' compares texts character by character, .*; leave out shi"
+        ):
+            la.find_pairs(["one", "two"], measure="edit", threshold=1, shingles=shingles)
+    with pytest.raises(UsageError, match=r"^sets are compared as they are, without shingles; leave out shingles\.$"):
+        la.find_pairs([{"a"}, {"b"}], shingles="word:3")
+    assert len(la.find_pairs(["One", "one"], measure="edit", threshold=0, shingles=la.Shingles(lowercase=True))) == 1

@@ -253,11 +253,16 @@ def test_lines():
 
 
 @pytest.mark.parametrize(
-    ("candidates", "shown"), [(1.4, "1"), (9.9, "10"), (87.3, "87"), (999, "1,000"), (1.26e6, "1,300,000")]
-)
+    ("candidates", "shown"),
+    [
+        (0.0, "fewer than 1 candidate"), (0.9, "fewer than 1 candidate"), (1.4, "about 1 candidate"),
+        (9.9, "about 10 candidates"), (87.3, "about 87 candidates"), (999, "about 1,000 candidates"),
+        (1.26e6, "about 1,300,000 candidates"),
+    ],
+)  # fmt: skip
 def test_numbers_of_candidates_are_rounded(candidates, shown):
     plan = Plan("lsh", "jaccard", Fraction(4, 5), 1, "sets", bands=Bands(2, 1, 0.96), items=9, candidates=candidates)
-    assert f" about {shown} candidates expected" in plan.lines()[1]
+    assert f" {shown} expected" in plan.lines()[1]
     assert "expected" not in replace(plan, items=0).lines()[1]  # unknown
 
 
@@ -336,7 +341,12 @@ def test_plan_of_bags_counts_copies():
         ([{1}], {"order": [2]}, DataError, "order must hold all elements of the sets."),
         ([{1}], {"order": [1, 1]}, UsageError, "order must hold each element once."),
         (["a"], {"order": ["a"]}, UsageError, "order is for sets of elements, not for texts or bags."),
-        ([{1}], {"measure": "edit", "threshold": 1}, UsageError, "measure 'edit' compares texts; got sets."),
+        (
+            [{1}],
+            {"measure": "edit", "threshold": 1},
+            UsageError,
+            "measure 'edit' compares texts, not sets; pass texts.",
+        ),
         ([{1}], {"measure": "bag"}, UsageError, "measure 'bag' compares bags: Counters, or texts; got sets."),
         (
             [{1}],
@@ -379,13 +389,22 @@ def test_plan_of_bags_counts_copies():
             [{1}],
             {"measure": "containment", "method": "lsh"},
             UsageError,
-            "method must be 'exact' or 'auto' for measure 'containment', which has no hash family; got 'lsh'.",
+            "method='lsh' is for the measures jaccard and bag; containment has no hash family. "
+            "Use method='exact', which finds every pair.",
+        ),
+        (
+            [{1}],
+            {"measure": "containment", "sketch": "simhash"},
+            UsageError,
+            "sketch='simhash' is for the measures jaccard and bag; containment uses an exact join, which has no "
+            "sketches. Leave out sketch.",
         ),
         (
             [{1}],
             {"measure": "cosine", "audit": 5},
             UsageError,
-            "audit is for Jaccard similarity; measure 'cosine' is exact and misses nothing.",
+            "audit is for the measures jaccard and bag; cosine uses an exact join, which misses no pair. "
+            "Leave out audit.",
         ),
     ],
 )
@@ -409,7 +428,7 @@ def test_small_sets_are_joined_exactly_and_texts_by_bands():
     plan = la.find_pairs(texts, threshold=0.8).plan
     assert (plan.method, plan.bands is not None) == ("lsh", True)
     for line in (plan.lines()[-1], la.find_pairs(sets, threshold=0.6).plan.lines()[-1]):
-        assert re.search("estimated core-seconds: .* for an exact join", line)
+        assert re.fullmatch(" +chosen: .*, about [-+.0-9e]+ core-seconds; .* would take (over )?[-+.0-9e]+", line)
 
 
 @pytest.mark.slow

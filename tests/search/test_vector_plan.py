@@ -60,7 +60,7 @@ def test_what_a_plan_says():
     assert lines == ["plan: angle <= 20 degrees of vectors of 6 dimensions, exact: all pairs are compared"]
     lines = la.find_pairs(rows, measure="cosine_similarity", threshold=0.9).plan.lines()
     assert lines[0] == "plan: cosine_similarity >= 0.9 of vectors of 6 dimensions, exact: all pairs are compared"
-    assert "estimated core-seconds: " in lines[1]
+    assert "chosen: brute force, about " in lines[1]
     lines = la.find_pairs(rows, measure="angle", threshold=0.9, method="exact").plan.lines()
     assert lines[1] == "      the threshold is an angle in degrees; for a cosine use measure 'cosine_similarity'"
     plan = la.find_pairs(rows, measure="euclidean", threshold=0.1, method="lsh", recall=0.9).plan
@@ -82,7 +82,7 @@ def test_what_a_plan_of_parts_says(parts):
     plan = la.find_pairs(Bits.of(drawn_bits(1, 20)), measure="hamming", threshold=3, method="exact").plan
     assert plan.lines() == [
         "plan: hamming <= 3 bits of codes of 40 bits, exact: 5 parts, of which 2 must agree (10 tables)",
-        "      every pair is found; no pairs to compare",
+        "      every pair is found; fewer than 1 pair to compare",
     ]
     assert plan.recall == 1
 

@@ -343,7 +343,8 @@ def test_zero_vectors_have_no_direction(measure, spread):
     given = sparse.csr_array(rows) if spread else rows
     for options in ({"threshold": 1}, {"threshold": 1, "method": "lsh"}):
         with pytest.raises(
-            DataError, match=r"^row 2: a zero vector has no direction; on_error='skip' skips such rows\.$"
+            DataError,
+            match=r"^row 2: a zero vector has no direction; use Vectors\.of\(on_error='skip'\) to skip such rows\.$",
         ):
             la.find_pairs(given, measure=measure, **options)
     named = Vectors.of(given, ids=["a", "b", "c", "d"])

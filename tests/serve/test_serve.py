@@ -363,7 +363,9 @@ def test_another_address_needs_a_token(place, run, host):
 def test_no_index(tmp_path, run):
     ended = run("serve", tmp_path / "no.index", "--port", 0)
     assert ended.code == 1
-    assert complaint(ended) == f"{tmp_path}/no.index: there is no index here; `lookalike index build` creates one."
+    assert complaint(ended) == (
+        f"{tmp_path}/no.index: there is no such folder, so no index; create one with `lookalike index build`."
+    )
 
 
 BOUNDS = [

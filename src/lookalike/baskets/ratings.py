@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, choice
+from lookalike.core.errors import DataError, UsageError, argument, choice, parameter
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.elements import MOST_COPIES, assemble
@@ -147,6 +147,8 @@ class Ratings:
 
     def likes(self, liked: float | None = None) -> np.ndarray:
         """Return whether each rating means liked; without values, all do."""
+        if liked is not None and self.values is None:
+            raise UsageError(f"liked is for a column of ratings, and there is none; leave out {parameter('liked')}.")
         least = self.liked_from(liked)
         likes: np.ndarray = np.ones(len(self), bool) if self.values is None else self.values >= least
         return likes
@@ -200,6 +202,8 @@ class Ratings:
         that is, rated `liked` or more. "liked-hated": liking a thing and hating it are two
         elements. "stars": a bag, in which a thing with n stars occurs n times.
         """
+        if liked is not None and ratings not in ("high", "liked-hated"):
+            raise UsageError(f"liked is for ratings 'high' or 'liked-hated'; got {argument('ratings', ratings)}.")
         some = self.elements(by, ratings, liked)
         ids, others = (self.user_ids, self.item_ids) if by == "user" else (self.item_ids, self.user_ids)
         hashes = hash_ids(others)

@@ -72,8 +72,20 @@ def _run() -> int:
         _drop_output()
         return _complain(str(error), error.exit_code)
     except TyperException as error:
-        return _complain(error.format_message(), error.exit_code)
+        return _complain(_message(error), error.exit_code)
     return 0
+
+
+def _message(error: TyperException) -> str:
+    """Return the message of a wrong command line; for an unknown option, suggest only a close one."""
+    from lookalike.core.errors import closest
+
+    name, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if name is None or context is None or not hasattr(error, "possibilities"):
+        return error.format_message()
+    bare = {option.lstrip("-"): option for one in context.command.params for option in one.opts}
+    near = closest(name.lstrip("-"), bare)
+    return f"there is no option {name}." + ("" if near is None else f" Did you mean {bare[near]}?")
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:

@@ -33,7 +33,7 @@ from lookalike.index.store import building
 from lookalike.io.documents import Source
 from lookalike.io.write import write_tables
 from lookalike.items.shingles import Shingles
-from lookalike.measures import exact_fraction
+from lookalike.measures import MEASURES, exact_fraction
 
 UNSUPPORTED = ("method", "sketch", "audit", "keep", "memory", "workdir", "report")
 # Options, and the settings of shingles that each determines.
@@ -136,8 +136,11 @@ def check_options(
     have = {**settings["notes"], **settings["wanted"]}
     if "threshold" in given and exact_fraction(wanted["threshold"]) == exact_fraction(have["threshold"]):
         have["threshold"] = wanted["threshold"]  # the same number, written differently
+    have["measure"] = MEASURES[have["measure"]].usual
+    if "measure" in given:
+        wanted["measure"] = MEASURES[banded_name(wanted["measure"])].usual
     for name in ("threshold", "measure", "recall", "seed", "html", "article"):
-        if name in given and banded_name(wanted[name]) != have.get(name, False):
+        if name in given and wanted[name] != have.get(name, False):
             raise UsageError(f"--{name} must match the index, which has {have.get(name, False)}; got {wanted[name]}.")
     made = shingle_settings(shingles)
     for option, names in SHINGLES.items():

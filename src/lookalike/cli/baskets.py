@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from lookalike.cli import options as opt
-from lookalike.cli.app import command
+from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.progress import TerminalRun
@@ -100,13 +100,14 @@ class BasketOptions:
     "lookalike baskets orders.jsonl --user customer --item sku --groups 0.4 --groups-out groups.csv -o pairs.csv",
     "lookalike baskets ratings.csv --recommend ann --names titles.csv",
 )
-def baskets(inputs: opt.Inputs, *, options: BasketOptions) -> None:
+def baskets(inputs: opt.Inputs, *, options: BasketOptions, given: GivenOptions) -> None:
     """Find similar users or items from purchases or ratings, and recommend items."""
     from lookalike.baskets.names import Names
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import writing
 
     check(options)
+    check_recommending(options, given)
     check_apart([options.out, options.groups_out, options.report], [*inputs, options.names])
     run = TerminalRun(**vars(options.running))
     ratings = read(inputs, options, run)
@@ -132,22 +133,14 @@ def check(options: BasketOptions) -> None:
     from lookalike.measures import exact_fraction
 
     check_files(options)
-    if options.recommends and options.report is not None:
-        raise UsageError("--report shows pairs and cannot be used with recommendations.")
     exact_fraction(options.threshold, "threshold")
     if options.groups is not None:
         exact_fraction(options.groups, "groups")
     whole("k", options.k)
-    if options.recommends and options.audit:
-        raise UsageError("--audit measures the recall of pairs; recommendations compare all users and miss none.")
     choice("by", options.by, SIDES)
     choice("union", options.union, UNIONS)
     if options.ratings is not None:
         choice("ratings", options.ratings, WAYS)
-    if options.recommend is not None and options.recommend_all:
-        raise UsageError("give --recommend USER or --recommend-all, not both.")
-    if options.recommends and options.by == "item":
-        raise UsageError("recommendations come from similar users and need --by user.")
     if options.groups is not None and options.by == "item":
         raise UsageError("--groups compares users by groups of items and needs --by user.")
     if options.groups_out is not None and options.groups is None:
@@ -156,6 +149,23 @@ def check(options: BasketOptions) -> None:
         raise UsageError("--groups-out must be a file; standard output is for --out.")
     if options.names is not None and options.by == "user" and not options.recommends and options.groups_out is None:
         raise UsageError("--names gives names to items, but pairs of users show no items.")
+
+
+def check_recommending(options: BasketOptions, given: GivenOptions) -> None:
+    """Raise an error for options that pairs or recommendations do not have."""
+    if not options.recommends:
+        for name, option in (("half_life", "--half-life"), ("neighbours", "--neighbours"), ("k", "--top")):
+            if name in given:
+                raise UsageError(f"{option} is for recommendations; add --recommend USER or --recommend-all.")
+        return
+    if options.report is not None:
+        raise UsageError("--report shows pairs and cannot be used with recommendations.")
+    if options.audit:
+        raise UsageError("--audit measures the recall of pairs; recommendations compare all users and miss none.")
+    if options.recommend is not None and options.recommend_all:
+        raise UsageError("give --recommend USER or --recommend-all, not both.")
+    if options.by == "item":
+        raise UsageError("recommendations come from similar users and need --by user.")
 
 
 def check_files(options: BasketOptions) -> None:

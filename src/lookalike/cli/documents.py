@@ -60,7 +60,7 @@ def open_documents(
     names = None if columns is None else [name.strip() for name in columns.split(",") if name.strip()]
     source = Source(inputs, **vars(reading.columns), **vars(reading.pages), columns=names)
     if not source.html and any(format_of(path, PAGE_SUFFIXES) for part in source.parts for path in part.paths):
-        run.say("note: web pages are compared with their markup; --html compares only their text")
+        run.say("note: web pages are compared with their markup; use --html to compare only their text")
     for part in source.parts:
         if part.passed_over:
             others = counted(part.passed_over, "file")
@@ -69,7 +69,7 @@ def open_documents(
         if part.format == "text" and not named and source.format is None:
             with while_reading(part):
                 if looks_like_csv(part):
-                    run.say(f"note: {part.name} looks like CSV; --format csv reads it as a table")
+                    run.say(f"note: {part.name} looks like CSV; use --format csv to read it as a table")
     return source
 
 
@@ -108,7 +108,7 @@ def _why_empty(columns: list[str], options: opt.DocumentOptions) -> str:
     """Return what most documents lack, in which column, and what to do."""
     where = f" in column {', '.join(columns)}" if columns else ""
     if options.reading.pages.article:
-        return f"have no article{where}; --html without --article compares all visible text"
+        return f"have no article{where}; use --html without --article to compare all visible text"
     return f"have no text{where}"
 
 

@@ -15,12 +15,13 @@ from lookalike.cli.sets import read_sets
 from lookalike.cli.summary import bad_files_note, crowded_note, time_line
 from lookalike.cli.vectors import read_vectors
 from lookalike.core.errors import DataError, UsageError, choice
-from lookalike.core.wording import counted, visible
+from lookalike.core.wording import counted, verified, visible
 
 if TYPE_CHECKING:
     from lookalike.index import Index
 
 KINDS = ("documents", "sets", "vectors")
+LOW_RECALL = 0.95  # times the recall of the index: a query below this gets a note
 
 index = group(
     "index",
@@ -60,7 +61,9 @@ class IndexSimilarityOptions:
         ),
     ] = None
     shingle: opt.Shingle = "char:9"
-    recall: opt.Recall = 0.99
+    recall: Annotated[
+        float, option(help="Probability of finding an item exactly at the threshold; below 1, except with hamming.")
+    ] = 0.99
 
 
 @command(
@@ -158,7 +161,9 @@ def query(
         matches, asked = counted(len(found), "match", "es"), counted(len(found.ids), "item")
         compared, recall = counted(found.stats["candidates"], "candidate pair"), opened.recall(threshold)
         expected = f"expected recall at the threshold {recall:.4f}"
-        run.say(f"found: {matches} for {asked}, all verified; {compared} compared; {expected}")
+        run.say(f"found: {matches} for {asked}{verified(len(found))}; {compared} compared; {expected}")
+        if threshold is not None and recall < LOW_RECALL * opened.recall():
+            run.say(low_recall_note(opened, threshold, recall))
         if found.stats["crowded"]:
             run.say(crowded_note(found.stats["crowded"], "item"))
         run.say(time_line(run.seconds))
@@ -236,6 +241,14 @@ def open_index(path: str, read_only: bool = False) -> "Index":
     from lookalike.index import Index
 
     return Index.open(path, read_only=read_only)
+
+
+def low_recall_note(opened: "Index", threshold: float, recall: float) -> str:
+    """Return the note on a query beyond the threshold that the index was built for."""
+    return (
+        f"note: the index was built for a threshold of {opened.threshold:g}; it finds only {recall:.2%} of the "
+        f"matches at {threshold:g}. To find more, build an index with --threshold {threshold:g}"
+    )
 
 
 def read_like(opened: "Index", inputs: list[str], items: ItemOptions, run: TerminalRun) -> Any:

@@ -83,7 +83,7 @@ def open_sides(left: str, right: str, reading: TwoReadingOptions, run: TerminalR
     for source, own, others in zip((one, other), kinds, kinds[::-1], strict=True):
         if own == {"text"} and others == {"files"}:
             name = source.parts[0].name
-            run.say(f"note: {name} is read as one document per line; --format files makes it one document")
+            run.say(f"note: {name} is read as one document per line; use --format files to read it as one document")
     return one, other
 
 

@@ -22,7 +22,7 @@ from lookalike.cli.options import CollectionOptions, ColumnOptions
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import time_line
 from lookalike.core.errors import DataError, LookalikeError, UsageError, choice, one_column
-from lookalike.core.wording import counted
+from lookalike.core.wording import counted, verified
 from lookalike.io.csv import separator_in
 from lookalike.io.formats import format_of
 from lookalike.spark.frames import staged
@@ -51,7 +51,7 @@ def pairs_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOp
     with failing():
         found = spark.find_pairs(read(cluster, inputs, options.reading.columns), **cluster.settings, **limit)
         count = write(cluster, found, out, "verify and write")
-    print_summary(cluster, f"found: {counted(count, 'similar pair')}, all verified")
+    print_summary(cluster, f"found: {counted(count, 'similar pair')}{verified(count)}")
 
 
 def clusters_on_spark(inputs: list[str], options: CollectionOptions, given: GivenOptions) -> None:

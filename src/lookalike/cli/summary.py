@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lookalike.cli.progress import TerminalRun
-from lookalike.core.wording import counted
+from lookalike.core.wording import counted, verified
 
 if TYPE_CHECKING:
     from lookalike.results import Clusters, Dedup, Pairs
+    from lookalike.search.plan import Plan
 
 
 def summarize(
@@ -43,7 +44,7 @@ def summary(result: "Pairs | Clusters | Dedup", item: str = "document", skipped:
         lines[0] += f", {counted(stats['shingles'], 'element' if item == 'set' else 'shingle')}"
     lines.append(f"found: {_found(result, item)}")
     if result.plan is not None and not stats["crowded"]:
-        lines[-1] += f"; expected recall at the threshold {result.plan.recall:.4f}"
+        lines[-1] += f"; {expected_recall(result.plan, stats.get('bounded', True))}"
     if stats["crowded"]:
         lines.append(crowded_note(stats["crowded"], item))
     if result.audit is not None:
@@ -60,12 +61,22 @@ def _found(result: "Pairs | Clusters | Dedup", item: str) -> str:
     if isinstance(result, Pairs):
         once = f" (identical {item}s only once)" if stats["identical"] else ""
         compared = f"{counted(stats['candidates'], 'candidate pair')} compared{once}"
-        return f"{counted(len(result), 'similar pair')}, all verified; {compared}"
+        pairs = counted(len(result), "neighbour" if "nearest" in stats else "similar pair")
+        return f"{pairs}{verified(len(result))}; {compared}"
     if isinstance(result, Clusters):
         return f"{counted(len(result), 'cluster')} of {counted(len(result.to_arrow()), item)}"
     if not stats["dropped"]:
         return "nothing to remove"
     return f"{counted(stats['dropped'], item)} to remove, each similar to one of the {stats['kept']:,} kept"
+
+
+def expected_recall(plan: "Plan", bounded: bool) -> str:
+    """Return the expected recall at the threshold, or where the search for neighbours ends."""
+    if bounded:
+        return f"expected recall at the threshold {plan.recall:.4f}"
+    if plan.bands is None:
+        return "expected recall 1.0000"
+    return f"expected recall at {plan.measure} {float(plan.threshold):g}: {plan.recall:.4f}"
 
 
 def time_line(seconds: dict[str, float]) -> str:

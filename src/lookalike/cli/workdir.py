@@ -22,7 +22,7 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
     from lookalike.core.workdir import has_begun, hold, remove, work_folder
 
     if options.workdir is None and out == "-":
-        raise UsageError("--memory needs a --workdir, or an --out file to put one beside.")
+        raise UsageError("--memory needs a folder for temporary files: set --workdir, or write to a file with --out.")
     folder = Path(f"{out}.work" if options.workdir is None else options.workdir)
     done = False
     with closing(work_folder(folder)) as work, hold(folder, work, "command"):

@@ -115,9 +115,26 @@ def argument(name: str, value: object = None, of: str = "") -> str:
     return option if value is None or value is True else f"{option} {value}"
 
 
-def skip_hint(what: str = "rows") -> str:
-    """Return how to skip what cannot be read."""
-    return f"{argument('on_error', 'skip')} skips such {what}"
+def remedy(python: str, command: str) -> str:
+    """Return what to do in Python or, while a command runs, on the command line.
+
+    >>> remedy("call Index.build", "run `lookalike index build`")
+    'call Index.build'
+    """
+    return command if _options else python
+
+
+def skip_hint(what: str = "rows", of: str | None = None) -> str:
+    """Return how to skip rows that cannot be read, or that they must be removed.
+
+    In Python, `of` names the class that has the parameter, "" a parameter of the function itself.
+
+    >>> skip_hint(of="Source"), skip_hint()
+    ("use Source(on_error='skip') to skip such rows", 'remove such rows first')
+    """
+    if of is None and "on_error" not in _options:
+        return f"remove such {what} first"
+    return f"use {argument('on_error', 'skip', of or '')} to skip such {what}"
 
 
 def bad_file_hint() -> str:
@@ -139,7 +156,7 @@ def too_long(what: str, most: int) -> str:
 
 def encoding_hint() -> str:
     """Return how to read a file that is not in UTF-8."""
-    return f"{argument('encoding', 'windows-1252')} or another encoding reads files that are not UTF-8"
+    return f"if the file is not UTF-8, set {argument('encoding')}, for example to windows-1252"
 
 
 # --- checks ---
@@ -173,11 +190,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("Titel", ["id", "title"])
     " Did you mean 'title'?"
     """
+    near = closest(name, known)
+    return "" if near is None else f" Did you mean {near!r}?"
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar to another, or None if none is close."""
     names = {one.strip().casefold(): one for one in known}
     same = name.strip().casefold()
     begun = [one for one in names if len(same) > 3 and one.startswith(same)]
     near = [same] if same in names else get_close_matches(same, names, n=1) or begun
-    return f" Did you mean {names[near[0]]!r}?" if near else ""
+    return names[near[0]] if near else None
 
 
 def one_column(names: Sequence[str], name: str, where: str, purpose: str) -> None:

@@ -16,16 +16,25 @@ def counted(number: int, noun: str, plural: str = "s") -> str:
     return f"{number:,} {noun}{plural if number != 1 else ''}"
 
 
-def about(number: float) -> str:
-    """Return an estimate with two significant digits, or "no".
+def verified(number: int) -> str:
+    """Return what to add to a number of results that were verified.
 
-    >>> about(123456), about(7.2), about(0.3)
-    ('about 120,000', 'about 7', 'no')
+    >>> verified(2), verified(1), verified(0)
+    (', all verified', ', verified', '')
+    """
+    return ", all verified" if number > 1 else ", verified" if number else ""
+
+
+def about(number: float, noun: str) -> str:
+    """Return an estimate with two significant digits and its noun.
+
+    >>> about(123456, "pair"), about(1.2, "pair"), about(0.3, "pair")
+    ('about 120,000 pairs', 'about 1 pair', 'fewer than 1 pair')
     """
     if number < 1:
-        return "no"
+        return f"fewer than 1 {noun}"
     digits = max(0, int(math.log10(number)) - 1)
-    return f"about {round(number / 10**digits) * 10**digits:,}"
+    return f"about {counted(round(number / 10**digits) * 10**digits, noun)}"
 
 
 def visible(text: str) -> str:

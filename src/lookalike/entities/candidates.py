@@ -43,7 +43,8 @@ class Stage:
 
     def __str__(self) -> str:
         note = f"; {self.left_out}" if self.left_out else ""
-        return f"{self.name}: {counted(self.pairs, 'pair')}, {self.new:,} of them new{note}"
+        new = f", {self.new:,} of them new" if self.pairs != 1 else ", which is new" if self.new else ", not new"
+        return f"{self.name}: {counted(self.pairs, 'pair')}{new if self.pairs else ''}{note}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,8 @@ class CandidatePairs:
 
     def lines(self) -> list[str]:
         """Describe in words how many candidates there are and which stages found them."""
-        share = f", {self.reduction:.4%} ruled out" if self.possible else ""
+        left = self.possible - len(self.numbers)
+        share = f", {self.reduction:.4%} ruled out" if left else ", none ruled out" if self.possible else ""
         first = f"candidates: {counted(len(self.numbers), 'pair')} of {self.possible:,}{share}"
         return [first, *(f"  {stage}" for stage in self.stages)]
 

@@ -235,7 +235,7 @@ def read_witness(tables: RecordTables, field: Field, max_lag: float | None) -> W
     """Return the normalised validation column, which must hold dates or numbers."""
     column = make_column(field, tables.columns(field))
     if column.kind not in ("date", "number"):
-        raise UsageError(f"validate must be a column of dates or numbers; {field.name!r} holds {column.kind}.")
+        raise UsageError(f"validate must be a column of dates or numbers; {field.name!r} is of kind {column.kind!r}.")
     values = as_days(column.values) if column.kind == "date" else as_numbers(column.values)
     return Witness(column, values, tables.sides, max_lag)
 

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.core.errors import LARGEST_SEED, DataError, whole, within
+from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, whole, within
 from lookalike.families.base import Family
 from lookalike.items.sets import Sets
 from lookalike.kernels.hashing import EMPTY
 from lookalike.kernels.sketch import sketch_rows
 
 PRIME = (1 << 61) - 1  # modulus of universal hash functions: a Mersenne prime
+BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # enough for all numbers below 2**64
 
 
 class JaccardFamily(Family):
@@ -101,7 +102,8 @@ class MinHash(JaccardFamily):
         they do not: a share of 0.29 agrees on range(10) and range(5, 15), whose similarity is 1/3.
         """
         rng = np.random.default_rng(whole("seed", seed, least=0, most=LARGEST_SEED))
-        whole("prime", prime, least=2, most=PRIME)
+        if not is_prime(whole("prime", prime, least=2, most=PRIME)):
+            raise UsageError(f"prime must be a prime number; got {prime}.")
         a = rng.integers(1, prime, whole("hashes", hashes)).tolist()
         b = rng.integers(0, prime, hashes).tolist()
 
@@ -114,6 +116,25 @@ class MinHash(JaccardFamily):
             return linear
 
         return TextbookMinHash([function(slope, start) for slope, start in zip(a, b, strict=True)])
+
+
+def is_prime(number: int) -> bool:
+    """Return whether a number below 2**64 is prime, by Miller and Rabin's test.
+
+    >>> [number for number in range(20) if is_prime(number)], is_prime(PRIME)
+    ([2, 3, 5, 7, 11, 13, 17, 19], True)
+    """
+    if number < 2 or any(number % base == 0 for base in BASES):
+        return number in BASES
+    halvings = ((number - 1) & -(number - 1)).bit_length() - 1
+    for base in BASES:
+        power = pow(base, number - 1 >> halvings, number)
+        squares = [power]
+        for _ in range(halvings - 1):
+            squares.append(squares[-1] ** 2 % number)
+        if power != 1 and number - 1 not in squares:
+            return False
+    return True
 
 
 def _place_in(order: Sequence[Any]) -> Callable[[Any], int]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import LARGEST_SEED, DataError, LookalikeError, UsageError, choice, fraction, whole
+from lookalike.core.errors import LARGEST_SEED, DataError, LookalikeError, UsageError, choice, fraction, remedy, whole
 from lookalike.core.run import Run
 from lookalike.fingerprints.corners import CornerTables
 from lookalike.fingerprints.grids import grid_sets
@@ -123,7 +123,8 @@ class Database:
         try:
             table = pq.read_table(path)
         except FileNotFoundError:
-            raise DataError(f"{path}: no such file; enroll prints to make it.") from None
+            how = f"create it with {remedy('Database.save', '`lookalike fingerprints enroll`')}"
+            raise DataError(f"{path}: no such file; {how}.") from None
         except (pa.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"{path}: cannot be read as enrolled prints: {' '.join(str(error).split())}") from error
         written = table.schema.metadata or {}

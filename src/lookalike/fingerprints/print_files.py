@@ -95,7 +95,7 @@ def read_prints(
                     why = str(error).rstrip(".").removeprefix(f"{path}: ")
                     for hint in (skip_hint(), encoding_hint()):  # these are about rows
                         why = why.removesuffix(f"; {hint}")
-                    raise DataError(f"{path}: {why}; {skip_hint('files')}.") from error
+                    raise DataError(f"{path}: {why}; {skip_hint('files', of='')}.") from error
                 skipped += 1
             tick(1)
     if skipped == len(files):
@@ -220,9 +220,9 @@ def _table_prints(table: pa.Table, name: str, id: str | None, scale: float) -> l
         if id not in table.schema.names:
             raise DataError(f"no column {id!r} for the id; it has {', '.join(table.schema.names)}")
         chosen["id"] = id
-    for role in ("x", "y", "angle"):
-        if chosen[role] is None:
-            raise DataError(f"no column {role!r} for the minutiae; it has {', '.join(table.schema.names)}")
+    if None in (chosen["x"], chosen["y"], chosen["angle"]):
+        needed = "a table of minutiae needs the columns x, y and angle, and id for several prints"
+        raise DataError(f"{needed}; it has {', '.join(table.schema.names) or 'none'}")
     minutiae = np.column_stack([_numbers(table, chosen[role]) for role in ("x", "y", "angle")])
     minutiae *= (scale, -scale, 1.0)
     if chosen["id"] is None:

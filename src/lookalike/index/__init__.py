@@ -25,9 +25,12 @@ from lookalike.core.errors import (
     AlreadyThere,
     DataError,
     NotThere,
+    UsageError,
     argument,
     choice,
     fraction,
+    parameter,
+    remedy,
     whole,
 )
 from lookalike.core.run import Run, Tick
@@ -38,6 +41,7 @@ from lookalike.index.batches import (
     Waiting,
     as_id,
     check_all_named,
+    check_ids,
     joined,
     numbered,
     rows_of,
@@ -56,7 +60,7 @@ from lookalike.items.vectors import Vectors
 from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, OF_VECTORS, SHORT, vector_measure
 from lookalike.search.inputs import no_threshold
-from lookalike.search.plan import parse_threshold
+from lookalike.search.plan import MOST_HASHES, make_plan
 from lookalike.search.vector_plan import parse_distance
 
 BULK = 1_000_000  # items written at a time when an index is built
@@ -75,8 +79,15 @@ class Index(Asking):
     [('cat', 0.71)]
     >>> index.remove(["cat"]), index.query("the cat sat on the hat")
     (1, [])
+    >>> index  # doctest: +ELLIPSIS
+    <Index of 1 text, jaccard >= 0.5, in ...news.index>
     >>> index.close()
     """
+
+    def __init__(self, store: Store, settings: dict[str, Any] | None = None) -> None:
+        if settings is None:
+            raise UsageError("an index is opened with Index.open(path), and made with Index.build or Index.create.")
+        super().__init__(store, settings)
 
     @classmethod
     def create(
@@ -100,7 +111,8 @@ class Index(Asking):
                 a query finds.
             measure: "jaccard" or "bag" for texts and sets; for vectors "angle", "cosine_similarity"
                 or "euclidean"; for bits "hamming".
-            recall: the probability of finding an item exactly at the threshold.
+            recall: the probability of finding an item exactly at the threshold: below 1, except for
+                "hamming".
             shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
             expected: about how many items the index will hold; the bands are chosen for this many.
             store_text: whether to keep the texts, so that they can be read back.
@@ -118,14 +130,11 @@ class Index(Asking):
         """
         path = Path(path)
         check_new(path)
-        measure = choice("measure", banded_name(measure), (*BANDED, *OF_VECTORS))
+        measure = banded_name(measure)
         threshold = MEASURES[measure].default if threshold is None else threshold
         if threshold is None:
             raise no_threshold(measure)
-        if measure in OF_VECTORS:
-            parse_distance(measure, threshold, LONGEST_CODE)
-        else:
-            parse_threshold(measure, threshold)
+        recall = check_findable(measure, threshold, recall)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         settings = {
             "format": FORMAT,
@@ -133,7 +142,7 @@ class Index(Asking):
             "wanted": {
                 "measure": measure,
                 "threshold": str(threshold),
-                "recall": fraction("recall", recall),
+                "recall": recall,
                 "seed": whole("seed", secret_seed() if seed is None else seed, least=0, most=LARGEST_SEED),
             },
             "shingles": shingle_settings(dataclasses.replace(parsed, bag=measure == "bag_jaccard")),
@@ -176,7 +185,8 @@ class Index(Asking):
                 a query finds.
             measure: "jaccard" or "bag" for texts and sets; for vectors "angle", "cosine_similarity"
                 or "euclidean"; for bits "hamming".
-            recall: the probability of finding an item exactly at the threshold.
+            recall: the probability of finding an item exactly at the threshold: below 1, except for
+                "hamming".
             shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
             expected: about how many items the index will hold; the bands are chosen for this many.
             store_text: whether to keep the texts, so that they can be read back.
@@ -240,7 +250,7 @@ class Index(Asking):
         `batch` items are written at a time.
         """
         run, batch = run or Run(), whole("batch", batch)
-        given = None if ids is None else iter(ids)
+        given = ids_of(ids)
         added, waiting = 0, Waiting()
         with run.stage("add") as tick, self.store.writing() as writer:
             encoder = self._encoder()
@@ -268,7 +278,7 @@ class Index(Asking):
             raise DataError(f"ids must be unique; {Counter(ids).most_common(1)[0][0]!r} occurs more than once.")
         there = [name for name in ids if writer.number_of(name) is not None]
         if there and not replace:
-            raise AlreadyThere(f"id {there[0]!r} already exists; {argument('replace', True)} replaces the old item.")
+            raise AlreadyThere(f"id {there[0]!r} already exists; use {argument('replace', True)} to overwrite it.")
         for name in there:
             drop(writer, encoder.fitted(), name)
             tick(0)  # which may end the run: to replace many large items takes long
@@ -293,6 +303,7 @@ class Index(Asking):
     def remove(self, ids: Iterable[Id]) -> int:
         """Remove items; return how many. An unknown id is an error, and then nothing is removed."""
         removed = 0
+        check_ids(ids)
         self._known()
         with self.store.writing() as writer:
             for identity in map(as_id, ids):
@@ -332,7 +343,7 @@ class Index(Asking):
         Returns `Sifted`: `keep` says of each item whether it is kept, and the rows list the others.
         """
         run = run or Run()
-        given = None if ids is None else iter(ids)
+        given = ids_of(ids)
         with run.stage("sift") as tick, self.sieve(update=update, threshold=threshold) as sieve:
             parts = []
             batches = ((batch, names, None) for batch, names in self._batches(items, given, run))
@@ -354,6 +365,35 @@ def secret_seed() -> int:
     return randbits(64)
 
 
+def ids_of(ids: Iterable[Id] | None) -> Iterator[Id] | None:
+    """Return the ids one by one, or None if the items have their own or are numbered."""
+    if ids is None:
+        return None
+    check_ids(ids)
+    return iter(ids)
+
+
 def banded_name(measure: str) -> str:
     """Return the full name of a measure that an index can have."""
-    return SHORT[measure] if SHORT.get(measure) in BANDED else vector_measure(measure)
+    if measure in BANDED:
+        return measure
+    usual = choice("measure", vector_measure(measure), (*(MEASURES[name].usual for name in BANDED), *OF_VECTORS))
+    return SHORT.get(usual, usual)
+
+
+def check_findable(measure: str, threshold: float | str | Fraction, recall: float) -> float:
+    """Return the recall; raise an error if an index cannot reach it at this threshold."""
+    recall = fraction("recall", recall)
+    if recall == 1 and measure != "hamming":
+        raise UsageError(
+            "recall must be below 1 for an index, except with measure 'hamming'; got 1. "
+            f"To find every pair of a collection, use {remedy('find_pairs', '`lookalike pairs`')}."
+        )
+    if measure in OF_VECTORS:
+        parse_distance(measure, threshold, LONGEST_CODE)
+    elif make_plan(measure=measure, threshold=threshold, recall=recall).bands is None:
+        raise UsageError(
+            f"threshold must be higher for an index: {threshold} at recall {recall:g} needs more than {MOST_HASHES} "
+            f"minhashes. Raise {parameter('threshold')}, or lower {parameter('recall')}."
+        )
+    return recall

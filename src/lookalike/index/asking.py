@@ -13,6 +13,7 @@ import numpy as np
 
 from lookalike.core.errors import AlreadyThere, NotThere, whole, within
 from lookalike.core.run import Run
+from lookalike.core.wording import counted
 from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
@@ -43,6 +44,14 @@ class Asking:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        sign = ">=" if self.measured == "similarity" else "<="
+        aim = f"{MEASURES[self.measure].usual} {sign} {self.threshold:g}, in {self.store.path}"
+        if self.store.closed:
+            return f"<closed Index: {aim}>"
+        noun = "bit code" if self.holds()[0] == "bits" else self.holds()[0].removesuffix("s")
+        return f"<Index of {counted(len(self), noun)}, {aim}>"
 
     def __len__(self) -> int:
         with self.store.reading() as reader:
@@ -210,7 +219,7 @@ class Asking:
         found = [identity for identity in strings + numbers if is_id(identity) and identity in self]
         if len(found) > 1:
             raise AlreadyThere(
-                f"{name} is the id of two items, a number and a string; number=true or false chooses one."
+                f"{name} is the id of two items, a number and a string; set number=true or number=false."
             )
         if not found:
             raise NotThere(f"there is no item {name!r} in the index.")
@@ -233,7 +242,7 @@ class Asking:
         if coding is not None:
             facts |= {
                 "kind": coding.kind,
-                "measure": coding.plan.measure,
+                "measure": coding.plan.row.usual,
                 "threshold": str(coding.plan.threshold),
                 "expected recall at the threshold": round(coding.recall(float(coding.plan.threshold)), 4),
                 "tables": coding.tables,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index.codings import Coding, Encoded
@@ -134,8 +134,14 @@ def named(own: list[Any] | None, size: int, given: Iterator[Id] | None = None) -
     if names is None:
         return None
     if len(names) < size:
-        raise DataError("ids must name each item; there are fewer ids than items.")
+        raise DataError("ids must be as many as the items; got fewer ids than items.")
     return [as_id(name) for name in names]
+
+
+def check_ids(ids: Any) -> None:
+    """Raise an error unless ids come as a collection; a single string would be read letter by letter."""
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+        raise UsageError(f"ids must be a list of ids; got {ids!r}.")
 
 
 def as_id(name: Any) -> Id:
@@ -150,7 +156,8 @@ def as_id(name: Any) -> Id:
 def check_all_named(ids: Iterator[Id] | None, items: int) -> None:
     """Raise an error if ids are left after all items have theirs."""
     if ids is not None and next(ids, None) is not None:
-        raise DataError(f"ids must name each item; there are more ids than the {counted(items, 'item')}.")
+        got = f"more than {counted(items, 'id')} for {counted(items, 'item')}"
+        raise DataError(f"ids must be as many as the items; got {got}.")
 
 
 def rows_of(items: Any, rows: np.ndarray) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 
 import lmdb
 
-from lookalike.core.errors import DataError, StoreError
+from lookalike.core.errors import DataError, StoreError, remedy
 from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.index.tables import TABLES, Reader, Writer
 
@@ -38,7 +38,7 @@ class Store:
         if create:
             path.mkdir()
         elif not (path / "data.mdb").is_file():
-            raise StoreError(f"{path}: there is no index here; `lookalike index build` creates one.")
+            raise no_index(path)
         self.patience: float | None = None  # seconds to wait for another writer; None for as long as it takes
         self._used, self._users, self._writing = Condition(), 0, Lock()
         with ExitStack() as opened:
@@ -93,6 +93,11 @@ class Store:
         self.env.close()
         self._opened.close()
 
+    @property
+    def closed(self) -> bool:
+        """Whether the files are closed."""
+        return self._lock.closed
+
     def _hold(self, how: int) -> None:
         try:
             fcntl.flock(self._lock, how | fcntl.LOCK_NB)
@@ -121,6 +126,8 @@ class Store:
                 raise StoreError(
                     f"{self.path}: is already open in this process; all threads can share one Index."
                 ) from None
+            if self.closed:
+                raise StoreError(f"{self.path}: this index is closed; open it again with Index.open.") from None
             raise StoreError(f"{self.path}: cannot be used: {error}.") from error
 
     @contextmanager
@@ -236,3 +243,13 @@ def check_new(path: Path) -> None:
         raise DataError(f"{path}: already exists; an index needs a new folder.")
     if not path.absolute().parent.is_dir():
         raise DataError(f"{path}: cannot be created: there is no folder {path.absolute().parent}.")
+
+
+def no_index(path: Path) -> StoreError:
+    """Return the error for a path without an index."""
+    how = f"create one with {remedy('Index.build', '`lookalike index build`')}"
+    if path.is_dir():
+        return StoreError(f"{path}: this folder is not a lookalike index; {how}.")
+    if path.exists():
+        return StoreError(f"{path}: this is a file, but a lookalike index is a folder; {how}.")
+    return StoreError(f"{path}: there is no such folder, so no index; {how}.")

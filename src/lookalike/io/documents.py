@@ -70,6 +70,8 @@ class Source(ItemSource):
     [{'id': 7, 'text': 'one text'}, {'id': 8, 'text': 'another'}]
     """
 
+    skipping = "Source"
+
     def __init__(
         self,
         inputs: Any,
@@ -157,7 +159,7 @@ class Source(ItemSource):
         have = {self._columns(part)[1] is not None for part in self.parts}
         if len(have) > 1:
             raise DataError(
-                f"some inputs have ids and others do not; {argument('id', '-', 'Source')} numbers all rows instead."
+                f"some inputs have ids and others do not; use {argument('id', '-', 'Source')} to number all rows."
             )
         return have == {True}
 
@@ -266,7 +268,7 @@ class Source(ItemSource):
         path = part.paths[row if part.format == "files" else 0] if part.paths else Path()
         if not self.html and format_of(path, PAGE_SUFFIXES):
             return DataError(
-                f"{part.place(row)}: {why}; {argument('html', True, 'Source')} reads pages in any encoding."
+                f"{part.place(row)}: {why}; use {argument('html', True, 'Source')} to read pages in any encoding."
             )
         return super()._bad_row(part, row, why)
 
@@ -343,7 +345,7 @@ class Source(ItemSource):
             if not likely or (len(likely) > 1 and likely[0] not in usual):
                 have, remedy = ", ".join(schema.names) or "none", f"Name it with {argument('text', of='Source')}"
                 if "html" in schema.names:
-                    remedy += f" ({argument('html', True, 'Source')} reads the column html as web pages)"
+                    remedy += f" (use {argument('html', True, 'Source')} to read the column html as web pages)"
                 raise DataError(f"{part.name}: which column is the text? {remedy}; it has {have}.")
             name = likely[0]
         one_column(schema.names, name, f"{part.name}:", " for the text")

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, argument
+from lookalike.core.errors import DataError, UsageError, argument, remedy
 from lookalike.io.files import ARCHIVE, why_no_text
 from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIXES, format_of, format_of_start
 from lookalike.io.part import BOM, UTF8, Part
@@ -26,8 +26,8 @@ FOREIGN = {  # the first bytes of files that are not text in UTF-8
     b"PK\x03\x04": "is a zip archive; unpack it, or name an Excel workbook .xlsx",
     b"BZh": "is compressed with bzip2, which is not supported; pipe it through bzcat and read -",
     b"\xfd7zXZ": "is compressed with xz, which is not supported; pipe it through xzcat and read -",
-    b"\xff\xfe": "is in UTF-16; {} reads it",
-    b"\xfe\xff": "is in UTF-16; {} reads it",
+    b"\xff\xfe": "is in UTF-16; use {} to read it",
+    b"\xfe\xff": "is in UTF-16; use {} to read it",
     b"WARC/": ARCHIVE,
     b"%PDF": "is a PDF; convert it with pdftotext",
 }
@@ -68,6 +68,8 @@ def find_parts(
     for given in inputs:
         if isinstance(given, pa.Table):
             parts.append(Part("the table", "table", content=given))
+        elif not isinstance(given, str | os.PathLike):
+            raise UsageError(f"an input must be a path or an Arrow table; got {type(given).__name__}.")
         elif not str(given):
             raise UsageError("an input must name a file or folder; got ''.")
         elif str(given) == "-":
@@ -79,7 +81,10 @@ def find_parts(
         else:
             kind = format or format_of(Path(given), suffixes)
             if kind is None and format_of(Path(given), VECTOR_SUFFIXES):
-                how = "use `lookalike vectors`, or in Python and for an index a measure of vectors, such as angle"
+                how = remedy(
+                    "set measure= to a measure of vectors, such as 'angle'",
+                    "use `lookalike vectors` or, for an index, a measure of vectors, such as --measure angle",
+                )
                 raise DataError(f"{given}: holds vectors, not texts or sets; {how}.")
             if not html and kind in (None, "text", "csv", "tsv", "jsonl"):
                 check_text(Path(given), encoding, named=format is None and not pictures)

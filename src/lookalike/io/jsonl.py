@@ -204,6 +204,8 @@ def object_in(line: bytes) -> tuple[dict[str, Any] | None, str]:
     hint = ARRAYS if line.lstrip().startswith(b"[") else ""
     try:
         row = json.loads(line.decode("utf-8", "replace"))
+    except json.JSONDecodeError as error:  # its own text counts lines within this line
+        return None, f"not valid JSON at column {error.colno} ({error.msg}){hint}"
     except (ValueError, RecursionError) as error:
         return None, f"not valid JSON ({error}){hint}"
     return (row, "") if isinstance(row, dict) else (None, f"not a JSON object but {_word(row)}{hint}")

@@ -76,6 +76,7 @@ class RatingSource(ItemSource):
     """
 
     formats = TABLES
+    skipping = "Ratings.read"
 
     def __init__(
         self,

@@ -110,7 +110,7 @@ class SetSource(ItemSource):
         if self.separator is not None and text is None:
             raise UsageError(
                 f"{parameter('separator')} is for text with one set per line; "
-                f"{argument('format', 'text')} reads a table that way."
+                f"use {argument('format', 'text')} to read a table that way."
             )
 
     def _find(self, given: list[Any]) -> list[Part]:
@@ -217,7 +217,8 @@ class SetSource(ItemSource):
         for name, (fits, why) in rules.items():
             if not fits:
                 raise DataError(
-                    f"{part.name}: column {name!r} holds {kinds[name]}, {why}; {argument('rows')} names other columns."
+                    f"{part.name}: column {name!r} holds {kinds[name]}, {why}; "
+                    f"name other columns with {argument('rows')}."
                 )
         return columns
 

@@ -5,7 +5,7 @@ from the good rows. A bad row (a null, invalid UTF-8, a broken line, too few fie
 that names the file and row, or with on_error="skip" is left out and counted.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -55,6 +55,7 @@ class ItemSource:
     """A source of items: files, folders, globs, `-` (standard input) or Arrow tables."""
 
     formats: ClassVar[Sequence[str]] = NAMED  # that the user can name
+    skipping: ClassVar[str | None] = None  # what has the parameter on_error in Python: see `skip_hint`
 
     def __init__(
         self, inputs: Any, *, format: str | None, on_error: str, on_bad_file: str, encoding: str, batch_bytes: int
@@ -65,9 +66,11 @@ class ItemSource:
         if format is not None:
             choice("format", format, self.formats)
         self.inputs, self.format, self.encoding, self.batch_bytes = inputs, format, encoding, batch_bytes
-        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else list(inputs)
+        given = [inputs] if isinstance(inputs, str | Path | pa.Table) else inputs
+        if not isinstance(given, Iterable) or isinstance(given, bytes):
+            raise UsageError(f"inputs must be paths or Arrow tables; got {type(inputs).__name__}.")
         self._schemas: dict[int, pa.Schema] = {}
-        self.parts = self._find(given)
+        self.parts = self._find(list(given))
         if not self.parts:
             raise UsageError("nothing to read: no input was given.")
         if self.on_bad_file == "skip":
@@ -157,7 +160,7 @@ class ItemSource:
 
     def _bad_row(self, part: Part, row: int, why: str) -> DataError:
         """Return the error for a bad row."""
-        return bad_row(part, part.place(row), why)
+        return bad_row(part, part.place(row), why, self.skipping)
 
     # --- columns ---
 

@@ -30,9 +30,10 @@ def names_apart(part: Part, schema: pa.Schema) -> None:
         raise DataError(f"{part.name}: {rule}.")
 
 
-def bad_row(part: Part, where: str, why: str) -> DataError:
-    """Return the error for a bad row, with the remedies."""
-    hints = [encoding_hint(), skip_hint()] if NOT_UTF8 in why and part.format in ENCODED else [skip_hint()]
+def bad_row(part: Part, where: str, why: str, of: str | None = None) -> DataError:
+    """Return the error for a bad row, with the remedies; see `skip_hint` for `of`."""
+    hints = [encoding_hint()] if NOT_UTF8 in why and part.format in ENCODED else []
+    hints.append(skip_hint(of=of))
     return DataError("; ".join([f"{where}: {why}", *hints]) + ".")
 
 

@@ -12,6 +12,7 @@ from lookalike.io.part import Part
 from lookalike.io.source import id_column
 from lookalike.io.tables import is_list, is_text
 
+LINES = 100  # of CSV that show whether a column holds numbers
 FEW = 4  # with this many columns, a first line 0, 1, 2, ... is a header, not a vector
 
 
@@ -81,10 +82,33 @@ def likely_columns(part: Part, fields: list[pa.Field], identity: str | None, bit
     numbers = [field.name for field in fields if untyped or is_number(field.type)]
     if bits and codes and not untyped and any(is_text(field.type) for field in codes):
         raise DataError(f"{part.name}: which column holds the codes? {ask}")
+    wordy = column_of_words(part, numbers) if untyped else None
+    if wordy is not None:
+        raise no_numbers(part, wordy, ask if bits else "")
     if not numbers:
         what = "codes or lists of 0 and 1" if bits else "numbers or lists of numbers"
         raise DataError(f"{part.name}: no column holds {what}; {has(every)}.")
     return VectorColumns(identity, numbers, "numbers")
+
+
+def no_numbers(part: Part, column: str, ask: str) -> DataError:
+    """Return the error for a column of CSV that holds words where numbers are needed."""
+    remedies = ask or (
+        f"Use {argument('id', column)} if it holds ids. Vectors in one column need JSON lines or Parquet, and "
+        f"{argument('vector')}."
+    )
+    return DataError(f"{part.name}: column {column!r} holds text, but each row of CSV must be numbers. {remedies}")
+
+
+def column_of_words(part: Part, names: list[str]) -> str | None:
+    """Return the first column of CSV in which no cell of the first lines is a number, or None."""
+    header, *rows = [list(part.names), *csv_rows(part, LINES)] if part.names else csv_rows(part, LINES)
+    for name in names:
+        at = header.index(name)
+        cells = [row[at] for row in rows if at < len(row) and row[at].strip()]
+        if cells and all(to_number(cell) is None for cell in cells):
+            return name
+    return None
 
 
 def is_number(kind: pa.DataType) -> bool:

@@ -41,6 +41,8 @@ class Sets:
     @classmethod
     def of(cls, items: Iterable[Iterable[Any]]) -> "Sets":
         """Make sets from Python sets, lists or Counters (bags) of only strings or only integers."""
+        if isinstance(items, str | bytes) or not hasattr(items, "__iter__"):
+            raise DataError(f"sets must be a list of collections of elements; got {type(items).__name__}.")
         rows: list[Any] = list(items)
         for item in rows:
             if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):

@@ -71,7 +71,7 @@ class Vectors:
             return self
         if self.on_error == "fail":
             named = "" if self.ids is None else f" ({self.ids[bad[0]]})"
-            raise DataError(f"row {bad[0]}{named}: {why}; {skip_hint()}.")
+            raise DataError(f"row {bad[0]}{named}: {why}; {skip_hint(of='Vectors.of')}.")
         good = np.delete(np.arange(len(self)), bad)
         ids = pa.array(good) if self.ids is None else self.ids.take(good)
         return Vectors(self.values[good], ids, self.on_error, self.skipped + len(bad))
@@ -173,7 +173,7 @@ def _even_rows(rows: Any, on_error: str) -> tuple[Any, dict[int, str]]:
     }
     for row, why in ragged.items():
         if on_error == "fail":
-            raise DataError(f"row {row}: {why}; {skip_hint()}.")
+            raise DataError(f"row {row}: {why}; {skip_hint(of='Vectors.of')}.")
     even = [as_numpy(row) if hasattr(row, "detach") else row for i, row in enumerate(rows) if i not in ragged]
     return as_array_of_numbers(even, "vectors must be rows of numbers.") if even else np.zeros((0, 0)), ragged
 
@@ -191,5 +191,7 @@ def as_ids(ids: Any, items: int) -> pa.Array:
     except (pa.ArrowException, OverflowError):
         raise DataError("ids must be all of one type.") from None
     if len(given) != items:
-        raise DataError(f"ids must name each item; got {counted(len(given), 'id')} for {counted(items, 'item')}.")
+        raise DataError(
+            f"ids must be as many as the items; got {counted(len(given), 'id')} for {counted(items, 'item')}."
+        )
     return given

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -242,8 +242,9 @@ def _symbols(x: Sequence[Hashable], y: Sequence[Hashable]) -> tuple[Sequence[Any
     """Return strings unchanged; number the symbols of other sequences, equal ones alike."""
     if isinstance(x, str) and isinstance(y, str):
         return x, y
-    if isinstance(x, str) or isinstance(y, str):
-        raise UsageError("x and y must both be strings, or both be other sequences.")
+    if isinstance(x, str) or isinstance(y, str) or not (isinstance(x, Iterable) and isinstance(y, Iterable)):
+        got = f"{type(x).__name__} and {type(y).__name__}"
+        raise UsageError(f"x and y must both be strings, or both be other sequences; got {got}.")
     numbers: dict[Hashable, int] = {}
     one, two = ([numbers.setdefault(symbol, len(numbers)) for symbol in side] for side in (x, y))
     return one, two

@@ -228,7 +228,7 @@ def _missed(pairs: Values | None) -> list[str]:
     there = float((1 / chances).sum())
     missed = there - len(pairs)
     share = len(pairs) / there
-    few = "fewer than one is" if missed < 1 else f"{about(missed)} {'are' if missed >= 1.5 else 'is'}"
+    few = f"{about(missed, 'pair')} {'are' if missed >= 1.5 else 'is'}"
     return [f"According to the curve, {share:.2%} of all similar pairs are found and {few} missed."]
 
 

@@ -55,7 +55,8 @@ class HeldItems(Holder):
             if names and not items:
                 example = f"such as {names[0]!r}"
                 raise DataError(
-                    f"none of the ids of the result, {example}, is in the items; {argument('id')} names their column."
+                    f"none of the ids of the result, {example}, is in the items; "
+                    f"name their column with {argument('id')}."
                 )
             found.extend(items.get(name) for name in names)
             start += len(ids)

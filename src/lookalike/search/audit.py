@@ -9,6 +9,7 @@ import numpy as np
 from lookalike.core.errors import whole
 from lookalike.core.run import Run
 from lookalike.core.statistics import wilson
+from lookalike.core.wording import counted
 from lookalike.kernels.joins import index_elements, probe
 from lookalike.search.collection import Collection
 
@@ -35,11 +36,13 @@ class Audit:
     def line(self) -> str:
         """Return the result as one line."""
         if not self.true:
-            return f"audit: none of {self.sampled:,} sampled items has a similar item, so there is no recall to measure"
+            sampled = counted(self.sampled, "sampled item")
+            return f"audit: none of {sampled} has a similar item, so there is no recall to measure"
         low, high = self.interval
-        what = f"of the {self.nearest:,} nearest" if self.nearest else "true pairs"
+        nearest = f"{self.true:,} of the {self.nearest:,} nearest"
+        true = nearest if self.nearest else counted(self.true, "true pair")
         return (
-            f"audit: {self.found:,} of {self.true:,} {what} of {self.sampled:,} sampled items found: "
+            f"audit: {self.found:,} of {true} of {counted(self.sampled, 'sampled item')} found: "
             f"recall {self.recall:.4f} (95% interval {low:.4f} to {high:.4f})"
         )
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from lookalike.search.audit import Audit
 from lookalike.search.cluster import choose_apart
 from lookalike.search.identical import Groups, group_identical
 from lookalike.search.plan import Plan
-from lookalike.search.settings import Settings
+from lookalike.search.settings import KEEP, Settings
 
 MAX_LISTED = 100_000_000  # the most pairs to list if only groups are wanted
 
@@ -106,7 +106,8 @@ class Search(Holder):
                     raise DataError(f"keep must have a value for each of the {len(self):,} items; got {have:,}.")
             places = pc.sort_indices(pa.table(columns), sort_keys=keys)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
-            raise DataError(f"keep must be values of one type that can be sorted: {error}") from error
+            rules = ", ".join(map(repr, KEEP))
+            raise DataError(f"keep must be {rules} or one value per item; {_odd_value(keep)}.") from error
         order = places.to_numpy().astype(np.int64)
         live: np.ndarray = order[np.isin(order, self.live, kind="table")]
         return live
@@ -128,7 +129,7 @@ class Search(Holder):
         except TooManyPairs:
             raise TooManyPairs(
                 f"more than {MAX_LISTED:,} similar pairs, all of which an exact method must list; "
-                f"{argument('method', 'lsh')} with a recall below 1 does not list them."
+                f"use {argument('method', 'lsh')} with a recall below 1, which does not list them."
             ) from None
 
     def audit_pairs(self, size: int, left: np.ndarray, right: np.ndarray, values: np.ndarray) -> Audit:
@@ -140,6 +141,17 @@ class Search(Holder):
 def ascending(ids: pa.Array) -> bool:
     """Return whether each id is greater than the one before it."""
     return len(ids) < 2 or bool(pc.all(pc.less(ids.slice(0, len(ids) - 1), ids.slice(1))).as_py())
+
+
+def _odd_value(keep: Any) -> str:
+    """Return what is wrong with values that cannot be sorted."""
+    if not hasattr(keep, "__len__"):
+        return f"got {keep!r}"
+    kinds = [type(value).__name__ for value in keep]
+    odd = next((place for place, kind in enumerate(kinds) if kind not in (kinds[0], "NoneType")), None)
+    if odd is None:
+        return f"values of type {kinds[0]} cannot be sorted"
+    return f"they must have one type: that of keep[0] is {kinds[0]}, that of keep[{odd}] is {kinds[odd]}"
 
 
 def _contains(ordered: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import UsageError, argument
+from lookalike.core.errors import DataError, UsageError, argument, parameter, remedy
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.formats import VECTOR_SUFFIXES
@@ -18,10 +19,14 @@ from lookalike.io.tables import is_list, is_text
 from lookalike.io.vectors import VectorSource
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets, hash_values
-from lookalike.items.shingles import as_array
+from lookalike.items.shingles import Shingles, as_array
 from lookalike.items.vectors import Vectors, as_ids
 from lookalike.measures import MEASURES
 from lookalike.measures.table import BANDED, OF_SETS, OF_VECTORS
+from lookalike.search.settings import Settings
+
+TEXTS = (str, bytes, pa.Scalar, NoneType)  # that Arrow can read as texts
+SETS = (set, frozenset, list, tuple, Counter, np.ndarray)
 
 
 def no_threshold(measure: str) -> UsageError:
@@ -34,12 +39,28 @@ def no_threshold(measure: str) -> UsageError:
 def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
     """Raise an error if the measure cannot compare the items."""
     if measure in MEASURES and MEASURES[measure].moves and sets:
-        raise UsageError(f"measure {measure!r} compares texts; got sets.")
+        how = remedy("pass texts", "use `lookalike pairs`")
+        raise UsageError(f"measure {measure!r} compares texts, not sets; {how}.")
     if measure == "bag_jaccard" and not all(one.bag for one in sets if len(one)):
         raise UsageError("measure 'bag' compares bags: Counters, or texts; got sets.")
     if audit and measure in OF_SETS and measure not in BANDED:
         usual = MEASURES[measure].usual
-        raise UsageError(f"audit is for Jaccard similarity; measure {usual!r} is exact and misses nothing.")
+        raise UsageError(
+            f"audit is for the measures jaccard and bag; {usual} uses an exact join, which misses no pair. "
+            f"Leave out {parameter('audit')}."
+        )
+
+
+def check_shingles(settings: Settings, sets: list[Sets]) -> None:
+    """Raise an error for shingles that would have no effect."""
+    name, measure, plain = parameter("shingles"), settings.measure, Shingles()
+    if sets and settings.given("shingles"):
+        raise UsageError(f"sets are compared as they are, without shingles; leave out {name}.")
+    of_sets = replace(settings.shingles, lowercase=plain.lowercase, form=plain.form)  # the others apply to sets alone
+    if measure in MEASURES and MEASURES[measure].moves and of_sets != plain:
+        raise UsageError(
+            f"measure {measure!r} compares texts character by character, not by shingles; leave out {name}."
+        )
 
 
 def order_of(given: Sequence[Any], sets: list[Sets]) -> np.ndarray:
@@ -94,15 +115,41 @@ def as_items(given: Any, measure: str, run: Run) -> Source | Sets | Vectors | Bi
     if isinstance(given, bytes | set | frozenset) or not hasattr(given, "__iter__"):
         raise UsageError(f"items must be texts, sets, vectors, a table or a path; got {type(given).__name__}.")
     if _looks_like_vectors(given):
-        raise UsageError(f"measure must be one of {', '.join(OF_VECTORS)} for rows of floats; got {measure!r}.")
+        raise no_vector_measure(measure)
     items = given.to_pylist() if isinstance(given, pa.Array | pa.ChunkedArray) else list(given)
     if not items:
         return None
     if all(isinstance(item, Path) for item in items):
         return Source(items)
-    if isinstance(items[0], set | frozenset | list | tuple | Counter | np.ndarray):
+    check_alike(items)
+    if isinstance(items[0], SETS):
         return replace(Sets.of(items), ids=None if ids is None else as_ids(ids, len(items)))
     return _texts(items, ids)
+
+
+def no_vector_measure(measure: str) -> UsageError:
+    """Return the error for vectors without a measure that compares vectors."""
+    names = ", ".join(OF_VECTORS)
+    if measure != "jaccard":
+        return UsageError(f"measure must be one of {names} for vectors; got {measure!r}.")
+    return UsageError(
+        f"vectors need a measure: set {argument('measure')} to one of {names}; the default, jaccard, compares texts "
+        "and sets."
+    )
+
+
+def check_alike(items: list[Any]) -> None:
+    """Raise an error unless all items are texts, or all are sets; a missing text is found later."""
+    texts = isinstance(items[0], TEXTS)
+    odd = {kind for kind in set(map(type, items)) if issubclass(kind, TEXTS) != texts or not hasattr(kind, "__iter__")}
+    odd -= {NoneType} if texts else set()
+    odd |= set() if isinstance(items[0], (*TEXTS, *SETS)) else {type(items[0])}
+    for place, item in enumerate(items if odd else []):
+        if type(item) in odd:
+            rule, hint = "items must be all texts, all sets or all vectors", ""
+            if isinstance(item, dict):
+                hint = " Pass records as a table: pandas, polars or Arrow."
+            raise DataError(f"{rule}; the type of items[{place}] is {type(item).__name__}.{hint}")
 
 
 def _texts(texts: Any, ids: list[Any] | None) -> Source:

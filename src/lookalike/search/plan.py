@@ -11,7 +11,7 @@ import numpy as np
 
 from lookalike.core.display import paragraphs, picture
 from lookalike.core.drawing import ORANGE, draw_curve, new_axes
-from lookalike.core.errors import UsageError, argument, choice, fraction, whole
+from lookalike.core.errors import UsageError, argument, choice, fraction, parameter, whole
 from lookalike.core.wording import about, counted
 from lookalike.families import Family, MinHash, SimHash
 from lookalike.families.base import as_keys
@@ -96,7 +96,7 @@ class Plan:
         sign = ">=" if self.row.is_similarity else "<="
         short = f"{float(self.threshold):g}"
         threshold = short if Fraction(short) == self.threshold else str(self.threshold)
-        aim = f"{self.measure} {sign} {threshold} of {self.what}"
+        aim = f"{self.row.usual} {sign} {threshold} of {self.what}"
         if self.bands is None:
             ways = {"length": "length filter", "prefix": "prefix index", "position": "prefix index with positions"}
             how = ways.get(self.filter, "prefix index with positions and lengths")
@@ -107,7 +107,7 @@ class Plan:
         return [
             f"plan: {aim}, by {width}",
             f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more often"
-            + (f"; {about(self.candidates)} candidates expected" if self.items else ""),
+            + (f"; {about(self.candidates, 'candidate')} expected" if self.items else ""),
             *self._reasons(),
         ]
 
@@ -131,7 +131,7 @@ class Plan:
     def plot(self, axes: Any = None) -> Any:
         """Draw the probability of finding a pair with matplotlib; return the axes, given or new."""
         if not self.has_curve:
-            raise UsageError(f"a plan for {self.measure!r} has no curve over similarities.")
+            raise UsageError(f"a plan for {self.row.usual!r} has no curve over similarities.")
         axes = new_axes(axes)
         draw_curve(axes, self.probability, 1, None)
         axes.axvline(float(self.threshold), color=ORANGE, linewidth=1, linestyle="--")
@@ -197,10 +197,14 @@ def make_plan(
         return plan
     if measure not in BANDED:
         if sketch != "minhash":
-            raise UsageError(f"sketch {sketch!r} is for Jaccard similarity; measure {plan.row.usual!r} is exact.")
+            raise UsageError(
+                f"{argument('sketch', sketch)} is for the measures jaccard and bag; {plan.row.usual} uses an exact "
+                f"join, which has no sketches. Leave out {parameter('sketch')}."
+            )
         if method == "lsh":
             raise UsageError(
-                f"method must be 'exact' or 'auto' for measure {plan.row.usual!r}, which has no hash family; got 'lsh'."
+                f"{argument('method', 'lsh')} is for the measures jaccard and bag; {plan.row.usual} has no hash "
+                f"family. Use {argument('method', 'exact')}, which finds every pair."
             )
         return plan
     single = bands_for(plan.chance, 1, min(recall, 1 - 1e-15))
@@ -252,17 +256,27 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None 
     if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little about all its pairs
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
-    bands = f"for an exact join, {found.cost / 1e9:.2g} for {width}"
+    bands, join = (width, found.cost), "an exact join"
     cost = items * size * (INDEX + (MAKE if ranks is None else 0))
     if cost > found.cost:
-        return replace(banded, reason=f"estimated core-seconds: over {cost / 1e9:.2g} {bands}")
+        return replace(banded, reason=chosen(*bands, f"{join} would take over {cost / 1e9:.2g}"))
     some = live.take(np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size)))))
     work = estimate_work(some, items, element_ranks(live) if ranks is None else ranks(), plan.join)
     cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
     if cost <= found.cost and (listing or work.compared < MOST_LISTED):
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared)
-        return replace(exact, reason=f"estimated core-seconds: {cost / 1e9:.2g} {bands}")
-    return replace(banded, reason=f"estimated core-seconds: {cost / 1e9:.2g} {bands}")
+        return replace(exact, reason=chosen(join, cost, f"{width} would take {found.cost / 1e9:.2g}"))
+    listed = "" if cost > found.cost else f" and list {about(work.compared, 'pair')}"
+    return replace(banded, reason=chosen(*bands, f"{join} would take {cost / 1e9:.2g}{listed}"))
+
+
+def chosen(way: str, cost: float, other: str) -> str:
+    """Return the reason for choosing a way, with its estimated cost in nanoseconds.
+
+    >>> chosen("an exact join", 5e9, "10 bands would take 9")
+    'chosen: an exact join, about 5 core-seconds; 10 bands would take 9'
+    """
+    return f"chosen: {way}, about {cost / 1e9:.2g} core-seconds; {other}"
 
 
 def filling(bins: int) -> float:

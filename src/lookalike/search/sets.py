@@ -24,7 +24,7 @@ from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
 from lookalike.search.collection import Collection, TextSets, take_in_sets, take_in_texts
 from lookalike.search.identical import Groups
-from lookalike.search.inputs import check_measure, no_threshold, order_of
+from lookalike.search.inputs import check_measure, check_shingles, no_threshold, order_of
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
 from lookalike.search.plan import fit, make_plan
 from lookalike.search.qgrams import edit_pairs
@@ -44,6 +44,7 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
     measure = SHORT.get(settings.measure, settings.measure)
     row = MEASURES.get(measure)
     shingles = settings.shingles
+    check_shingles(settings, sets)
     if row is not None and row.moves:
         shingles = replace(GRAMS, lowercase=shingles.lowercase, form=shingles.form)
     elif measure == "bag_jaccard" and not sets:

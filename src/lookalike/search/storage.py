@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike import __version__
-from lookalike.core.errors import LookalikeError, StoreError, UsageError, argument, parameter
+from lookalike.core.errors import LookalikeError, StoreError, UsageError, argument, parameter, remedy
 from lookalike.core.stamps import stamps
 from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory
@@ -56,7 +56,8 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     source = items[0]
     files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
     if len(items) > 1 or not files:
-        raise UsageError(f"{both} support only one collection of texts, in files that can be read again.")
+        how = remedy("pass a path, a list of Paths, or Source(path)", "name the files instead of standard input")
+        raise UsageError(f"{both} support only one collection of texts, read from files: {how}.")
     measure = SHORT.get(settings.measure, settings.measure)
     if measure not in BANDED or settings.method == "exact" or settings.recall == 1:
         exact = argument("method", "exact")

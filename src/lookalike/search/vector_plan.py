@@ -19,7 +19,7 @@ from lookalike.items.sides import ALONE, Sides
 from lookalike.measures import MEASURES
 from lookalike.measures.table import OF_VECTORS
 from lookalike.search.multiprobe import found
-from lookalike.search.plan import Plan
+from lookalike.search.plan import Plan, chosen
 from lookalike.search.spaces import BitSpace, Functions, Space, VectorSpace
 from lookalike.theory.amplify import And, Bands, Or, bands_for
 
@@ -64,7 +64,7 @@ class VectorPlan(Plan):
             aim = f"the {self.nearest:,} nearest with {aim}"
         if self.method == "brute":
             return [f"plan: {aim}, exact: all pairs are compared", *self._reasons()]
-        expected = f"; {about(self.candidates)} pairs to compare" if self.items else ""
+        expected = f"; {about(self.candidates, 'pair')} to compare" if self.items else ""
         if self.bands is None:
             agree = self.parts - int(self.threshold)
             how = f"{counted(self.parts, 'part')}, of which {agree} must agree ({counted(self.tables, 'table')})"
@@ -232,19 +232,17 @@ def fit_vectors(
                 f"threshold {float(plan.threshold):g} is too far for {argument('method', 'lsh')}: recall "
                 f"{plan.wanted:g} needs more than {MOST_FUNCTIONS} functions. Use {argument('method', 'brute')}."
             )
-        best, reason = brute, f"estimated core-seconds: {all_pairs / 1e9:.2g} for brute force"
+        best, reason = brute, chosen("brute force", all_pairs, "no tables reach the recall")
     else:
         cost, best = min(tables, key=cheap)
         worth = 1.0
         if plan.nearest:  # tables list all pairs within the threshold and miss some of the nearest: they must pay
             cost += FOUND * work.pairs * work.mean(work.distances <= space.distance)
             worth = 2.0
-        reason = f"estimated core-seconds: {cost / 1e9:.2g} for these tables, {all_pairs / 1e9:.2g} for brute force"
+        reason = chosen("these tables", cost, f"brute force would take {all_pairs / 1e9:.2g}")
         if plan.method != "lsh" and all_pairs <= worth * cost:
-            best, reason = (
-                brute,
-                f"estimated core-seconds: {all_pairs / 1e9:.2g} for brute force, {cost / 1e9:.2g} for the best tables",
-            )
+            best = brute
+            reason = chosen("brute force", all_pairs, f"the best tables would take {cost / 1e9:.2g}")
     if plan.method == "auto":
         best = replace(best, reason=reason)
     if plan.measure == "angle" and 0 < plan.threshold <= 1:

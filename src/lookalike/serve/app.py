@@ -112,7 +112,7 @@ class Handlers:
         given = read_message(body, ADDITIONS[kind], kind, self.limits.items)
         if len(given.ids) != len(given.items):
             got = f"{counted(len(given.ids), 'id')} for {counted(len(given.items), 'item')}"
-            raise Refused(422, f"ids must name each item; got {got}.")
+            raise Refused(422, f"ids must be as many as the items; got {got}.")
         items: list[Any] = []
         for item in given.items:
             work.check()
@@ -250,9 +250,9 @@ def _errors(app: FastAPI) -> None:
 
     def failed(request: Request, error: LookalikeError) -> JSONResponse:
         status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
-        line = str(error).replace(" replace=True replaces", ' "replace": true replaces')  # as in a request
+        line = str(error).replace(" use replace=True", ' use "replace": true')  # as in a request
         if status < 500:
-            return JSONResponse({"error": line.partition("; on_error=")[0].rstrip(".") + "."}, status)
+            return JSONResponse({"error": line.partition("; use Vectors.of(")[0].rstrip(".") + "."}, status)
         log.error("%s", error)
         said = "the index is unavailable; see the server log."
         return JSONResponse({"error": said}, status, {"Retry-After": "5"})

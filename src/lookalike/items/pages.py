@@ -42,6 +42,7 @@ WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|\w+")  # in script
 
 MOST_STEPS = 100_000_000  # of parsing a page: about a second. Pages of news need about 100,000.
 MOST_COPIED = 128 << 20  # bytes that parsing may copy: less than a second. Pages of news need about 500,000.
+MOST_PER_BYTE = 32  # more of both for each byte of a page, so that no page is refused for its size alone
 
 LEAST_WORDS = 10  # fewest words of a block that is prose by itself
 LEAST_STOPS = 0.25  # smallest share of stop words among its words
@@ -154,17 +155,18 @@ def too_costly(page: bytes) -> str | None:
 
     >>> too_costly(b"<p>one<p>two")
     >>> too_costly(b"<div>" * 20_000)
-    'nests its elements too deeply, or has too many names or attributes, to be parsed in 100,000,000 steps'
+    'nests its elements too deeply, or has too many names or attributes, to be parsed in 103,200,000 steps'
     """
     from lookalike.kernels.markup import page_costs  # here, because Numba takes long to import
 
-    steps, copied, _, is_known = page_costs(np.frombuffer(page, np.uint8), MOST_STEPS, MOST_COPIED)
-    if steps > MOST_STEPS:
+    most_steps, most_copied = MOST_STEPS + MOST_PER_BYTE * len(page), MOST_COPIED + MOST_PER_BYTE * len(page)
+    steps, copied, _, is_known = page_costs(np.frombuffer(page, np.uint8), most_steps, most_copied)
+    if steps > most_steps:
         return (
-            f"nests its elements too deeply, or has too many names or attributes, to be parsed in {MOST_STEPS:,} steps"
+            f"nests its elements too deeply, or has too many names or attributes, to be parsed in {most_steps:,} steps"
         )
-    if copied > MOST_COPIED:
-        return f"has too many unclosed or misplaced tags to be parsed in {MOST_COPIED >> 20} MB"
+    if copied > most_copied:
+        return f"has too many unclosed or misplaced tags to be parsed in {most_copied >> 20} MB"
     return None if is_known else "mixes HTML with SVG, lists or frames so that the cost of parsing it is unknown"
 
 

@@ -1,0 +1,257 @@
+"""Kills commands and servers at random moments, and checks that nothing is lost or left behind.
+
+Each job runs once undisturbed, which gives the result to expect and the time it takes. Then it runs
+again, is killed (SIGKILL) at a random moment of that time, and is run to its end.
+"""
+
+import http.client
+import json
+import shutil
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fuzz.failures import Failure, Failures
+from fuzz.requests import Server
+from lookalike.index import Index
+
+LIMIT = 300.0  # seconds for a command, ample even on a busy machine
+OLD, NEW = 3000, 6000  # documents in the index, and in a batch
+LARGE = 60_000  # documents of a run with files
+SHARED = 0.3  # of the documents are near-copies
+
+
+def put_texts(path: Path, count: int, seed: int) -> None:
+    """Write a file of documents, some of which are similar."""
+    draw = Random(seed)
+    words = [f"w{number:x}" for number in range(5000)]
+    texts: list[list[str]] = []
+    with path.open("w") as file:
+        for number in range(count):
+            if texts and draw.random() < SHARED:
+                text = [*draw.choice(texts)]
+                text[draw.randrange(len(text))] = draw.choice(words)
+            else:
+                text = draw.choices(words, k=60)
+            texts.append(text)
+            file.write(json.dumps({"id": f"{seed}-{number}", "text": " ".join(text)}) + "\n")
+
+
+def run(*arguments: str, folder: Path, seconds: float | None = None) -> tuple[int, str]:
+    """Run a command, and kill it after some seconds; return its exit status and its messages."""
+    command = [sys.executable, "-m", "lookalike", *arguments]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            _, said = process.communicate(timeout=LIMIT if seconds is None else seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, said = process.communicate()
+    return process.returncode, said
+
+
+class Job(ABC):
+    """Something to kill, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make the inputs, and learn what to expect."""
+
+    @abstractmethod
+    def fault(self, draw: Random) -> str | None:
+        """Kill the job once and finish it; return what is wrong then, or None."""
+
+
+class Command(Job):
+    """A command that is run again after it was killed."""
+
+    command: tuple[str, ...]
+
+    def prepare(self) -> None:
+        self.make_inputs()
+        shutil.copytree(self.folder, self.fresh)
+        started = time.monotonic()
+        status, said = run(*self.command, folder=self.folder)
+        assert status == 0, said
+        self.seconds = time.monotonic() - started
+        self.names, self.expected = sorted(self.left()), self.result()
+
+    @property
+    def fresh(self) -> Path:
+        """The folder as it is at the beginning."""
+        return self.folder.with_name(f"{self.folder.name}-fresh")
+
+    @abstractmethod
+    def make_inputs(self) -> None:
+        """Write the inputs."""
+
+    @abstractmethod
+    def result(self) -> Any:
+        """Return what the command has made."""
+
+    def between(self) -> str | None:
+        """Return what is wrong after the kill, or None."""
+        return None
+
+    def left(self) -> Iterator[str]:
+        """Yield the names of all files, except those within an index."""
+        for path in self.folder.rglob("*"):
+            inside = path.relative_to(self.folder).parts
+            if not inside[0].endswith(".index") or len(inside) == 1:
+                yield "/".join(inside)
+
+    def fault(self, draw: Random) -> str | None:
+        shutil.rmtree(self.folder)
+        shutil.copytree(self.fresh, self.folder)
+        run(*self.command, folder=self.folder, seconds=draw.uniform(0.05, 1.1) * self.seconds)
+        if (wrong := self.between()) is not None:
+            return f"after the kill: {wrong}"
+        status, said = run(*self.command, folder=self.folder)
+        if status:
+            return f"run again: exit status {status}: {said}"
+        if self.result() != self.expected:
+            return "run again: another result than without the kill"
+        names = sorted(self.left())
+        return None if names == self.names else f"left behind: {sorted(set(names) ^ set(self.names))}"
+
+
+class Add(Command):
+    """Adding to an index: all documents or none are in it."""
+
+    command = ("index", "add", "some.index", "new.jsonl", "--replace", "-q")
+
+    def make_inputs(self) -> None:
+        put_texts(self.folder / "old.jsonl", OLD, 1)
+        put_texts(self.folder / "new.jsonl", NEW, 2)
+        status, said = run("index", "build", "some.index", "old.jsonl", "-s", "word:3", folder=self.folder)
+        assert status == 0, said
+
+    def result(self) -> Any:
+        with Index.open(self.folder / "some.index") as index:
+            index.verify()
+            return sorted(map(str, index.ids()))
+
+    def between(self) -> str | None:
+        found = len(self.result())
+        return None if found in (OLD, OLD + NEW) else f"{found} items in the index"
+
+
+class Update(Command):
+    """Sifting a batch with an update: the output and the index change together, or can again."""
+
+    command = (
+        *("dedup", "new.jsonl", "--against", "seen.index", "--update", "-s", "word:3"),
+        *("--seed", "1", "-o", "kept.jsonl", "--removed", "gone.csv", "-q"),
+    )
+
+    def make_inputs(self) -> None:
+        put_texts(self.folder / "new.jsonl", NEW, 3)
+
+    def result(self) -> Any:
+        with Index.open(self.folder / "seen.index") as index:
+            index.verify()
+            ids = sorted(map(str, index.ids()))
+        return ids, *((self.folder / name).read_bytes() for name in ("kept.jsonl", "gone.csv"))
+
+    def between(self) -> str | None:
+        for name, whole in zip(("kept.jsonl", "gone.csv"), self.expected[1:], strict=True):
+            path = self.folder / name
+            if path.exists() and path.read_bytes() != whole:
+                return f"part of {name}"
+        if (self.folder / "seen.index").exists() and self.result() != self.expected:
+            return "part of the index"
+        return None
+
+
+class Files(Command):
+    """A run with its data in files, which is resumed."""
+
+    command = ("dedup", "large.jsonl", "--memory", "100MB", "-s", "word:3", "-o", "kept.jsonl", "-q")
+
+    def make_inputs(self) -> None:
+        put_texts(self.folder / "large.jsonl", LARGE, 4)
+
+    def result(self) -> Any:
+        return (self.folder / "kept.jsonl").read_bytes()
+
+    def between(self) -> str | None:
+        path = self.folder / "kept.jsonl"
+        return "part of kept.jsonl" if path.exists() and self.result() != self.expected else None
+
+
+class Serving(Job):
+    """A server: what it has acknowledged is in the index."""
+
+    def prepare(self) -> None:
+        self.round = 0
+        Index.create(self.folder / "some.index", shingles="word:1").close()
+        self.there: set[str] = set()  # acknowledged
+
+    def fault(self, draw: Random) -> str | None:
+        self.round += 1
+        server = Server("texts", self.folder / "some.index")
+        server.wait()
+        end = time.monotonic() + draw.uniform(0.1, 2)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT)
+        number, sent = 0, set(self.there)
+        while time.monotonic() < end:
+            number += 1
+            name = f"{self.round}-{number}"
+            body = json.dumps({"items": [f"text {name}"], "ids": [name]})
+            sent.add(name)
+            connection.request("POST", "/items", body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            said = answer.read()
+            if answer.status != 201:
+                return f"status {answer.status}: {said!r}"
+            self.there.add(name)
+        last = json.dumps({"items": ["last"], "ids": [f"{self.round}-last"]})
+        connection.request("POST", "/items", last, {"Content-Type": "application/json"})  # in progress at the kill
+        server.process.kill()
+        server.process.wait()
+        connection.close()
+        with Index.open(self.folder / "some.index") as index:
+            index.verify()
+            found = set(map(str, index.ids()))
+        lost, odd = self.there - found, found - sent - {f"{at}-last" for at in range(1, self.round + 1)}
+        self.there = found
+        return f"lost: {sorted(lost)[:3]}, not sent: {sorted(odd)[:3]}" if lost or odd else None
+
+
+JOBS: dict[str, type[Job]] = {
+    "index add": Add,
+    "dedup --against --update": Update,
+    "dedup --memory": Files,
+    "serve": Serving,
+}
+
+
+class Killer:
+    """Kills each job in turn."""
+
+    def __init__(self, seed: int, failures: Failures) -> None:
+        self.seed, self.failures = seed, failures
+        self.tried = 0
+
+    def run(self, cases: Iterator[int]) -> None:
+        """Kill a job for each case."""
+        with TemporaryDirectory(prefix="fuzz-") as folder:
+            jobs: dict[str, Job] = {}
+            for case in cases:
+                name = list(JOBS)[case % len(JOBS)]
+                if name not in jobs:
+                    jobs[name] = JOBS[name](Path(folder) / str(len(jobs)))
+                self.tried += 1
+                if (wrong := jobs[name].fault(Random(f"{self.seed} {case}"))) is not None:
+                    again = f"python -m fuzz kills --seed {self.seed} --case {case}"
+                    self.failures.add(Failure(f"{name}: {wrong}", again, b"", "nothing"))

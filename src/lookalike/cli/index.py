@@ -152,7 +152,7 @@ def query(
         run.say(f"found: {matches} for {asked}, all verified; {compared} compared; {expected}")
         if found.stats["crowded"]:
             run.say(crowded_note(found.stats["crowded"], "item"))
-        run.say(time_line(run.seconds))
+        run.say(time_line(run))
 
 
 @command("lookalike index remove news.index story-17 story-18", of=index)
@@ -244,4 +244,4 @@ def read_items(
 def print_summary(run: TerminalRun, opened: "Index", line: str) -> None:
     """Print what was done, the bytes per item, and the time it took."""
     run.say(f"{line}; {opened.info(buckets=False)['bytes per item']:,} bytes per item")
-    run.say(time_line(run.seconds))
+    run.say(time_line(run))

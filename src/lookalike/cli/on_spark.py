@@ -34,8 +34,8 @@ from pyspark.sql import DataFrame, Observation, SparkSession  # isort: skip
 from pyspark.sql import functions as F  # isort: skip
 
 UNSUPPORTED = (
-    "html", "article", "encoding", "on_bad_file", "max_document_bytes", "method", "audit", "threads", "memory", "workdir", "against",
-    "update",
+    "html", "article", "encoding", "on_bad_file", "max_document_bytes", "method", "audit", "threads", "memory",
+    "workdir", "against", "update",
 )  # fmt: skip
 READ = ("parquet", "jsonl", "csv", "tsv")
 WRITTEN = (".parquet", ".jsonl", ".csv")
@@ -172,7 +172,7 @@ def write(cluster: SparkCluster, frame: DataFrame, path: str, stage: str) -> int
 def print_summary(cluster: SparkCluster, found: str) -> None:
     """Print what was found, and the time it took."""
     cluster.run.say(found)
-    cluster.run.say(time_line(cluster.run.seconds))
+    cluster.run.say(time_line(cluster.run))
 
 
 def start(master: str | None) -> SparkSession:

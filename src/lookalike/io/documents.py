@@ -47,8 +47,9 @@ class Source(ItemSource):
     `text` and `id` name columns. By default the text is the column `text`, `content`, `body` or
     `document`, or the only column of strings, and the id is the column `id`, or else the row number
     from 0 (also with id="-"). `on_error` is "fail" or "skip", for bad rows; so is `on_bad_file`, for
-    files that are damaged: with "skip" all files are read once to find them, before any is used. With `html` the texts are web pages
-    (the column can also be called `html`), compared by visible text, or by article with `article`.
+    files that are damaged: with "skip" all files are read once to find them, before any is used.
+    With `html` the texts are web pages (the column can also be called `html`), compared by visible
+    text, or by article with `article`.
     A text of more than `max_document_bytes` (a number, or a size such as "64MB") is a bad row.
     `columns` names the columns of `tables` and `lines` besides the text and the id, by default all.
 

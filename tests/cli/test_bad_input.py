@@ -366,6 +366,8 @@ def test_an_interrupt_while_writing(tmp_path: Path, out: Path, run: Commands, mo
     path = write(tmp_path / "a.parquet", ROWS)
 
     def interrupted(*args: object) -> None:
+        if not left_in(out):  # before the search, to see whether the format can hold the columns
+            return
         assert len(left_in(out)) == 2  # both files are being written
         raise KeyboardInterrupt
 

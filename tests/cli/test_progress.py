@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,17 @@ def test_bars_on_a_terminal(corpus: Path, out: Path) -> None:
     assert "next: add --report report.html to see the result side by side in a browser" in said
     quiet = on_a_terminal("pairs", corpus, "-q", "-o", out / "pairs.csv", script=SLOW.format(pause=0.05))
     assert quiet == ""
+
+
+def test_the_times_add_up_to_what_the_user_waited(
+    run: Commands, corpus: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writing counts, which comes after the search, and so does what is in no stage."""
+    clock = count()
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))  # each look takes a second
+    err = run("dedup", corpus, "-o", out / "kept.jsonl").err
+    line = next(line for line in err.splitlines() if line.startswith("time: "))
+    times = dict(re.findall(r"(?:, |: )([a-z ]+) ([\d.]+) s", line))
+    total = float(times.pop("in all"))
+    assert {"write", "other"} <= set(times)
+    assert sum(map(float, times.values())) == pytest.approx(total)

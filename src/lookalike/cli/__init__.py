@@ -10,6 +10,7 @@ May import: everything. To add a command, write its file and name it in `COMMAND
 import os
 import signal
 import sys
+import time
 import warnings
 from contextlib import suppress
 from importlib import import_module
@@ -23,11 +24,14 @@ COMMANDS = (
     "pairs", "match", "sets", "vectors", "dedup", "clusters", "resolve", "baskets", "serve", "curve", "tune", "report",
     "demo", "fingerprints", "index",
 )  # fmt: skip
+begun = time.perf_counter()  # when the running command was called
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
 
 
 def main() -> None:
     """Run the command line; report any error the user can fix as one line and an exit code."""
+    global begun
+    begun = time.perf_counter()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up after SIGTERM too
     try:
         code = _run()

@@ -170,7 +170,7 @@ def print_summary(
     if dropped.crowded:
         run.say(crowded_note(dropped.crowded, "document"))
     run.say(f"index: {counted(facts['items'], 'item')}{'' if update else ', unchanged'}")
-    run.say(time_line(run.seconds))
+    run.say(time_line(run))
 
 
 class Dropped:

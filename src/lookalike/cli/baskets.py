@@ -268,7 +268,7 @@ def write_pairs(ratings: "Ratings", names: "Names | None", options: BasketOption
                 table = table.append_column(f"{side}_name", names.of(table[side]))
         write_tables([table], options.out, {**plan, **settings(options)}, options.excel_safe)
     write_page(found, options.report, run)
-    for line in summary(found, "set"):
+    for line in summary(found, run, "set"):
         run.say(line)
     run.hint(next_step(options.report))
 
@@ -302,7 +302,7 @@ def write_recommendations(ratings: "Ratings", names: "Names | None", options: Ba
     if options.recommend is not None and len(found) and not run.quiet:
         Terminal(stderr=True).print(shown_table(found, names))
     run.say(line)
-    run.say(time_line(run.seconds))
+    run.say(time_line(run))
 
 
 def settings(options: BasketOptions) -> dict[str, str]:

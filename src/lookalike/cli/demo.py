@@ -32,7 +32,7 @@ def demo(*, threads: Threads = None) -> None:
     for names in found.clusters():
         console.print("  " + ", ".join(names), soft_wrap=True)
     console.print()
-    for line in summary(found):
+    for line in summary(found, run):
         run.say(line)
 
 

@@ -187,7 +187,7 @@ def finish(found: "Pairs", output: OutputOptions, line: str, settings: dict[str,
     compared, of = found.stats["compared"], found.stats["pairs"]
     run.say(line)
     run.say(f"compared: {compared:,} of {counted(of, 'pair')}, {compared / max(1, of):.1%}")
-    run.say(time_line(run.seconds))
+    run.say(time_line(run))
     run.hint(next_step(output.report))
 
 

@@ -166,7 +166,7 @@ def query(
             run.say(low_recall_note(opened, threshold, recall))
         if found.stats["crowded"]:
             run.say(crowded_note(found.stats["crowded"], "item"))
-        run.say(time_line(run.seconds))
+        run.say(time_line(run))
 
 
 @command("lookalike index remove news.index story-17 story-18", of=index)
@@ -281,4 +281,4 @@ def read_items(
 def print_summary(run: TerminalRun, opened: "Index", line: str) -> None:
     """Print what was done, the bytes per item, and the time it took."""
     run.say(f"{line}; {opened.info(buckets=False)['bytes per item']:,} bytes per item")
-    run.say(time_line(run.seconds))
+    run.say(time_line(run))

@@ -172,7 +172,7 @@ def write(cluster: SparkCluster, frame: DataFrame, path: str, stage: str) -> int
 def print_summary(cluster: SparkCluster, found: str) -> None:
     """Print what was found, and the time it took."""
     cluster.run.say(found)
-    cluster.run.say(time_line(cluster.run.seconds))
+    cluster.run.say(time_line(cluster.run))
 
 
 def start(master: str | None) -> SparkSession:

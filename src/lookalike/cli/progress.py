@@ -2,10 +2,12 @@
 
 import shlex
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 
+from lookalike import cli
 from lookalike.core.run import Run, Tick
 from lookalike.core.wording import visible
 
@@ -23,6 +25,10 @@ class TerminalRun(Run):
         self.quiet = quiet
         self.console = Terminal(stderr=True, soft_wrap=True)
         when_compiling(lambda: self.say("first run: compiling, which takes some seconds and happens only once"))
+
+    def waited(self) -> float:
+        """Return the seconds since the user called the command, including the imports."""
+        return time.perf_counter() - cli.begun
 
     def say(self, line: str) -> None:
         if not self.quiet:

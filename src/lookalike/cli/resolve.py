@@ -203,7 +203,7 @@ def print_summary(found: "Resolution", sources: "list[RecordSource]", report: st
         run.say(line)
     if not run.quiet and found.validation is not None:
         Terminal(stderr=True).print(scores_table(found.validation))
-    run.say(time_line(run.seconds))
+    run.say(time_line(run))
     run.hint(next_step(report))
 
 

@@ -25,7 +25,7 @@ def summarize(
     notes: Iterable[str] = (),
 ) -> None:
     """Print the summary of a result, then notes and the next step; see `summary` for the rest."""
-    for line in summary(result, item, skipped, where):
+    for line in summary(result, run, item, skipped, where):
         run.say(line)
     if not result.stats["items"]:
         run.say(no_items_note(item, inputs))
@@ -34,7 +34,9 @@ def summarize(
     run.hint(next_step(report))
 
 
-def summary(result: "Pairs | Clusters | Dedup", item: str = "document", skipped: int = 0, where: str = "") -> list[str]:
+def summary(
+    result: "Pairs | Clusters | Dedup", run: TerminalRun, item: str = "document", skipped: int = 0, where: str = ""
+) -> list[str]:
     """Return lines on what was read (and `where`) and found, the recall and the cost."""
     stats = {**result.stats, "skipped": result.stats["skipped"] + skipped}
     left_out = {name: stats[name] for name in ("identical", "empty", "skipped") if stats[name]}
@@ -50,7 +52,7 @@ def summary(result: "Pairs | Clusters | Dedup", item: str = "document", skipped:
     if result.audit is not None:
         lines.append(result.audit.line())
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
-    lines.append(f"{time_line(stats['seconds'])}; peak memory {memory:,.0f} MB")
+    lines.append(f"{time_line(run)}; peak memory {memory:,.0f} MB")
     return lines
 
 
@@ -79,10 +81,12 @@ def expected_recall(plan: "Plan", bounded: bool) -> str:
     return f"expected recall at {plan.measure} {float(plan.threshold):g}: {plan.recall:.4f}"
 
 
-def time_line(seconds: dict[str, float]) -> str:
-    """Return how long each stage took, without those that took almost no time."""
-    times = [f"{name} {taken:.2f} s" for name, taken in seconds.items() if taken >= 0.005]
-    return f"time: {', '.join(times) or 'under 0.01 s'}"
+def time_line(run: TerminalRun) -> str:
+    """Return how long each stage took, without those that took almost no time, and all of it."""
+    total = run.waited()
+    times = {**run.seconds, "other": total - sum(run.seconds.values())}
+    shown = [f"{name} {taken:.2f} s" for name, taken in times.items() if taken >= 0.005]
+    return f"time: {', '.join([*shown, f'in all {total:.2f} s'])}"
 
 
 def no_items_note(item: str, inputs: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 import errno
 import math
 import operator
+import os
 import re
 import sys
 import warnings
@@ -146,7 +147,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error, also one of the system, means that memory has run out."""
     if isinstance(error, RuntimeError):
         return "can't start new thread" in str(error)  # for whose stack there is no memory
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    unmapped = isinstance(error, OSError) and os.strerror(errno.ENOMEM) in str(error)
+    return unmapped or isinstance(error, MemoryError)
 
 
 def too_long(what: str, most: int) -> str:

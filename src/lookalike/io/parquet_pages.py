@@ -5,7 +5,6 @@ repeat, so the size of a file says little. The headers of pages state their deco
 the longest value of a dictionary bounds the size of a row. See the Parquet format, "Data Pages".
 """
 
-import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -16,6 +15,8 @@ import pyarrow.compute as pc
 from lookalike.io.part import Part, check_ratio
 
 DECODED = 64 << 20  # bytes of the most rows to decode at a time, unless a single row has more
+BUFFER = 1 << 16  # bytes to read of a column at a time, of which only the dictionary is needed
+LOOK = 512  # bytes to read for a header
 DICTIONARY_PAGE = 2
 BOOLEANS, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12  # types of Thrift
 
@@ -65,7 +66,7 @@ def _dictionary_lengths(part: Part, group: int, path: str) -> pa.Array:
     """Return the lengths of the values in the dictionary of a column."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(part.raw(), read_dictionary=[path], memory_map=True) as file:
+    with pq.ParquetFile(part.raw(), read_dictionary=[path], buffer_size=BUFFER) as file:
         values = next(file.iter_batches(1, row_groups=[group], columns=[path], use_threads=False)).column(0)
     while not pa.types.is_dictionary(values.type):
         if not pa.types.is_nested(values.type):
@@ -76,12 +77,25 @@ def _dictionary_lengths(part: Part, group: int, path: str) -> pa.Array:
 
 @contextmanager
 def _content(part: Part) -> Iterator[Any]:
-    """Open the bytes of a part, mapped into memory."""
+    """Open a part, to look at its bytes by place."""
     if not part.paths:
         yield part.content
         return
-    with part.paths[0].open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        yield content
+    with part.paths[0].open("rb", buffering=0) as file:
+        yield _Bytes(file)
+
+
+class _Bytes:
+    """The bytes of a file, of which a few are in memory."""
+
+    def __init__(self, file: Any):
+        self.file, self.start, self.block = file, 0, b""
+
+    def __getitem__(self, at: int) -> int:
+        if not 0 <= at - self.start < len(self.block):
+            self.file.seek(at)
+            self.start, self.block = at, self.file.read(LOOK)
+        return self.block[at - self.start]
 
 
 def pages_of(content: Any, column: Any) -> Iterator[Page]:

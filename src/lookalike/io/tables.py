@@ -46,9 +46,8 @@ def reading(part: Part) -> Iterator[None]:
         if is_out_of_memory(error):  # which is no fault of the file
             raise MemoryError(str(error)) from error
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise BadFile(
-            f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}; {bad_file_hint()}."
-        ) from error
+        what = f"{part.name}: cannot be read as {part.format}: {reason.rstrip('.')}"
+        raise BadFile(f"{what}; {bad_file_hint()}.") from error
 
 
 def is_list(kind: pa.DataType) -> bool:

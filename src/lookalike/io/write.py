@@ -26,6 +26,7 @@ from lookalike.core.run import slices
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
 TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # these can be compressed
+LEVEL = 4  # of gzip: twice as fast as the usual 6, for files up to 5% larger
 LINES = 256  # rows turned into lines of JSON at a time
 GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # rows and approximate bytes of a Parquet row group or Arrow batch
 BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
@@ -156,7 +157,7 @@ def _compressed(path: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
     if not path.endswith(".gz"):
         yield file
         return
-    with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as small:
+    with GzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=file, mtime=0) as small:
         yield small  # type: ignore[misc]
 
 

@@ -8,7 +8,7 @@ candidates are made again. With limited memory all of this is in files, and text
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -89,6 +89,8 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     items = sum(source.expected(texts) for source in sources)
     with run.stage("plan"):
         plan = fit(shingles.sets(texts.take(pa.array(sample_rows(texts)))), items)
+        if plan.memory:
+            plan = replace(plan, memory=plan.memory + items * texts.nbytes / max(1, len(texts)))
     for line in plan.lines():
         run.say(line)
 

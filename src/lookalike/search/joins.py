@@ -13,6 +13,7 @@ from lookalike.kernels.joins import SUFFIX, count_elements, length_join, post, p
 from lookalike.theory.banding import sort_keys, too_many
 
 STAGES = ("length", "prefix", "position", "suffix")
+SLICE = 1 << 16  # counts turned into ranks at a time
 Ranks = tuple[np.ndarray, np.uint64]
 ALIKE: Ranks = (np.ones(2, np.uint8), np.uint64(63))  # all elements have one rank, and keep their own order
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int]  # left, right, elements shared, pairs compared
@@ -120,7 +121,9 @@ def element_ranks(sets: Sets) -> Ranks:
     Elements that share their high bits share a rank, which costs only a little selectivity.
     """
     counts, shift = element_counts(sets)
-    ranks = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))), 255).astype(np.uint8)
+    ranks = np.empty(len(counts), np.uint8)
+    for part in slices(len(counts), SLICE):  # floats for all of them would take several times the memory
+        ranks[part] = np.minimum(np.ceil(8 * np.log2(np.maximum(counts[part], 1))), 255)
     return ranks, shift
 
 

@@ -19,7 +19,7 @@ from lookalike.items.sets import Sets
 from lookalike.kernels.sketch import count_agreements
 from lookalike.measures import LARGEST, MEASURES, Measure, exact_fraction
 from lookalike.measures.table import BANDED, OF_SETS, SHORT, usual_names
-from lookalike.search.joins import STAGES, Ranks, element_ranks, estimate_work
+from lookalike.search.joins import STAGES, Ranks, by_size, element_ranks, estimate_work, index_prefixes
 from lookalike.theory.amplify import And, Bands, Or, bands_for, fitting_bands
 
 METHODS = ("auto", "lsh", "exact")
@@ -33,6 +33,8 @@ SAMPLE_ELEMENTS = 200_000  # of the sets that are joined to estimate the cost of
 DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # for bands
 SIGN = 0.45  # per element and function of simhash
 MAKE, INDEX, TOKEN, WALK, COMPARE = 60.0, 80.0, 50.0, 15.0, 100.0  # for an exact join; serial steps count twice
+PROGRAM, POSTING = 3e8, 44  # bytes of memory: of the program, and per element of a prefix
+STATED = 5e8  # bytes of memory above which a plan states them
 MOST_LISTED = 5_000_000  # the most pairs to list if only clusters are wanted
 
 
@@ -52,6 +54,7 @@ class Plan:
     candidates: float = 0.0  # approximate number of pairs to compare
     reason: str = ""  # why this method was chosen, if there was a choice
     sketch: str = "minhash"  # or "simhash": what is banded
+    memory: float = 0.0  # approximate bytes that an exact join needs, without those of texts; 0 if unknown
 
     @property
     def recall(self) -> float:
@@ -101,7 +104,8 @@ class Plan:
             ways = {"length": "length filter", "prefix": "prefix index", "position": "prefix index with positions"}
             how = ways.get(self.filter, "prefix index with positions and lengths")
             how = "index of 2-grams" if self.row.moves else how
-            return [f"plan: {aim}, exact: {how}, every pair is found", *self._reasons()]
+            needs = [f"      needs about {self.memory / 1e9:.1f} GB of memory"] if self.memory > STATED else []
+            return [f"plan: {aim}, exact: {how}, every pair is found", *needs, *self._reasons()]
         bands, rows, recall = self.bands
         width = f"{counted(bands, 'band')} of {counted(rows, 'row')} ({counted(self.bands.hashes, self.sketch, 'es')})"
         return [
@@ -245,9 +249,9 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None 
     all of them for an exact join, few for bands. If pairs need not be listed, as for clusters, a
     join that would list many is not chosen.
     """
-    if plan.method == "exact":
-        return replace(plan, items=items)
     live = sample.take(np.flatnonzero(sample.sizes))
+    if plan.method == "exact":
+        return replace(plan, items=items, memory=join_memory(plan, live, items, ranks is not None))
     size = float(live.sizes.mean()) if len(live) else 1.0
     family = plan.functions(SAMPLE_HASHES)
     few = live.take(np.arange(min(len(live), SAMPLE)))
@@ -264,7 +268,8 @@ def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None 
     work = estimate_work(some, items, element_ranks(live) if ranks is None else ranks(), plan.join)
     cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
     if cost <= found.cost and (listing or work.compared < MOST_LISTED):
-        exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared)
+        memory = join_memory(plan, live, items, ranks is not None)
+        exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared, memory=memory)
         return replace(exact, reason=chosen(join, cost, f"{width} would take {found.cost / 1e9:.2g}"))
     listed = "" if cost > found.cost else f" and list {about(work.compared, 'pair')}"
     return replace(banded, reason=chosen(*bands, f"{join} would take {cost / 1e9:.2g}{listed}"))
@@ -277,6 +282,20 @@ def chosen(way: str, cost: float, other: str) -> str:
     'chosen: an exact join, about 5 core-seconds; 10 bands would take 9'
     """
     return f"chosen: {way}, about {cost / 1e9:.2g} core-seconds; {other}"
+
+
+def join_memory(plan: Plan, sample: Sets, items: int, given: bool) -> float:
+    """Estimate the bytes that an exact join of sets needs, from a sample; `given` sets are copied.
+
+    They are those of the elements, and then of their counts, or of the prefixes and their index.
+    """
+    if plan.row.moves or not len(sample):
+        return 0.0
+    times = items / len(sample)
+    elements = times * len(sample.elements)
+    counts = 2 ** min(27, max(10, int(elements).bit_length() + 1))  # see `joins.element_counts`
+    prefixes = times * len(index_prefixes(sample, by_size(sample), element_ranks(sample), plan.join)[1])
+    return float(PROGRAM + 8 * elements * (1 + given) + max(5 * counts, counts + POSTING * prefixes))
 
 
 def filling(bins: int) -> float:

@@ -82,7 +82,9 @@ class Server:
                 connection.shutdown(socket.SHUT_WR)  # so that the server does not wait for another request
                 while some := connection.recv(1 << 16):
                     answer += some
-            except (ConnectionError, BrokenPipeError):
+            except TimeoutError:
+                raise
+            except OSError:
                 pass  # the server may close a connection once it has refused the request
         return answer
 

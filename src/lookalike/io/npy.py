@@ -23,8 +23,8 @@ from lookalike.items.vectors import as_floats
 VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u1"), "ivecs": np.dtype("<i4")}
 ARRAYS = ("npy", "npz", *VECS)
 BROKEN = (
-    ValueError, OverflowError, TypeError, LookupError, SyntaxError, RuntimeError, TokenError, zipfile.BadZipFile,
-    zlib.error,
+    ValueError, OverflowError, TypeError, LookupError, AttributeError, SyntaxError, RuntimeError, TokenError,
+    zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 

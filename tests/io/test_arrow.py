@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
@@ -10,6 +11,7 @@ from lookalike.core.run import Run
 from lookalike.io.records import RecordSource
 from lookalike.io.sets import SetSource
 from lookalike.io.vectors import VectorSource
+from tests.commands import complaint
 
 TEXTS = [f"text number {number} with some words" for number in range(6)]
 
@@ -81,3 +83,16 @@ def test_text_that_is_not_utf8_is_a_bad_row_and_no_damage(tmp_path):
         la.find_pairs(path)
     source = la.Source(path, on_error="skip")
     assert sum(len(batch) for batch in source.batches()) == 3
+
+
+def test_damaged_sizes_of_a_parquet_file(tmp_path, run):
+    """Levels that contradict the schema are an error; Arrow aborts if it is asked for the size of that column."""
+    path = tmp_path / "vectors.parquet"
+    table = pa.table({"id": [1, 2, 3], "vector": [[0.1, 0.2], [0.1, 0.2], [0.3, 0.4]]})
+    pq.write_table(table, path, row_group_size=2)
+    optional, required = b"\x25\x02\x18\x02id", b"\x25\x00\x18\x02id"  # in the footer: compact Thrift
+    assert path.read_bytes().count(optional) == 1
+    path.write_bytes(path.read_bytes().replace(optional, required))
+    outcome = run("vectors", path, "-t", "20")
+    assert outcome.code == 1
+    assert complaint(outcome).startswith(f"{path}: cannot be read as parquet: ")

@@ -189,6 +189,15 @@ def test_named_arrays(tmp_path: Path) -> None:
     )
 
 
+def test_a_sparse_matrix_whose_members_are_not_arrays(tmp_path: Path) -> None:
+    """NumPy returns a member without the start of an array as bytes, which SciPy does not expect."""
+    path = tmp_path / "few.npz"
+    with ZipFile(path, "w") as file:
+        for name in ("format", "shape", "data"):
+            file.writestr(f"{name}.npy", b"csr")
+    fails(r"few\.npz: cannot be read as npz: .*\.$", path)
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
 @pytest.mark.parametrize("compressed", [False, True])
 def test_sparse_matrices(tmp_path: Path, format: str, compressed: bool) -> None:

@@ -44,6 +44,8 @@ def read_parquet(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     with pq.ParquetFile(part.raw()) as file:
         meta, have = file.metadata, file.schema_arrow.names
         columns = [name for name in schema.names if name in have] or have[:1]  # one column, to know the number of rows
+        # Arrow checks the columns of all row groups here. If one is damaged, asking for its size below would abort.
+        next(file.iter_batches(1, columns=columns, use_threads=False), None)
         wanted = [i for i in range(meta.num_columns) if meta.schema.column(i).path.partition(".")[0] in columns]
         for group in range(meta.num_row_groups):
             group_meta = meta.row_group(group)

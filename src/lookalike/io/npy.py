@@ -25,8 +25,8 @@ VECS: dict[str, np.dtype[Any]] = {"fvecs": np.dtype("<f4"), "bvecs": np.dtype("u
 ARRAYS = ("npy", "npz", *VECS)
 BLOCK = 1 << 22  # bytes decompressed at a time
 BROKEN = (
-    ValueError, OverflowError, TypeError, LookupError, SyntaxError, RuntimeError, TokenError, zipfile.BadZipFile,
-    zlib.error,
+    ValueError, OverflowError, TypeError, LookupError, AttributeError, SyntaxError, RuntimeError, TokenError,
+    zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 

@@ -104,10 +104,8 @@ def spots(words, antecedents, skipped, k, distance):
 
 
 def hash_spots(text, antecedents, skipped, k, distance, keep=ALL):
-    """Return the hashes of `spots`, or that of the whole text if there are none."""
+    """Return the hashes of `spots`."""
     found = spots(words(text), antecedents, skipped, k, distance)
-    if not found:
-        return hash_whole(text, keep)
     return [hash_window([hash_word(word) for word in spot]) & keep for spot in found]
 
 

@@ -117,7 +117,7 @@ def test_documents_that_are_mostly_empty_give_a_note(run: Commands, folder: Path
         ((rows, "--article"), "have no article in column html; use --html without --article to compare all visible"),
         (
             (rows, "--html", "-s", "stop:3"),
-            "have no shingles that begin with stop words, so each is compared as a whole; name their language",
+            "have no shingles in column html: these begin with stop words; name the language",
         ),
         ((put(folder / "lines.txt", b"\n\n a\n"),), "have no text\n"),
     ):

@@ -111,8 +111,7 @@ def test_spots_are_their_plain_twin(shingles, text):
     stops = {form for word in listed for form in (word, word.capitalize(), word.upper())}
     first = stops if shingles.antecedents is None else {"b", "B", "\u4e00"}
     expected = ref.spots(ref.words(given), first, stops if shingles.skip_stops else (), shingles.k, shingles.distance)
-    whole = ref.characters(given, "collapse")
-    assert shingles.in_order(text) == ([" ".join(spot) for spot in expected] or [whole] * (whole != ""))
+    assert shingles.in_order(text) == [" ".join(spot) for spot in expected]
 
 
 def test_rows_of_prepared_texts_can_be_picked():
@@ -184,14 +183,12 @@ def test_an_empty_text_has_no_shingles(unit):
     assert len(shingles.sets([])) == 0
 
 
-def test_a_text_without_stop_words_or_with_too_few_words_after_them_is_one_shingle():
-    shingles = Shingles(k=3, unit="stop")
-    for text in ("the cat", "the", "Stop!", "\u2028 -- \n"):
-        assert shingles.of(text) == {text.strip()}
-    assert shingles.sets(["the cat", "the cat", "the", " \n"]).sizes.tolist() == [1, 1, 1, 0]
+def test_stop_words_without_enough_words_after_them_make_no_shingle():
+    assert Shingles(k=3, unit="stop").of("the cat") == set()
+    assert Shingles(k=3, unit="stop").sets(["the cat", "the"]).sizes.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("spec", ["word:5", "word:3", "stop:3", "char:9"])
+@pytest.mark.parametrize("spec", ["word:5", "word:4", "char:9"])
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -284,7 +281,7 @@ REPORT = "The keeper of the old lamp said that it is a very slow boat to the isl
         ({"stop_words": {"said", "to"}}, ["said that it", "to the island"]),
         ({"stop_words": {"said", "to", "that", "the"}, "skip_stops": True, "antecedents": ["SAID"]}, ["said it is"]),
         ({"k": 1, "stop_words": {"that"}, "distance": 9, "skip_stops": True}, ["that"]),
-        ({"k": 1 << 31, "distance": 1 << 31}, [REPORT]),
+        ({"k": 1 << 31, "distance": 1 << 31}, []),
     ],
 )
 def test_spots(options, found):

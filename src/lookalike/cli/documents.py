@@ -88,20 +88,10 @@ def summarize_documents(
         notes.extend(no_items_note("document", [side]) for side in empty)
     if 2 * result.stats["empty"] > result.stats["items"]:
         notes.append(f"note: most documents {_why_empty(columns, options)}")
-    elif (
-        Shingles.parse(options.similarity.shingle).unit == "stop" and 2 * result.stats["single"] > result.stats["items"]
-    ):
-        notes.append(f"note: {NO_STOP_WORDS}")
     unusual = sorted({*columns} - {"text"})  # a column that the user did not name might be the wrong one
     where = f" from column {', '.join(unusual)}" if unusual and options.reading.columns.text is None else ""
     report = options.output.report
     summarize(result, run, item="document", inputs=inputs, report=report, where=where, notes=notes)
-
-
-NO_STOP_WORDS = (
-    "most documents have no shingles that begin with stop words, so each is compared as a whole; "
-    "name their language with --stop-words"
-)
 
 
 def _why_empty(columns: list[str], options: opt.DocumentOptions) -> str:
@@ -109,6 +99,8 @@ def _why_empty(columns: list[str], options: opt.DocumentOptions) -> str:
     where = f" in column {', '.join(columns)}" if columns else ""
     if options.reading.pages.article:
         return f"have no article{where}; use --html without --article to compare all visible text"
+    if Shingles.parse(options.similarity.shingle).unit == "stop":
+        return f"have no shingles{where}: these begin with stop words; name the language with --stop-words"
     return f"have no text{where}"
 
 

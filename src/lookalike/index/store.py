@@ -7,7 +7,6 @@ import fcntl
 import math
 import os
 import resource
-import shutil
 import stat
 import time
 from collections.abc import Iterator

@@ -36,7 +36,8 @@ from lookalike.io.tables import (
     reading,
 )
 from lookalike.io.types import all_names, check_casts, leave_out, unified
-from lookalike.items.pages import article_text, decode_page, need_selectolax, too_costly, visible_text
+from lookalike.items.page_limits import too_costly
+from lookalike.items.pages import article_text, decode_page, need_selectolax, visible_text
 
 TEXT_NAMES = ("text", "content", "body", "document")
 MARKUP = 10  # about how many bytes of a web page there are per byte of its text

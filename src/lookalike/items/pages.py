@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from lookalike.core.errors import TooCostly, UsageError
+from lookalike.items.page_limits import too_costly
 from lookalike.items.stop_words import LANGUAGES
 
 if TYPE_CHECKING:
@@ -40,9 +39,6 @@ NO_WIDTH = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # soft hyphens a
 UNDISPLAYED = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.I)
 WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|\w+")  # in scripts without spaces a letter is a word
 
-MOST_STEPS = 100_000_000  # of parsing a page: about a second. Pages of news need about 100,000.
-MOST_COPIED = 128 << 20  # bytes that parsing may copy: less than a second. Pages of news need about 500,000.
-MOST_PER_BYTE = 32  # more of both for each byte of a page, so that no page is refused for its size alone
 
 LEAST_WORDS = 10  # fewest words of a block that is prose by itself
 LEAST_STOPS = 0.25  # smallest share of stop words among its words
@@ -148,26 +144,6 @@ def article_text(page: bytes | str) -> str:
     start, stop = _heaviest(weights)
     found = [blocks[at] for at in range(start, stop) if weights[at] >= 0]
     return "" if all(block.place.headline for block in found) else "\n".join(block.text for block in found)
-
-
-def too_costly(page: bytes) -> str | None:
-    """Return why a page in UTF-8 is not parsed: it could take too long, or too much memory.
-
-    >>> too_costly(b"<p>one<p>two")
-    >>> too_costly(b"<div>" * 20_000)
-    'nests its elements too deeply, or has too many names or attributes, to be parsed in 103,200,000 steps'
-    """
-    from lookalike.kernels.markup import page_costs  # here, because Numba takes long to import
-
-    most_steps, most_copied = MOST_STEPS + MOST_PER_BYTE * len(page), MOST_COPIED + MOST_PER_BYTE * len(page)
-    steps, copied, _, is_known = page_costs(np.frombuffer(page, np.uint8), most_steps, most_copied)
-    if steps > most_steps:
-        return (
-            f"nests its elements too deeply, or has too many names or attributes, to be parsed in {most_steps:,} steps"
-        )
-    if copied > most_copied:
-        return f"has too many unclosed or misplaced tags to be parsed in {most_copied >> 20} MB"
-    return None if is_known else "mixes HTML with SVG, lists or frames so that the cost of parsing it is unknown"
 
 
 def decode_page(page: bytes) -> str:

@@ -54,8 +54,9 @@ class Shingles:
     skip_stops: skip other stop words when choosing the words after a stop word.
     antecedents: the words that shingles can begin with; default: all stop words.
 
-    A text too short for a shingle of k units, or without stop words, is one shingle: all its
-    characters, so that C++ differs from C#. A blank text has no shingles and is similar to nothing.
+    A text of fewer than k characters or words is one shingle: all its characters, so that C++ differs
+    from C#. A blank text, and for "stop" a text without stop words, has no shingles and is similar
+    to nothing.
 
     >>> sorted(Shingles(k=2).of("abcdabd"))
     ['ab', 'bc', 'bd', 'cd', 'da']
@@ -166,10 +167,9 @@ class Shingles:
         else:
             whole, units = " ".join(_chunks(clean)), split_words(clean, self.punctuation == "keep")
         if self.unit == "stop":
-            found = self._spots(units)
-        else:
-            glue = "" if self.unit == "char" else " "
-            found = [glue.join(units[i : i + self.k]) for i in range(len(units) - self.k + 1)]
+            return self._spots(units)
+        glue = "" if self.unit == "char" else " "
+        found = [glue.join(units[i : i + self.k]) for i in range(len(units) - self.k + 1)]
         return found or [whole] * (whole != "")
 
     def _spots(self, words: Sequence[str]) -> list[str]:

@@ -246,8 +246,7 @@ def hash_spots(data, starts, stops, antecedents, skipped, k, distance, keep):
     """Hash each antecedent with k - 1 words after it, `distance` words apart: (indptr, hashes).
 
     `antecedents` are word hashes; `skipped` are those of words that are skipped after an
-    antecedent. An antecedent with too few words after it makes no shingle. A text without any
-    shingle is one: all its characters. O(bytes).
+    antecedent. An antecedent with too few words after it makes no shingle. O(bytes).
     """
     texts = len(starts)
     total, longest = total_and_longest(starts, stops)
@@ -272,8 +271,6 @@ def hash_spots(data, starts, stops, antecedents, skipped, k, distance, keep):
                     rolling = rolling * BASE + chain[after[i] + j * distance - 1]
                 hashes[at] = mix(rolling) & keep
                 at += 1
-        if at == indptr[t]:
-            at += whole_text(data, starts[t], stops[t], units, keep, hashes[at:])
         indptr[t + 1] = at
     return indptr, hashes[: indptr[texts]]
 

@@ -188,7 +188,6 @@ class SetSearch(Search):
             "empty": len(self) - int(np.count_nonzero(self.collection.counts)),
             "skipped": sum(source.skipped for source in self.sources),
             "shingles": int(self.collection.counts.sum()),
-            "single": int(np.count_nonzero(self.collection.counts == 1)),
         }
 
     def _exact(self, rows: np.ndarray) -> tuple[Sets, int, int, int, Sides]:

@@ -11,7 +11,8 @@ import pytest
 
 from lookalike import Source
 from lookalike.core.errors import DataError, TooCostly
-from lookalike.items.pages import article_text, too_costly, visible_text
+from lookalike.items.page_limits import too_costly
+from lookalike.items.pages import article_text, visible_text
 from tests.commands import Commands, complaint
 from tests.hostile_pages import ATTACKS, soup
 from tests.page_samples import STORY, page, put

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Any
 
 import h11
@@ -53,21 +54,29 @@ ADDRESS = re.compile(r"at http://127\.0\.0\.1:(\d+)/")
 
 
 class Server:
-    """A server of one index, in a process of its own."""
+    """A server of one index, in a process of its own, whose log a thread collects."""
 
     def __init__(self, kind: str, index: Path) -> None:
-        self.kind, self.port = kind, 0
+        self.kind, self.port, self.log = kind, 0, ""
         command = [sys.executable, "-m", "lookalike", "serve", str(index), "--port", "0"]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.known, self.reader = Event(), Thread(target=self._read_log, daemon=True)
+        self.reader.start()
 
-    def wait(self) -> None:
-        """Wait until the server says where it listens."""
+    def _read_log(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             if found := ADDRESS.search(line):
                 self.port = int(found[1])
-                return
-        raise RuntimeError(f"the server of {self.kind} did not start")
+                self.known.set()
+            self.log += line
+        self.known.set()
+
+    def wait(self) -> None:
+        """Wait until the server says where it listens."""
+        self.known.wait()
+        if not self.port:
+            raise RuntimeError(f"the server of {self.kind} did not start: {self.log}")
 
     def ask(self, request: bytes) -> bytes:
         """Send a request and return the answer; half a request need not be answered."""
@@ -91,8 +100,9 @@ class Server:
     def stop(self) -> str:
         """Stop the server; return its log."""
         self.process.send_signal(signal.SIGTERM)
-        _, log = self.process.communicate(timeout=LIMIT)
-        return str(log)
+        self.process.wait(LIMIT)
+        self.reader.join()
+        return self.log
 
 
 class RequestFuzzer:

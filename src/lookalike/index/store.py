@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from shutil import copymode
 from threading import Condition, Lock
 from typing import Any
 
@@ -149,7 +150,7 @@ class Store:
     def backup(self, path: Path) -> None:
         """Copy the tables as they are now to a new folder, without gaps; others can write meanwhile."""
         with building(path) as place, self._in_use():
-            place.mkdir()
+            place.mkdir(mode=0o700)  # until it is complete and gets the permissions of the index
             try:
                 self.env.copy(str(place), compact=True)
             except lmdb.Error as error:
@@ -157,8 +158,8 @@ class Store:
             sync(place / "data.mdb")
             for name in ("data.mdb", "in-use", "writing"):
                 (place / name).touch()
-                shutil.copymode(self.path / "data.mdb", place / name)
-            shutil.copymode(self.path, place)
+                copymode(self.path / "data.mdb", place / name)
+            copymode(self.path, place)
             sync(place)
 
     def byte_size(self) -> int:

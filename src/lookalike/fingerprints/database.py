@@ -122,13 +122,13 @@ class Database:
 
         try:
             table = pq.read_table(path)
+            names, written = table.schema.names, table.schema.metadata or {}
         except FileNotFoundError:
             how = f"create it with {remedy('Database.save', '`lookalike fingerprints enroll`')}"
             raise DataError(f"{path}: no such file; {how}.") from None
         except (pa.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"{path}: cannot be read as enrolled prints: {' '.join(str(error).split())}") from error
-        written = table.schema.metadata or {}
-        if table.schema.names != ["id", *COLUMNS] or MARK not in written:
+        if names != ["id", *COLUMNS] or MARK not in written:
             raise DataError(f"{path}: holds no enrolled prints.")
         got = written[MARK].decode("utf-8", "replace")
         if got != FORMAT:

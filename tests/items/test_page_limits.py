@@ -68,7 +68,7 @@ def test_bad_rows_of_a_table(tmp_path: Path) -> None:
     """Both passes over a source leave out the same rows, whether pages are strings or bytes."""
     for pages in ([page(), DEEP, None, page()], [page().encode(), DEEP.encode("utf-16"), None, page().encode()]):
         table = pa.table({"id": [1, 2, 3, 4], "html": pages})
-        with pytest.raises(DataError, match=f"row 1: {WHY}; on_error='skip' skips such rows.$"):
+        with pytest.raises(DataError, match=f"row 1: {WHY}; use Source\\(on_error='skip'\\) to skip such rows.$"):
             list(Source(table, html=True).batches())
         source = Source(table, article=True, on_error="skip")
         for strings in (True, False):
@@ -85,7 +85,7 @@ def test_a_crawl_with_a_hostile_page(run: Commands, tmp_path: Path) -> None:
         put(tmp_path / "crawl" / f"{name}.html", content.encode())
     for command in (("pairs",), ("dedup", "-o", tmp_path / "kept.parquet")):
         failed = run(*command, tmp_path / "crawl", "--html")
-        assert complaint(failed) == f"{tmp_path / 'crawl' / 'b.html'}: {WHY}; --on-error skip skips such rows."
+        assert complaint(failed) == f"{tmp_path / 'crawl' / 'b.html'}: {WHY}; use --on-error skip to skip such rows."
         done = run(*command, tmp_path / "crawl", "--html", "--on-error", "skip")
         assert done.code == 0
         assert "1 " in done.err

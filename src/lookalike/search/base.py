@@ -101,6 +101,8 @@ class Search(Holder):
                 given = self.lengths if isinstance(keep, str) else keep
                 columns["value"] = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
                 keys.insert(0, ("value", "descending"))
+                if pa.types.is_nested(columns["value"].type):
+                    raise TypeError
                 if len(columns["value"]) != len(self):
                     have = len(columns["value"])
                     raise DataError(f"keep must have a value for each of the {len(self):,} items; got {have:,}.")

@@ -219,6 +219,7 @@ class Serving(Job):
         connection.request("POST", "/items", last, {"Content-Type": "application/json"})  # in progress at the kill
         server.process.kill()
         server.process.wait()
+        server.close()
         connection.close()
         with Index.open(self.folder / "some.index") as index:
             index.verify()

@@ -101,8 +101,14 @@ class Server:
         """Stop the server; return its log."""
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(LIMIT)
-        self.reader.join()
+        self.close()
         return self.log
+
+    def close(self) -> None:
+        """Read the rest of the log of a server that has ended."""
+        self.reader.join()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
 
 
 class RequestFuzzer:

@@ -905,7 +905,9 @@ def test_values_to_keep_by_must_be_of_one_kind():
         la.dedup(MATES, keep=[1, None, "x", 3, 4])
     with pytest.raises(la.LookalikeError, match=r"^keep must be .* per item; values of type dict cannot be sorted\.$"):
         la.dedup(MATES, keep=[{}] * 5)
-    with pytest.raises(la.LookalikeError, match=r"^keep must be 'lowest-id', 'first', 'longest' or one value per item; got 5\.$"):
+    with pytest.raises(
+        la.LookalikeError, match=r"^keep must be 'lowest-id', 'first', 'longest' or one value per item; got 5\.$"
+    ):
         la.dedup(MATES, keep=5)
 
 

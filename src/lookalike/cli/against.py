@@ -24,7 +24,7 @@ from lookalike.core.errors import UsageError
 from lookalike.core.files import taking_turns
 from lookalike.core.run import Tick
 from lookalike.core.wording import counted
-from lookalike.index import Index, banded_name
+from lookalike.index import Index
 from lookalike.index.batches import named
 from lookalike.index.codings import shingle_settings
 from lookalike.index.replay import Replay, SiftedBatch
@@ -34,6 +34,7 @@ from lookalike.io.documents import Source
 from lookalike.io.write import write_tables
 from lookalike.items.shingles import Shingles
 from lookalike.measures import MEASURES, exact_fraction
+from lookalike.measures.table import SHORT
 
 UNSUPPORTED = ("method", "sketch", "audit", "keep", "memory", "workdir", "report")
 # Options, and the settings of shingles that each determines.
@@ -137,17 +138,17 @@ def check_options(
     if "threshold" in given and exact_fraction(wanted["threshold"]) == exact_fraction(have["threshold"]):
         have["threshold"] = wanted["threshold"]  # the same number, written differently
     have["measure"] = MEASURES[have["measure"]].usual
-    if "measure" in given:
-        wanted["measure"] = MEASURES[banded_name(wanted["measure"])].usual
+    named = SHORT.get(wanted["measure"], wanted["measure"])
+    wanted["measure"] = MEASURES[named].usual if named in MEASURES else named
     for name in ("threshold", "measure", "recall", "seed", "html", "article"):
         if name in given and wanted[name] != have.get(name, False):
             raise UsageError(f"--{name} must match the index, which has {have.get(name, False)}; got {wanted[name]}.")
     made = shingle_settings(shingles)
     for option, names in SHINGLES.items():
         for name in names:
-            if option in given and made[name] != settings["shingles"][name]:
+            old, new = settings["shingles"].get(name, made[name]), made[name]  # old indexes have fewer settings
+            if option in given and old != new:
                 shown, what = option.replace("_", "-"), f"{name} " if option == "shingle" else ""
-                old, new = settings["shingles"][name], made[name]
                 raise UsageError(f"--{shown} must match the index, which has {what}{old}; got {what}{new}.")
 
 

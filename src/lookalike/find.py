@@ -77,8 +77,8 @@ def find_pairs(
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
-        memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
-            files.
+        memory: for texts read from files, with measure "jaccard" or "bag" and a recall below 1,
+            about how much memory to use, such as "2GB"; data that does not fit is kept in files.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.
@@ -167,10 +167,8 @@ def find_matches(
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
-        memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
-            files.
-        workdir: the folder of those files; the same call, repeated after an interruption, resumes
-            there.
+        memory: not supported for two collections.
+        workdir: not supported for two collections.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
         run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
@@ -252,8 +250,8 @@ def find_clusters(
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
-        memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
-            files.
+        memory: for texts read from files, with measure "jaccard" or "bag" and a recall below 1,
+            about how much memory to use, such as "2GB"; data that does not fit is kept in files.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.
@@ -345,8 +343,8 @@ def dedup(
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
-        memory: for texts, how much memory to use, such as "2GB"; data that does not fit is kept in
-            files.
+        memory: for texts read from files, with measure "jaccard" or "bag" and a recall below 1,
+            about how much memory to use, such as "2GB"; data that does not fit is kept in files.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.

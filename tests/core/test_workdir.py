@@ -383,6 +383,11 @@ def test_items_that_are_in_memory_already():
             la.find_pairs(items, memory="1GB")
 
 
+def test_two_collections(corpus):
+    with pytest.raises(UsageError, match=r"^memory and workdir are not supported for two collections\.$"):
+        la.find_matches(corpus, corpus, memory="1GB")
+
+
 @pytest.mark.parametrize(
     ("given", "size"),
     [("2GB", 2 * 10**9), ("1.5 gb", 15 * 10**8), ("500MB", 5 * 10**8), (10**9, 10**9), ("200000KB", 2 * 10**8)],

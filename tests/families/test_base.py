@@ -475,11 +475,11 @@ NO_RECORD = "records must be mappings, or lists of 2 values, one per field; got 
         (lambda: GridSquares(squares=5, cells=4), "squares must be at most 4, the number of cells; got 5."),
         (
             lambda: GridSquares.from_squares([(0, 1), (1,)], cells=4),
-            "functions must be at least one, all with the same number of squares.",
+            "give at least one function; all must have the same number of squares.",
         ),
         (
             lambda: GridSquares.from_squares([], cells=4),
-            "functions must be at least one, all with the same number of squares.",
+            "give at least one function; all must have the same number of squares.",
         ),
         (
             lambda: GridSquares.from_squares([(1, 2), (3, 3)], cells=4),

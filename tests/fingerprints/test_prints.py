@@ -67,7 +67,7 @@ def test_prints_whose_bounds_are_wrong():
         with pytest.raises(DataError, match=r"^starts must ascend from 0 to the number of minutiae, with one id"):
             Prints(points, np.array(starts), pa.array([str(n) for n in starts[1:]]))
     table = pa.table({"id": ["one"], "x": [[1.0, 2.0]], "y": [[2.0]], "angle": [[3.0, 4.0]]})
-    with pytest.raises(DataError, match=r"^each print must have as many x as y and angles\.$"):
+    with pytest.raises(DataError, match=r"^the lists x, y and angle of a print must have the same length\.$"):
         Prints.of_arrow(table)
 
 

@@ -42,6 +42,14 @@ def test_the_commands(run, inputs, out):
     assert len(asked.out.splitlines()) == 40
     assert run("index", "remove", out / "i", "t1", "t2").err == "removed: 2 items, 38 left\n"
     assert run("index", "remove", out / "i", "t1").code == 1
+    with Index.open(out / "i") as opened:
+        opened.add(["one text", "another text"], ["7", 7])
+    assert complaint(run("index", "remove", out / "i", "7")) == (
+        "two items match 7: one has the integer 7 as its id, the other the string '7'; "
+        "remove it in Python, with Index.remove, or over HTTP."
+    )
+    with Index.open(out / "i") as opened:
+        assert opened.remove([7, "7"]) == 2
     assert run("index", "remove", out / "i").code == 2
     assert "items: 38\n" in run("index", "info", out / "i").out
     assert run("index", "verify", out / "i").err == "verified: 38 items, no errors\n"
@@ -485,7 +493,7 @@ def test_update_needs_an_index_to_update(run, inputs, out):
     done = run("dedup", inputs / "a.jsonl", "--against", out / "none", "-o", out / "n.jsonl")
     assert (done.code, complaint(done)) == (
         1,
-        f"{out / 'none'}: there is no such folder, so no index; create one with `lookalike index build`.",
+        f"{out / 'none'}: no such folder; create an index with `lookalike index build`.",
     )
     (out / "empty").mkdir()
     assert run("dedup", inputs / "a.jsonl", "--against", out / "empty", "--update").code == 1

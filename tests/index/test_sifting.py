@@ -259,14 +259,14 @@ def test_too_few_ids(place):
     with made(place) as index:
         index.add([clear(1)])
         before = state(index)
-        with pytest.raises(DataError, match=r"^ids must be as many as the items; got fewer ids than items\.$"):
+        with pytest.raises(DataError, match=r"^there must be as many ids as items; got fewer ids than items\.$"):
             index.sift([clear(2), clear(3)], ["a"], update=True)
         assert state(index) == before
 
 
 def test_too_many_ids(place):
     with made(place) as index:
-        with pytest.raises(DataError, match=r"^ids must be as many as the items; got more than 1 id for 1 item\.$"):
+        with pytest.raises(DataError, match=r"^there must be as many ids as items; got more than 1 id for 1 item\.$"):
             index.sift([clear(1)], ["a", "b"], update=True)
         assert len(index) == 0
 

@@ -70,14 +70,16 @@ except DataError as error:
 
 
 def test_what_is_no_index(place, tmp_path):
-    with pytest.raises(
-        DataError, match=r"\.index: there is no such folder, so no index; create one with Index\.build\.$"
-    ):
+    with pytest.raises(DataError, match=r"\.index: no such folder; create an index with Index\.build\.$"):
         Index.open(place)
     (tmp_path / "a.csv").write_text("id,text\n")
-    with pytest.raises(DataError, match=r"a\.csv: this is a file, but a lookalike index is a folder; create one with "):
+    with pytest.raises(
+        DataError, match=r"a\.csv: this is a file, but a lookalike index is a folder; create an index with "
+    ):
         Index.open(tmp_path / "a.csv")
-    with pytest.raises(DataError, match=r": this folder is not a lookalike index; create one with Index\.build\.$"):
+    with pytest.raises(
+        DataError, match=r": this folder is not a lookalike index; create an index with Index\.build\.$"
+    ):
         Index.open(tmp_path)
     with pytest.raises(
         UsageError, match=r"^an index is opened with Index\.open\(path\), and made with Index\.build or "

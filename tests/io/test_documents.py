@@ -826,6 +826,14 @@ def test_names_of_columns_that_are_not_utf8(tmp_path: Path) -> None:
     assert documents(Source(path, text="téxt", encoding="latin-1")) == [("1", "one")]
 
 
+def test_texts_that_are_not_utf8(tmp_path: Path) -> None:
+    path = put(tmp_path / "a.csv", "id,text\n1,café\n".encode("latin-1"))
+    with pytest.raises(
+        DataError, match=r"if the file is not UTF-8, set Source\(encoding=\), for example to windows-1252;"
+    ):
+        documents(Source(path))
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_rows_that_are_neither_whole_nor_utf8(tmp_path: Path, size: int, capfd: pytest.CaptureFixture[str]) -> None:
     path = put(tmp_path / "a.csv", b"id,text\na,one\nb,two\xe9,three\n")

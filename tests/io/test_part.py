@@ -79,7 +79,7 @@ def test_a_page_compressed_beyond_belief(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(list(Source(path).batches())) > 1
     monkeypatch.setattr(parts, "WHOLE", 1 << 20)
     with pytest.raises(
-        DataError, match=r"page.parquet: a page of column 'text' has over 40,000,\d+ bytes and is compr"
+        DataError, match=r"page.parquet: a page of column 'text' expands from [\d,]+ to over 40,000,\d+ bytes, "
     ):
         list(Source(path).batches())
 
@@ -200,7 +200,8 @@ def test_an_array_of_json_compressed_beyond_belief(tmp_path: Path, monkeypatch: 
     path.write_bytes(gzip.compress(b'[{"text": "' + b"a" * 4_000_000 + b'"}]'))
     assert len(list(Source(path).batches())) == 1
     monkeypatch.setattr(parts, "WHOLE", 1 << 20)
-    with pytest.raises(DataError, match=r"a.json.gz: its content has over .* as if to exhaust memory"):
+    bomb = r"a.json.gz: its content expands from .* to over .* bytes, which looks like a decompression bomb"
+    with pytest.raises(DataError, match=bomb):
         list(Source(path).batches())
 
 
@@ -216,7 +217,7 @@ def npy(shape: tuple[int, ...], numbers: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     ("rows", "why"),
-    [(10**12, "as if to exhaust memory"), (100, "its header says that 40,000 bytes follow; there are 800")],
+    [(10**12, "looks like a decompression bomb"), (100, "its header says that 40,000 bytes follow; there are 800")],
 )
 def test_a_header_that_promises_more_than_there_is(tmp_path: Path, rows: int, why: str) -> None:
     """Nothing is allocated on the word of a header."""

@@ -56,7 +56,7 @@ def test_a_type_that_changes_late_is_an_error_before_the_search(
     outcome = run("dedup", path, "-o", out / "kept.parquet", "--on-error", skip)
     expected = (
         f"{path}, row 40000: column 'n' holds string here, but int64 in the rows before, and no type holds both. "
-        "Leave it out: --columns names the columns to write; or write .jsonl."
+        "Leave it out by listing the other columns with --columns, or write to a .jsonl file."
     )
     assert complaint(outcome) == expected
     assert "plan:" not in outcome.err
@@ -100,7 +100,7 @@ def test_values_of_json_are_widened(tmp_path: Path, values: list[Any], kind: pa.
         ([1, True], "holds bool here, but int64"),
         ([[1], ["x"]], "holds list<item: string> here, but list<item: int64>"),
         ([{"a": 1}, {"a": "x"}], "holds struct<a: string> here, but struct<a: int64>"),
-        ([None, [1, "x"]], "holds a mixed list"),
+        ([None, [1, "x"]], "holds a list of mixed types, which no column type can hold."),
         ([2.5, 2**53 + 1], "holds 9007199254740993, which does not fit double"),
         ([{"a": [2.5]}, {"a": [2**53 + 1]}], "holds 9007199254740993, which does not fit double"),
         ([1, 2**64], "holds 18446744073709551616, which fits double"),
@@ -117,7 +117,7 @@ def test_values_of_json_that_no_type_holds(tmp_path: Path, values: list[Any], wh
     with pytest.raises(DataError, match=rf"a.jsonl, row {apart}: column 'n' ") as error:
         written(Source(path, batch_bytes=SMALL))
     assert what in str(error.value)
-    assert str(error.value).endswith("Source(columns=) names the columns to write; or write .jsonl.")
+    assert str(error.value).endswith("by listing the other columns with Source(columns=), or write to a .jsonl file.")
 
 
 def test_the_types_of_bad_rows_do_not_count(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_shards_that_no_type_fits_are_named_before_the_search(run: Commands, tmp
     outcome = run("dedup", *paths, "-o", out / "kept.parquet")
     assert complaint(outcome) == (
         f"{paths[1]}: column 'n' holds string, but int64 in {paths[0]}, and no type holds both. "
-        "Leave it out: --columns names the columns to write; or write .jsonl or .csv."
+        "Leave it out by listing the other columns with --columns, or write to a .jsonl or .csv file."
     )
     assert "plan:" not in outcome.err
     assert run("dedup", *paths, "-o", out / "kept.jsonl").code == 0

@@ -98,7 +98,7 @@ def test_invalid_packed_bits() -> None:
     for length in (0, 17):
         with pytest.raises(UsageError, match=r"^length must be an integer of at"):
             Bits.packed(np.zeros((1, 2), np.uint8), length)
-    with pytest.raises(DataError, match=r"^ids must be as many as the items; got 2 ids for 1 item"):
+    with pytest.raises(DataError, match=r"^there must be as many ids as items; got 2 ids for 1 item"):
         Bits.of(["01"], ids=[1, 2])
 
 

@@ -142,7 +142,7 @@ def test_invalid_vectors(rows: Any, message: str) -> None:
 def test_options_of_vectors() -> None:
     with pytest.raises(UsageError, match=r"^on_error must be one of fail, skip; got 'stop'"):
         Vectors.of([[1]], on_error="stop")
-    with pytest.raises(DataError, match=r"^ids must be as many as the items; got 1 id for 2 items"):
+    with pytest.raises(DataError, match=r"^there must be as many ids as items; got 1 id for 2 items"):
         Vectors.of([[1], [2]], ids=["a"])
     with pytest.raises(DataError, match=r"^ids must be all of one type"):
         Vectors.of([[1], [2]], ids=["a", 2])

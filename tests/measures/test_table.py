@@ -76,6 +76,8 @@ def test_distance():
     assert MEASURES["minkowski"].distance([1, 1], [4, 5]) == 5
     assert MEASURES["minkowski"].distance([1, 1], [4, 5], r=1) == 7
     assert MEASURES["edit"].distance("ab", "ba", moves="transpositions") == 1
+    with pytest.raises(UsageError, match=r"^overlap is a similarity without an upper limit, so it has no distance\.$"):
+        MEASURES["overlap"].distance({1, 2}, {1, 2})
 
 
 # --- invalid input ---

@@ -376,7 +376,7 @@ def test_invalid_input_of_hamming():
     fails(DataError, "vectors must all have the same length.", rows, [[1, 2], [3]], [0], [0])
     fails(DataError, "vectors must all have the same length.", rows, ["ab", "c"], [0], [0])
     fails(DataError, "items must be vectors or strings; got one string.", rows, "ab", [0], [0])
-    fails(DataError, "items must all be strings, or none of them.", rows, ["ab", [1, 2]], [0], [0])
+    fails(DataError, "items must be all strings or all vectors.", rows, ["ab", [1, 2]], [0], [0])
     fails(DataError, "vectors must not hold nan.", rows, [[1, NAN], [1, 2]], [1, 0], [1, 1])
     fails(DataError, "vectors must not hold nan.", rows, [[1, NAN], [1, 2]], [1, 1], [1, 0])
     assert rows([[1, NAN], [1, 2]], [1], [1]).tolist() == [0]

@@ -114,7 +114,8 @@ WRONG = [
     ({"measure": "angle", "threshold": 5, "audit": -1}, "audit must be an integer of at least 0; got -1."),
     (
         {"measure": "angle", "threshold": 180, "method": "lsh"},
-        "threshold 180 is too far for method='lsh': recall 0.99 needs more than 4096 functions. Use method='brute'.",
+        "threshold 180 is too loose for hashing: recall 0.99 needs more than 4,096 hash functions. "
+        "Use method='brute', a lower recall or a stricter threshold.",
     ),
 ]
 

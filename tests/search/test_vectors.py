@@ -364,7 +364,7 @@ def test_more_pairs_than_may_be_listed(measure, method):
     count = len(la.find_pairs(rows, **options))
     assert len(la.find_pairs(rows, max_pairs=count, **options)) == count
     for limit in (1, count - 1):
-        with pytest.raises(TooManyPairs, match=rf"similar pairs, more than max_pairs = {limit:,}: `clusters`"):
+        with pytest.raises(TooManyPairs, match=rf"similar pairs, more than max_pairs = {limit:,}: choose a stricter "):
             la.find_pairs(rows, max_pairs=limit, **options)
     same = np.repeat(rows[:1], 50, axis=0)
     with pytest.raises(TooManyPairs, match=r"1,225 similar pairs, more than max_pairs = 1,224"):

@@ -259,7 +259,9 @@ def test_numbers_as_ids(texts):
     """7 and "7" are two ids; if both exist, a path must say which is meant."""
     app = make_app(texts)
     assert one(app, *post("/items", items=["one", "two"], ids=[7, "7"])) == (201, {"added": 2, "items": 4})
-    assert one(app, *get("/items/7"))[0] == one(app, "DELETE", "/items/7", {})[0] == 409
+    both = "two items match 7: one has the integer 7 as its id, the other the string '7'"
+    answer = (409, {"error": f"{both}; set number=true or number=false."})
+    assert one(app, *get("/items/7")) == one(app, "DELETE", "/items/7", {}) == answer
     assert one(app, *get("/items/7?number=false")) == (200, {"id": "7", "item": "two"})
     assert one(app, *get("/items/7?number=true")) == (200, {"id": 7, "item": "one"})
     assert one(app, *get("/items/7?number=perhaps"))[0] == 422

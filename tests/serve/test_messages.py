@@ -103,7 +103,7 @@ def test_a_threshold_that_is_not_a_number(app, value):
 def test_more_or_fewer_ids_than_items(app, ids):
     assert one(app, *post("/items", items=["x"], ids=ids)) == (
         422,
-        {"error": f"ids must be as many as the items; got {len(ids)} ids for 1 item."},
+        {"error": f"there must be as many ids as items; got {len(ids)} ids for 1 item."},
     )
     assert one(app, *post("/items", items=["x"] * 9, ids=ids))[0] == 422
 

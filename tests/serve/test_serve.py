@@ -363,9 +363,7 @@ def test_another_address_needs_a_token(place, run, host):
 def test_no_index(tmp_path, run):
     ended = run("serve", tmp_path / "no.index", "--port", 0)
     assert ended.code == 1
-    assert complaint(ended) == (
-        f"{tmp_path}/no.index: there is no such folder, so no index; create one with `lookalike index build`."
-    )
+    assert complaint(ended) == (f"{tmp_path}/no.index: no such folder; create an index with `lookalike index build`.")
 
 
 BOUNDS = [
@@ -402,7 +400,7 @@ def test_token_files_that_cannot_be_read(place, tmp_path, run):
     for name, reason in (("missing", "No such file or directory."), ("", "Is a directory."), ("bytes", "")):
         ended = run("serve", place, "--port", 0, "--token-file", tmp_path / name)
         assert ended.code == 1
-        assert ": the token cannot be read: " in complaint(ended)
+        assert ": cannot read the token file: " in complaint(ended)
         assert complaint(ended).endswith(reason)
 
 

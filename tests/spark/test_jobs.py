@@ -218,12 +218,12 @@ def test_rows_of_sets_and_elements(there):
         (
             {"rows": ("id", "text"), "text": "text"},
             UsageError,
-            "text and id are for whole items; give either them or rows",
+            r"give either text and id \(one row per item\) or rows \(one row per element\), not both",
         ),
         (
             {"rows": ("id", "text"), "sketch": "simhash"},
             UsageError,
-            "and sketch 'minhash', whose minima can be partial",
+            "data with one element per row supports only measure 'jaccard' with sketch 'minhash'",
         ),
         ({"rows": ("id", "rank")}, DataError, "'id' or 'rank' is null in some rows"),
         ({"rows": ("id", "rank"), "shingles": "word:2"}, UsageError, "shingles are for texts"),

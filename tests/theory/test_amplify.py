@@ -398,7 +398,7 @@ def test_bands_for_too_many_rows():
         ((0.8, 128, 1), "recall must be below 1 for bands; only an exact method, which has no bands, reaches 1."),
         (
             (0.1, 10, 0.99),
-            "recall 0.99 at threshold 0.1 needs more than 10 hash functions, with which it is at most 0.6513. "
+            "recall 0.99 at threshold 0.1 needs more than 10 hash functions; with 10, it is at most 0.6513. "
             "Raise hashes or lower the recall.",
         ),
     ],
@@ -461,17 +461,17 @@ def test_chosen_bands_find_the_pairs_at_the_threshold():
         ((20, 0, 0.9, Hyperplanes()), "hashes must be an integer of at least 1; got 0."),
         (
             (162, 10, 0.99, Hyperplanes()),
-            "recall 0.99 at threshold 162 needs more than 10 hash functions, with which it is at most 0.6513. "
+            "recall 0.99 at threshold 162 needs more than 10 hash functions; with 10, it is at most 0.6513. "
             "Raise hashes or lower the recall.",
         ),
         (
             (5, 128, 0.99, BitSampling(5)),
-            "recall 0.99 at threshold 5 needs more than 5 hash functions, with which it is at most 0. "
+            "recall 0.99 at threshold 5 needs more than 5 hash functions; with 5, it is at most 0. "
             "The family has no more; lower the recall.",
         ),
         (
             (0.8, 1024, 0.99, GridSquares()),
-            "recall 0.99 at threshold 0.8 needs more than 1,024 hash functions, with which it is at most 0.985. "
+            "recall 0.99 at threshold 0.8 needs more than 1,024 hash functions; with 1,024, it is at most 0.985. "
             "Raise hashes or lower the recall.",
         ),
         (

@@ -43,7 +43,10 @@ class Neighbour(NamedTuple):
 
 
 class Recommendation(NamedTuple):
-    """An item, its score as a share of the best, who liked it, and what they all liked."""
+    """A recommended item, with its score as a share of the best.
+
+    `who` are similar users who liked it; `why` are items that the user and some of them liked.
+    """
 
     item: Any
     score: float
@@ -81,7 +84,7 @@ class Recommendations(Result):
         return f"<{counted(len(self), 'item')} for {self.user!r}, liked by similar users>"
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per item: `item`, `score`, `who` (see `explain`) and `why` (items)."""
+        """Return one row per item: `item`, `score`, `who` and `why`, as in `Recommendation`."""
         return super().to_arrow()
 
     def _table(self, rows: Any) -> pa.Table:
@@ -114,12 +117,12 @@ def recommend(
         ratings: how to compare users, as for `Ratings.sets`; by default "stars" if the ratings can
             be counted as stars, else "all".
         liked: the least rating that counts as liked; by default inferred from the ratings.
-        half_life: a rating of the user counts half for every `half_life` later ones; with 0, or
-            without times, all count the same.
+        half_life: the weight of a rating halves with every `half_life` later ratings of the same
+            user; with 0, or without times, all count the same.
         run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
     Returns:
-        `Recommendations`: iterate over (item, score, who liked it, what they have in common).
+        `Recommendations`: iterate over (item, score, who, why): see `Recommendation`.
 
     >>> rows = [("ann", "Vertigo"), ("ann", "Fargo"), ("bob", "Fargo"), ("bob", "Vertigo"), ("bob", "Alien")]
     >>> [(one.item, one.who[0].user, one.why) for one in recommend(rows, "ann")]
@@ -150,8 +153,8 @@ def recommend_all(
         ratings: how to compare users, as for `Ratings.sets`; by default "stars" if the ratings can
             be counted as stars, else "all".
         liked: the least rating that counts as liked; by default inferred from the ratings.
-        half_life: a rating of the user counts half for every `half_life` later ones; with 0, or
-            without times, all count the same.
+        half_life: the weight of a rating halves with every `half_life` later ratings of the same
+            user; with 0, or without times, all count the same.
         run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
 
     Returns:

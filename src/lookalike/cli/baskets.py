@@ -68,7 +68,8 @@ class BasketOptions:
         float,
         option(
             metavar="N",
-            help="For recommendations: a rating counts half for every N later ones of its user; 0: all count the same.",
+            help="For recommendations: the weight of a rating halves with every N later ratings of the same user; 0, "
+            "or no times: all count the same.",
         ),
     ] = 4
     names: Annotated[str | None, option(metavar="FILE", help="File of item ids and names, to show names.")] = None

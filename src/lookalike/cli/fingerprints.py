@@ -103,7 +103,7 @@ def identify(
     output: OutputOptions,
     threshold: LeastSimilarity = 0.35,
     k: Annotated[
-        int | None, option("-k", "--top", metavar="K", help="List only the K prints most similar to each.")
+        int | None, option("-k", "--top", metavar="K", help="For each print, list at most the K most similar prints.")
     ] = None,
     candidates: CandidateOptions,
     reading: PrintOptions,

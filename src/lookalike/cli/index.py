@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lookalike.index import Index
 
 KINDS = ("documents", "sets", "vectors")
+BOTH = "remove it in Python, with Index.remove, or over HTTP"  # if two ids are spelled the same
 LOW_RECALL = 0.95  # times the recall of the index: a query below this gets a note
 
 index = group(
@@ -32,10 +33,25 @@ index = group(
 
 
 @dataclass(frozen=True)
+class ItemColumnOptions(opt.ColumnOptions):
+    """Where to find items of any kind in the inputs."""
+
+    format: Annotated[
+        str | None,
+        option(
+            help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per "
+            "file); for vectors also npy, npz, fvecs, bvecs, ivecs or pictures.",
+            offer=(*opt.DOCUMENT_FORMATS, "npy", "npz", "fvecs", "bvecs", "ivecs", "pictures"),
+            panel=opt.INPUT,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class ItemOptions:
     """How to read items of any kind."""
 
-    columns: opt.ColumnOptions
+    columns: ItemColumnOptions
     rows: opt.Rows = None
     separator: opt.Separator = None
     vector: opt.VectorColumn = None
@@ -145,7 +161,9 @@ def query(
     threshold: Annotated[
         float | None, opt.threshold_option("Minimum similarity or maximum distance; default: that of the index.")
     ] = None,
-    k: Annotated[int, option("-k", "--top", metavar="K", help="List only the K items most similar to each.")] = 10,
+    k: Annotated[
+        int, option("-k", "--top", metavar="K", help="For each item, list at most the K most similar items.")
+    ] = 10,
 ) -> None:
     """Find the items of an index that are similar to the items in INPUT."""
     from lookalike import __version__
@@ -184,7 +202,7 @@ def remove(
         raise UsageError("name the ids to remove, or give a --file of ids.")
     run = TerminalRun(1, quiet)
     with open_index(path) as opened:
-        removed = opened.remove([opened.spelled(name) for name in names])
+        removed = opened.remove([opened.spelled(name, how=BOTH) for name in names])
         run.say(f"removed: {counted(removed, 'item')}, {len(opened):,} left")
 
 
@@ -220,7 +238,7 @@ def backup(
     *,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Copy an index to a new folder, also while others read and write it."""
+    """Copy an index to a new folder, even while other processes read and write it."""
     run = TerminalRun(1, quiet)
     with open_index(path, read_only=True) as opened, run.stage("backup"):
         opened.backup(target)
@@ -230,7 +248,7 @@ def backup(
 
 @command("lookalike index verify news.index", of=index)
 def verify(path: opt.IndexPath, *, running: opt.RunOptions) -> None:
-    """Check every entry of an index against its items."""
+    """Check that the hash tables of an index agree with its items."""
     run = TerminalRun(**vars(running))
     with open_index(path, read_only=True) as opened:
         run.say(f"verified: {counted(opened.verify(run), 'item')}, no errors")

@@ -69,11 +69,12 @@ Id = Annotated[
     str | None,
     option(metavar="COLUMN", help="Column that holds the id; - uses row numbers; default: id, if any.", panel=INPUT),
 ]
+DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text", "files")
 Format = Annotated[
     str | None,
     option(
         help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per file).",
-        offer=("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text", "files"),
+        offer=DOCUMENT_FORMATS,
         panel=INPUT,
     ),
 ]
@@ -265,7 +266,7 @@ class ShingleOptions:
     punctuation: Annotated[
         str,
         option(
-            help="Punctuation in shingles of words: drop (a text that differs only there is identical) or keep.",
+            help="Punctuation in shingles of K words: drop (ignore it, except in texts shorter than K words) or keep.",
             offer=("drop", "keep"),
             panel=SHINGLES,
         ),

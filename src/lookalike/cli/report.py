@@ -60,7 +60,7 @@ def report(
     reading: ShownItemOptions,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Write a web page that shows a result side by side, and how far to trust it."""
+    """Write a web page that shows the items found side by side, and how reliable the result is."""
     from lookalike.io.inputs import check_apart
     from lookalike.report import write_report
     from lookalike.report.items import ItemsById

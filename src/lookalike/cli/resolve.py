@@ -45,14 +45,16 @@ class DecisionOptions:
         float | None,
         option(
             metavar="NUMBER",
-            help="With --validate: leave out pairs unless B's value exceeds A's by 0 to this much (days, for dates).",
+            help="With --validate: keep only pairs where B's value is 0 to NUMBER (days, for dates) after A's; within "
+            "one table, where they differ by at most NUMBER. Pairs with a missing value are kept.",
         ),
     ] = None
     precision: Annotated[
         float | None,
         option(
             metavar="NUMBER",
-            help="Expected share of true matches to reach; default: write the pairs of probability 0.5 or more.",
+            help="Write only matches of which at least this share is expected to be true; default: pairs with a "
+            "probability of at least 0.5.",
         ),
     ] = None
     one_to_one: Annotated[bool, flag("--one-to-one", help="Use each record in at most one match.")] = False
@@ -106,7 +108,12 @@ def resolve(
         float, option(help="Score records that share no value if their shingle similarity is at least this.")
     ] = 0.6,
     nearest: Annotated[
-        int, option(metavar="N", help="In small tables, also score each record with its N nearest in each text field.")
+        int,
+        option(
+            metavar="N",
+            help="Also score each record with its N nearest records in each name, address or text field; ignored above "
+            "300 million possible pairs.",
+        ),
     ] = 2,
     reading: TableOptions,
     seed: Seed = 1,

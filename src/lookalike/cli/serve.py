@@ -19,7 +19,12 @@ def serve(
     host: Annotated[str, option(help="Address to listen on; any but a local one requires --token-file.")] = "127.0.0.1",
     port: Annotated[int, option(metavar="N", help="Port to listen on; 0 picks a free one.")] = 8000,
     token_file: Annotated[
-        str | None, option(metavar="FILE", help="File with the tokens, one of which requests must carry.")
+        str | None,
+        option(
+            metavar="FILE",
+            help="File of access tokens: a single token, or lines of NAME ROLE TOKEN (roles: metrics, read, write, "
+            "admin).",
+        ),
     ] = None,
     access_log: Annotated[
         str | None, option(metavar="FILE", help="Log requests as JSON; - for standard error.")

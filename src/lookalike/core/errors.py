@@ -156,9 +156,9 @@ def too_long(what: str, most: int) -> str:
     return f"{what} has more than {most:,} bytes, and {argument('max_document_bytes', of='Source')} sets the limit"
 
 
-def encoding_hint() -> str:
-    """Return how to read a file that is not in UTF-8."""
-    return f"if the file is not UTF-8, set {argument('encoding')}, for example to windows-1252"
+def encoding_hint(of: str = "") -> str:
+    """Return how to read a file that is not in UTF-8; for `of` see `argument`."""
+    return f"if the file is not UTF-8, set {argument('encoding', of=of)}, for example to windows-1252"
 
 
 # --- checks ---

@@ -1,8 +1,8 @@
 """Find candidate pairs: records that share a value, are similar as a whole, or nearest in a field.
 
-The textbook compares records that have the same value in some field. Typing errors in every field
-hide a pair from that, so records are also joined by their shingles. In small tables each record is
-also paired with those nearest to it in each field of words, however far away they are.
+*Mining of Massive Datasets* compares records that have the same value in some field. Typing errors
+in every field hide a pair from that, so records are also joined by their shingles. In small tables
+each record is also paired with those nearest to it in each field of words, however far away.
 """
 
 from collections.abc import Sequence

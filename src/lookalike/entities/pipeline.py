@@ -59,15 +59,16 @@ def resolve(
         id: the id column, "key:number" if its name differs; by default `id`, else row numbers.
         validate: a column of dates or numbers that is not compared, from which the share of true
             matches per score is estimated; without it, probabilities come from a mixture model.
-        max_lag: the most by which the value of `validate` in the second table can exceed that in
-            the first, in days for dates; pairs that exceed it, or with a negative lag, are left out.
+        max_lag: keep only pairs where the value of `validate` in the second table is 0 to `max_lag`
+            (days, for dates) after that in the first; within one table, where they differ by at
+            most `max_lag`. Pairs with a missing value are kept.
         precision: the share of matches that must be true, as expected from their probabilities; by
             default a pair is a match if its probability is at least 0.5.
         one_to_one: whether each record can have only one match.
         threshold: records without a common value are scored if their shingles in all fields
             together have at least this Jaccard similarity.
-        nearest: with how many of its nearest records, in each field of names, addresses or texts,
-            a record is also scored; not used if there are more than 300 million pairs of records.
+        nearest: how many nearest records, in each field of names, addresses or texts, to score with
+            each record as well; ignored above 300 million pairs of records.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
         run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.

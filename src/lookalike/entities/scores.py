@@ -37,8 +37,8 @@ SAME, SHORT_FORM, ORDER, INITIAL, EDITED = range(len(HOW_COMPARED))
 def points(a: str, b: str, *, alike: Mapping[tuple[str, str], float] | None = None, penalty: float = 4.0) -> float:
     """Return the points of texts a and b: 100 less `penalty` times the squared edit distance.
 
-    They are at least 0. `alike` gives the distance of known variants, such as a name and its short
-    form.
+    The distance counts insertions and deletions, so a replacement counts 2. Points are at least 0.
+    `alike` gives the distance of known variants, such as a name and its short form.
 
     >>> points("Smith", "Smith"), points("Smith", "Smyth"), points("Smith", "Jones")
     (100.0, 84.0, 0.0)

@@ -21,8 +21,9 @@ class RandomLines(Family):
 
     `lines="gaussian"` (Datar, Immorlica, Indyk, Mirrokni 2004) projects on a vector of independent
     normal numbers: two points at distance d are then d |N| apart on the line, with N normal, in any
-    number of dimensions. `lines="unit"` uses vectors of length 1, as the textbook does; the
-    distance on the line then also depends on `dimensions`. `from_lines` uses given lines.
+    number of dimensions. `lines="unit"` uses vectors of length 1, as in *Mining of Massive
+    Datasets*; the distance on the line then also depends on `dimensions`. `from_lines` uses given
+    lines.
 
     >>> family = RandomLines(width=4.0)
     >>> [round(family.collision(d), 3) for d in (0, 1, 4, 16)]
@@ -113,7 +114,7 @@ class RandomLines(Family):
         return law
 
     def plane_bounds(self) -> Sensitivity:
-        """Return the textbook's bounds for unit lines in the plane: (a/2, 2a, 1/2, 1/3), width a.
+        """Return bounds for unit lines of width a in the plane: (a/2, 2a, 1/2, 1/3).
 
         Projections of points a/2 apart are at most a/2 apart, so they share a segment with
         probability at least 1/2. Points 2a apart can share one only if the angle between the line

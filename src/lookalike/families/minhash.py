@@ -43,7 +43,7 @@ class MinHash(JaccardFamily):
     under random permutations do, but a whole signature needs about one hash per element, not one
     per element and function: O(n + K log K) for n elements and K functions. Estimates are unbiased,
     with a standard error of at most sqrt(s (1 - s) / hashes). `from_functions`, `from_permutations`
-    and `universal` make the textbook's functions.
+    and `universal` make the functions of *Mining of Massive Datasets*.
 
     >>> family = MinHash(hashes=512, seed=1)
     >>> a, b = family.signatures(Sets.of([set("abcdef"), set("bcdefg")]))
@@ -95,7 +95,7 @@ class MinHash(JaccardFamily):
 
     @classmethod
     def universal(cls, hashes: int = 128, seed: int = 1, prime: int = PRIME) -> "TextbookMinHash":
-        """Return a family of random functions (a x + b) mod p, as the textbook uses.
+        """Return a family of random functions (a x + b) mod p, as in *Mining of Massive Datasets*.
 
         They apply to sets of integers from 0 to p - 1, where p is `prime`. On large sets without a
         pattern they agree about as often as random orders do. On small sets or consecutive numbers

@@ -47,7 +47,7 @@ class GridSquares(Family):
         """
         sizes = {len(function) for function in functions}
         if len(sizes) != 1:
-            raise UsageError("functions must be at least one, all with the same number of squares.")
+            raise UsageError("give at least one function; all must have the same number of squares.")
         family = cls(sizes.pop(), hashes=len(functions), cells=cells, density=density)
         given = [[whole("square", cell, least=0, most=cells - 1) for cell in function] for function in functions]
         for function in given:

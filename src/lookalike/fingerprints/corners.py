@@ -56,11 +56,11 @@ class CornerTables:
         return np.diff(bounds), (minutiae + first).astype(np.int32), codes
 
     def vote(self, asking: Prints, least: float, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return how many corners of each print agree with the query, and how it lies on the print.
+        """Return (votes, places): the agreeing corners of each print, and where the query lies.
 
         Fewer votes than `least` times the geometric mean of the two prints' numbers of corners, per
-        table, count as 0; so do votes for prints that are not `among` the given ones. A place is a
-        turn, and the x and y to which the centre of the query is moved.
+        table, count as 0; so do votes for prints that are not `among` the given ones. The place of
+        the query on a print is a turn, and the x and y to which the centre of the query is moved.
         """
         _, features, minutiae = corners(asking.points, asking.starts, NEIGHBOURS, NEAREST, FARTHEST)
         either = np.concatenate([features, features[:, [3, 4, 5, 0, 1, 2]]])  # in either order of the neighbours

@@ -57,7 +57,7 @@ def read_prints(
     An id is the name of the file without suffix, or its path if two names are equal. If a template
     holds several prints, they are called "name", "name#2" and so on. A table has one row per
     minutia, with the columns x, y (downwards, as in an image) and angle (degrees,
-    counter-clockwise).
+    counter-clockwise). y is converted to point upwards, as in `Prints`.
 
     Args:
         inputs: a file, folder or glob, or several.
@@ -172,7 +172,8 @@ def iso_minutiae(content: bytes) -> list[np.ndarray]:
         version = content[4:7].decode("ascii", "replace").strip()
         raise DataError(f"is a template of version {version!r}; only version '20' (2005) is supported")
     if len(content) < 24 or struct.unpack(">I", content[8:12])[0] != len(content):
-        raise DataError(f"is truncated, or not an ISO template: its header does not say {len(content)} bytes")
+        other = f"its header gives a length other than the file's {len(content)} bytes"
+        raise DataError(f"is truncated, or not an ISO template: {other}")
     across, down, views = struct.unpack(">HHB", content[18:23])
     if not across or not down:
         raise DataError("does not state its resolution")

@@ -17,7 +17,7 @@ FORMAT, MARK = "1", b"lookalike.prints"  # of files of enrolled prints, and the 
 
 @dataclass(frozen=True, eq=False)
 class Prints:
-    """Prints; number i is the rows starts[i] to starts[i + 1] of `minutiae`: x, y and angle.
+    """Fingerprints: print i is `minutiae[starts[i] : starts[i + 1]]`, rows of x, y and angle.
 
     x and y are in pixels at 500 per inch, y upwards; angles in degrees, counter-clockwise from x.
 
@@ -98,7 +98,7 @@ class Prints:
         if any(one.null_count for one in (ids, *lists)):
             raise DataError("each print must have an id, and lists of x, y and angles; got null.")
         if any(not one.value_lengths().equals(lists[0].value_lengths()) for one in lists[1:]):
-            raise DataError("each print must have as many x as y and angles.")
+            raise DataError("the lists x, y and angle of a print must have the same length.")
         minutiae = np.stack([np.asarray(one.flatten(), np.float64) for one in lists], axis=1)
         sizes = np.asarray(lists[0].value_lengths(), np.int64)
         return cls(minutiae, np.concatenate(([0], np.cumsum(sizes))), ids)

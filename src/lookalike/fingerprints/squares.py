@@ -1,4 +1,4 @@
-"""Look up prints the textbook's way: by buckets of random squares, in one or more groups.
+"""Look up prints by buckets of random squares, as in *Mining of Massive Datasets*.
 
 A print is the set of grid squares that hold a minutia. A function of the family `GridSquares` has
 one bucket: the prints with minutiae in all its squares. Looking up a print returns the union of the
@@ -50,8 +50,9 @@ def expected_rates(
     """Return the probability of finding a print of the same finger, and of comparing another one.
 
     A share `density` of all squares holds a minutia; where one impression of a finger has one,
-    another has it with probability `repeat`. As in the textbook, squares, functions and groups are
-    assumed to be independent. They are not quite: prints with many minutiae are in many buckets.
+    another has it with probability `repeat`. As in *Mining of Massive Datasets*, squares, functions
+    and groups are assumed to be independent. They are not quite: prints with many minutiae are in
+    many buckets.
 
     >>> [round(rate, 3) for rate in expected_rates()]
     [0.985, 0.063]

@@ -320,7 +320,9 @@ class Index(Asking):
         """Provide a `Sieve`, which does the same as `sift` batch by batch, for inputs of any size.
 
         Use it in a `with` statement; with `update`, the kept items are added when the block ends.
-        If items with this `digest` were added before, it repeats the decisions made then.
+        `digest` is a hash of the whole input, computed by the caller. If an input with the same
+        digest was already added with `update`, the sieve returns the decisions made then and adds
+        nothing.
         """
         with sieve_of(self.store, self._encoder, update, self._threshold(threshold), digest) as sieve:
             yield sieve

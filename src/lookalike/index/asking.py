@@ -162,10 +162,10 @@ class Asking:
         return None if coding is None else coding.kind
 
     def holds(self) -> tuple[str, int]:
-        """Return the kind of items, and for vectors and bits their length; the server shows examples.
+        """Return (kind, length): the kind of items and, for vectors and bits, their length.
 
-        Kinds are "texts", "sets", "vectors" and "bits". Before the first item, they are inferred
-        from the measure, and the length is 3.
+        The server uses it to show example queries. For an empty index the kind ("texts", "sets",
+        "vectors" or "bits") is inferred from the measure, and the length is 3, for the example.
         """
         coding = self._known()
         return (kind_by(self.measure), 3) if coding is None else (coding.kind, coding.size)
@@ -209,18 +209,18 @@ class Asking:
                 raise NotThere(f"there is no item {identity!r} in the index.")
             return reader.text(number) if coding.kind == "texts" else coding.shown(reader.item(number).payload)
 
-    def spelled(self, name: str, number: bool | None = None) -> Id:
+    def spelled(self, name: str, number: bool | None = None, how: str = "set number=True or number=False") -> Id:
         """Return the id in the index that a string typed by a user means: itself, or an integer.
 
-        If both are ids, such as "17" and 17, `number` must say which is meant.
+        If both are ids, such as "17" and 17, `number` must say which is meant; `how` is the end of
+        the error message otherwise.
         """
         strings: list[Id] = [] if number else [name]
         numbers: list[Id] = [int(name)] if number is not False and SPELLED.fullmatch(name) else []
         found = [identity for identity in strings + numbers if is_id(identity) and identity in self]
         if len(found) > 1:
-            raise AlreadyThere(
-                f"{name} is the id of two items, a number and a string; set number=true or number=false."
-            )
+            both = f"one has the integer {name} as its id, the other the string {name!r}"
+            raise AlreadyThere(f"two items match {name}: {both}; {how}.")
         if not found:
             raise NotThere(f"there is no item {name!r} in the index.")
         return found[0]
@@ -273,7 +273,7 @@ class Asking:
         self.store.backup(Path(path))
 
     def verify(self, run: Run | None = None) -> int:
-        """Check every entry against the items; return the number of items, or raise an error."""
+        """Check that the hash tables agree with the items, or raise an error; return how many items."""
         run = run or Run()
         self._known()
         with self.store.reading() as reader, run.stage("verify", len(reader)) as tick:

@@ -134,7 +134,7 @@ def named(own: list[Any] | None, size: int, given: Iterator[Id] | None = None) -
     if names is None:
         return None
     if len(names) < size:
-        raise DataError("ids must be as many as the items; got fewer ids than items.")
+        raise DataError("there must be as many ids as items; got fewer ids than items.")
     return [as_id(name) for name in names]
 
 
@@ -157,7 +157,7 @@ def check_all_named(ids: Iterator[Id] | None, items: int) -> None:
     """Raise an error if ids are left after all items have theirs."""
     if ids is not None and next(ids, None) is not None:
         got = f"more than {counted(items, 'id')} for {counted(items, 'item')}"
-        raise DataError(f"ids must be as many as the items; got {got}.")
+        raise DataError(f"there must be as many ids as items; got {got}.")
 
 
 def rows_of(items: Any, rows: np.ndarray) -> Any:

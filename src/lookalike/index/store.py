@@ -247,9 +247,9 @@ def check_new(path: Path) -> None:
 
 def no_index(path: Path) -> StoreError:
     """Return the error for a path without an index."""
-    how = f"create one with {remedy('Index.build', '`lookalike index build`')}"
+    how = f"create an index with {remedy('Index.build', '`lookalike index build`')}"
     if path.is_dir():
         return StoreError(f"{path}: this folder is not a lookalike index; {how}.")
     if path.exists():
         return StoreError(f"{path}: this is a file, but a lookalike index is a folder; {how}.")
-    return StoreError(f"{path}: there is no such folder, so no index; {how}.")
+    return StoreError(f"{path}: no such folder; {how}.")

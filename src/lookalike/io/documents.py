@@ -52,7 +52,8 @@ class Source(ItemSource):
         inputs: one of these, or a list of several.
         text: the column of texts; by default `text`, `content`, `body` or `document`, or the only
             column of strings.
-        id: the column of ids; by default `id`, or else, and with "-", row numbers from 0.
+        id: the column of ids; by default the column `id` if there is one; otherwise, or with "-",
+            items are numbered from 0.
         format: "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text" (one document per line)
             or "files" (one document per file); by default that of the file name or first bytes.
         on_error: what to do with bad rows: "fail", or "skip" to leave them out and count them.
@@ -63,7 +64,8 @@ class Source(ItemSource):
         encoding: the encoding of CSV, JSON lines and text, such as "windows-1252".
         on_bad_file: what to do with damaged files: "fail", or "skip" to leave them out. To find
             them, all files are then read once before any is used.
-        columns: the columns of `tables` and `lines` besides the text and the id; by default all.
+        columns: which other columns the methods `tables` and `lines` return, besides the text and
+            the id; by default all.
         max_document_bytes: a longer text is a bad row; a number, or a size such as "64MB".
 
     >>> source = Source(pa.table({"key": [7, 8], "body": ["one text", "another"]}), id="key")

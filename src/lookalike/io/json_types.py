@@ -85,10 +85,9 @@ class _Types:
         before, own = self.kinds.get(name, pa.null()), type_of(value)
         kind = None if own is None else widened(before, own)
         if kind is None:
-            here = f"holds {own} here, but {before} in the rows before" if own is not None else "holds a mixed list"
-            raise DataError(
-                f"{self.part.place(row)}: column {name!r} {here}, and no type holds both.{leave_out('.jsonl')}"
-            )
+            here = f"{own} here, but {before} in the rows before, and no type holds both"
+            here = "a list of mixed types, which no column type can hold" if own is None else here
+            raise DataError(f"{self.part.place(row)}: column {name!r} holds {here}.{leave_out('.jsonl')}")
         self.kinds[name] = kind
 
     def _add_large(self, lines: list[bytes]) -> None:

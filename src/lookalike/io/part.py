@@ -128,9 +128,8 @@ def read_start(stream: pa.NativeFile, size: int) -> bytes:
 def check_ratio(part: Part, what: str, size: int, stored: int) -> None:
     """Raise an error if something is so large, and was compressed so much, that it is hardly data."""
     if size > WHOLE and size > RATIO * stored:
-        raise BadFile(
-            f"{part.name}: {what} has over {size:,} bytes and is compressed to {stored:,}, as if to exhaust memory."
-        )
+        grown = f"{what} expands from {stored:,} to over {size:,} bytes"
+        raise BadFile(f"{part.name}: {grown}, which looks like a decompression bomb.")
 
 
 def open_path(path: Path, encoding: str = UTF8) -> pa.NativeFile:

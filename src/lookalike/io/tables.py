@@ -32,7 +32,7 @@ def names_apart(part: Part, schema: pa.Schema) -> None:
 
 def bad_row(part: Part, where: str, why: str, of: str | None = None) -> DataError:
     """Return the error for a bad row, with the remedies; see `skip_hint` for `of`."""
-    hints = [encoding_hint()] if NOT_UTF8 in why and part.format in ENCODED else []
+    hints = [encoding_hint(of or "")] if NOT_UTF8 in why and part.format in ENCODED else []
     hints.append(skip_hint(of=of))
     return DataError("; ".join([f"{where}: {why}", *hints]) + ".")
 

@@ -61,7 +61,8 @@ def all_names(parts: Named) -> pa.Schema:
 
 def leave_out(written: str) -> str:
     """Return how to leave out a column whose values no type holds, or where to write it."""
-    return f" Leave it out: {argument('columns', of='Source')} names the columns to write; or write {written}."
+    others = argument("columns", of="Source")
+    return f" Leave it out by listing the other columns with {others}, or write to a {written} file."
 
 
 def check_casts(parts: Named, schema: pa.Schema, size: int) -> None:

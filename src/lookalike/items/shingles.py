@@ -45,8 +45,8 @@ class Shingles:
         ends, "keep" white space, or "remove" it.
     lowercase: ignore case.
     form: Unicode normal form: "nfc" (the encoding of accents does not matter), "nfkc" or "none".
-    punctuation: for words, "drop" it, so that texts which differ only in punctuation are identical,
-        or "keep" it: then each mark, symbol or emoji is a word of its own.
+    punctuation: for words, "drop" it (ignore it, except in texts shorter than k words) or "keep" it:
+        then each mark, symbol or emoji is a word of its own.
     bits: the length of the hashes of shingles. Leave it at 64; 32 is for studying collisions, of
         which there are then about n**2 / 2**33 among n different shingles.
     stop_words: the stop list: language codes such as "de" or "en,de", or words; default: English.

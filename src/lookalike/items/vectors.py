@@ -192,6 +192,6 @@ def as_ids(ids: Any, items: int) -> pa.Array:
         raise DataError("ids must be all of one type.") from None
     if len(given) != items:
         raise DataError(
-            f"ids must be as many as the items; got {counted(len(given), 'id')} for {counted(items, 'item')}."
+            f"there must be as many ids as items; got {counted(len(given), 'id')} for {counted(items, 'item')}."
         )
     return given

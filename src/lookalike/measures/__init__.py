@@ -7,9 +7,9 @@ least similarity or the greatest distance to keep; the table says which kind a m
 A distance measure, or metric, obeys four axioms: no distance is negative, only equal points have
 distance 0, it is symmetric, and the triangle inequality holds. `counterexample` tests them.
 
-Undefined cases are errors: vectors of unequal lengths, a component that is nan or
-infinite, the angle of a zero vector, the Hamming distance of strings of unequal lengths. An empty
-set is similar to nothing, not even to another empty set.
+Undefined cases are errors: vectors of unequal lengths, a component that is nan or, except for
+`hamming`, infinite, the angle of a zero vector, the Hamming distance of strings of unequal lengths.
+An empty set is similar to nothing, not even to another empty set.
 
 May import: `core`, `kernels`, `items`. To add a measure, write it for two objects in `two` and give
 it a row in `table`; commands, planner, index and reports read that row. A measure of vectors or

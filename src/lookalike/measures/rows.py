@@ -176,7 +176,7 @@ def as_symbols(items: Any) -> np.ndarray:
         rows = list(items)
         strings = [isinstance(row, str) for row in rows]
         if any(strings) and not all(strings):
-            raise DataError("items must all be strings, or none of them.")
+            raise DataError("items must be all strings or all vectors.")
         items = [[ord(symbol) for symbol in row] for row in rows] if any(strings) else rows
     symbols = as_matrix(items)
     return symbols.view(np.uint8) if symbols.dtype == np.bool_ else symbols

@@ -89,7 +89,12 @@ class Measure:
         return self.batch(items, one, two, **options)
 
     def distance(self, x: Any, y: Any, **options: Any) -> float:
-        """Return the distance of x and y, 1 - s for a similarity s; `options` as for `rows`."""
+        """Return the distance of x and y, 1 - s for a similarity s; `options` as for `rows`.
+
+        `overlap`, a similarity without an upper limit, has no distance: that is an error.
+        """
+        if self.is_similarity and math.isinf(self.high):
+            raise UsageError(f"{self.name} is a similarity without an upper limit, so it has no distance.")
         value = self.of(x, y, **options)
         return 1 - value if self.is_similarity else value
 

@@ -8,12 +8,12 @@ LARGEST = 1 << 30  # no set has more elements than this
 
 
 def exact_fraction(threshold: float | str | Fraction, name: str = "threshold") -> tuple[int, int]:
-    """Return (p, q) such that for all sets similarity >= threshold exactly if similarity >= p/q.
+    """Return integers (p, q) with which similarities can be compared exactly: a/b >= p/q.
 
-    The threshold is the decimal that the user typed: 0.8 is 4/5, not the nearest binary number. p/q
-    is the least fraction at or above it whose denominator, at most 2**30, a similarity can have.
-    Comparing with it in integers is exact, while `(1 - 0.9) * 10` in floating point is not 1. If
-    the threshold is invalid, the error calls it `name`.
+    A threshold is the decimal that the user typed: 0.8 is 4/5, not the nearest binary number. p/q
+    is the threshold itself or, if its denominator is above 2**30, the next larger fraction with one
+    that is not. No similarity lies between the two, since sets have at most 2**30 elements. In
+    floating point, `(1 - 0.9) * 10` is not 1. If the threshold is invalid, the error calls it `name`.
 
     >>> exact_fraction(0.8), exact_fraction("2/3")
     ((4, 5), (2, 3))

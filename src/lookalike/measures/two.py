@@ -30,8 +30,8 @@ def jaccard(a: Collection[Any], b: Collection[Any]) -> float:
 def bag_jaccard(a: Collection[Any], b: Collection[Any], union: str = "max") -> float:
     """Return the Jaccard similarity of bags a and b: the sum of the lesser counts over the union.
 
-    The union has the greater counts (`union="max"`) or the sums (`"sum"`, as in the textbook).
-    Equal bags have similarity 1 with "max" and 1/2 with "sum".
+    The union has the greater counts (`union="max"`) or the sums (`"sum"`, as in *Mining of Massive
+    Datasets*). Equal bags have similarity 1 with "max" and 1/2 with "sum".
 
     >>> bag_jaccard(Counter("aaab"), Counter("aabbc"), union="sum")
     0.3333333333333333

@@ -12,6 +12,7 @@ from lookalike.core.errors import DataError, TooManyPairs, argument
 from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.items.sides import Sides
+from lookalike.measures.table import BANDED
 from lookalike.results import Holder
 from lookalike.search.audit import Audit
 from lookalike.search.cluster import choose_apart
@@ -129,8 +130,11 @@ class Search(Holder):
         try:
             return self.pairs(groups, MAX_LISTED)
         except TooManyPairs:
+            many = f"more than {MAX_LISTED:,} similar pairs"
+            if self.plan.measure not in BANDED:
+                raise TooManyPairs(f"{many}, too many to list; choose a stricter threshold.") from None
             raise TooManyPairs(
-                f"more than {MAX_LISTED:,} similar pairs, all of which an exact method must list; "
+                f"{many}, all of which an exact method must list; "
                 f"use {argument('method', 'lsh')} with a recall below 1, which does not list them."
             ) from None
 

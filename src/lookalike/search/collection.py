@@ -119,7 +119,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
             tick(len(table))
     counts, lengths, contents, *rest = grown.finish()
     bands = len(rest) - len(sources)
-    ids = [unique_ids([table["id"] for table in tables if len(table)]) for tables in rest[bands:]]
+    ids = [unique_ids([table["id"] for table in tables if len(table)], "Source") for tables in rest[bands:]]
     maker: Maker = TextSets(chunks, shingles) if storage.held else SourceSets(sources[0], shingles)
     return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), rest[:bands], maker, storage)
 
@@ -314,8 +314,11 @@ class ReadySets(Maker):
         return item
 
 
-def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
-    """Return all ids in one array; a repeated id is an error, since results name items by id."""
+def unique_ids(ids: list[pa.ChunkedArray], of: str = "") -> pa.Array:
+    """Return all ids in one array; a repeated id is an error, since results name items by id.
+
+    In Python, `of` names the class that has the parameter `id`: see `argument`.
+    """
     kinds = {array.type for array in ids}
     if len(kinds) > 1:  # one file numbers its rows or has integers, another has strings
         ids = [array.cast(pa.string()) for array in ids]
@@ -325,7 +328,7 @@ def unique_ids(ids: list[pa.ChunkedArray]) -> pa.Array:
     if twice is not None:
         raise DataError(
             f"ids must be unique; {whole[twice].as_py()!r} occurs more than once. "
-            f"Name another column with {argument('id')}, or number the rows with {argument('id', '-')}."
+            f"Name another column with {argument('id', of=of)}, or number the rows with {argument('id', '-', of)}."
         )
     return whole
 

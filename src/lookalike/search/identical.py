@@ -104,8 +104,8 @@ def group_by_positions(texts: pa.LargeStringArray, positions: int = 16, seed: in
     """Group identical texts by their length and their bytes at a few random positions.
 
     The positions are the same for all texts; most are early, as those beyond a text's end say
-    nothing. Only texts that agree in all of this are compared as a whole. This is the textbook's
-    way to find identical pages: it reads a few bytes of each page, and whole pages only if needed.
+    nothing. Only texts that agree in all of this are compared as a whole. This is how
+    *Mining of Massive Datasets* finds identical pages: it reads whole pages only if needed.
     """
     content, starts, stops = text_bounds(texts)
     lengths = stops - starts

@@ -53,9 +53,11 @@ def starting(storage: Storage) -> Iterator[None]:
 def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     """Return what a run in files depends on; raise an error if it cannot use files."""
     both = f"{parameter('memory')} and {parameter('workdir')}"
+    if len(items) > 1:
+        raise UsageError(f"{both} are not supported for two collections.")
     source = items[0]
     files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
-    if len(items) > 1 or not files:
+    if not files:
         how = remedy("pass a path, a list of Paths, or Source(path)", "name the files instead of standard input")
         raise UsageError(f"{both} support only one collection of texts, read from files: {how}.")
     measure = SHORT.get(settings.measure, settings.measure)

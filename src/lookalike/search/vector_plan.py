@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.core.errors import UsageError, argument, choice, fraction, whole, within
+from lookalike.core.errors import UsageError, argument, choice, fraction, parameter, whole, within
 from lookalike.core.wording import about, counted
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.sides import ALONE, Sides
@@ -137,7 +137,7 @@ def make_vector_plan(
     wanted = recall if method in ("auto", "lsh") else 1.0
     if probes:
         if measure == "hamming":
-            raise UsageError("probes are for vectors: in a bit code, no bit is less certain than another.")
+            raise UsageError(f"bit codes do not support {parameter('probes')}.")
         if wanted == 1:
             raise UsageError(f"probes are for {argument('method', 'lsh')} with a recall below 1.")
     return VectorPlan(method, measure, exact, seed, what, wanted=wanted, nearest=nearest, size=length)
@@ -229,8 +229,7 @@ def fit_vectors(
     if not tables:
         if plan.method == "lsh":
             raise UsageError(
-                f"threshold {float(plan.threshold):g} is too far for {argument('method', 'lsh')}: recall "
-                f"{plan.wanted:g} needs more than {MOST_FUNCTIONS} functions. Use {argument('method', 'brute')}."
+                f"{_too_loose(plan)} Use {argument('method', 'brute')}, a lower recall or a stricter threshold."
             )
         best, reason = brute, chosen("brute force", all_pairs, "no tables reach the recall")
     else:
@@ -256,11 +255,13 @@ def fit_tables(plan: VectorPlan, space: Space, items: int) -> VectorPlan:
     some = look_at(space, np.arange(len(space)), ALONE)
     tables = _tables(plan, space, replace(some, items=items, pairs=items * (items - 1) / 2, probers=items), 0)
     if not tables:
-        raise UsageError(
-            f"threshold {float(plan.threshold):g} is too far for tables: recall {plan.wanted:g} needs more than "
-            f"{MOST_FUNCTIONS} functions. Use a lower recall or a nearer threshold."
-        )
+        raise UsageError(f"{_too_loose(plan)} Use a lower recall or a stricter threshold.")
     return replace(min(tables, key=cheap)[1], items=items)
+
+
+def _too_loose(plan: VectorPlan) -> str:
+    needed = f"recall {plan.wanted:g} needs more than {MOST_FUNCTIONS:,} hash functions"
+    return f"threshold {float(plan.threshold):g} is too loose for hashing: {needed}."
 
 
 def cheap(choice: tuple[float, VectorPlan]) -> float:

@@ -73,7 +73,7 @@ def read_tokens(path: Path) -> list[Token]:
     try:
         lines = [line.split() for line in path.read_text("utf-8").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: the token cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        raise DataError(f"{path}: cannot read the token file: {getattr(error, 'strerror', None) or error}.") from error
     if all(len(words) == 1 for words in lines):
         return [Token.of("token", "admin", _checked(f"{path}", [word for (word,) in lines]))]
     tokens = [_token(f"{path}, line {number}", words) for number, words in enumerate(lines, 1)]

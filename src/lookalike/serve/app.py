@@ -112,7 +112,7 @@ class Handlers:
         given = read_message(body, ADDITIONS[kind], kind, self.limits.items)
         if len(given.ids) != len(given.items):
             got = f"{counted(len(given.ids), 'id')} for {counted(len(given.items), 'item')}"
-            raise Refused(422, f"ids must be as many as the items; got {got}.")
+            raise Refused(422, f"there must be as many ids as items; got {got}.")
         items: list[Any] = []
         for item in given.items:
             work.check()
@@ -125,13 +125,16 @@ class Handlers:
     async def remove(self, request: Request, id: str, number: bool | None = None) -> None:
         """Remove an item. `number` says which is meant if a number and a string have this id."""
         self._check_writable()
-        await self.desk.write(request.receive, lambda work: self.index.remove([self.index.spelled(id, number)]))
+        await self.desk.write(request.receive, lambda work: self.index.remove([self._spelled(id, number)]))
         self.metrics.add(removed=1)
 
     def item(self, id: str, number: bool | None = None) -> Kept:
         """Show an item, with its text if the index keeps texts."""
-        name = self.index.spelled(id, number)
+        name = self._spelled(id, number)
         return Kept(id=name, item=self.index.item(name))
+
+    def _spelled(self, id: str, number: bool | None) -> int | str:
+        return self.index.spelled(id, number, "set number=true or number=false")
 
     async def compare(self, request: Request) -> Response:
         """Show which passages a text shares with an item, if the index keeps texts."""

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from lookalike.core import errors
-from lookalike.core.errors import LookalikeError, TooManyPairs, parameter
+from lookalike.core.errors import LookalikeError, TooManyPairs, parameter, remedy
 from lookalike.core.run import Run
 from lookalike.spark import tasks
 from lookalike.spark.buckets import dealt_keys, dealt_rows, units
@@ -145,6 +145,12 @@ def staged(run: Run, session: SparkSession) -> Stage:
     return stage
 
 
+def find_groups() -> str:
+    """Return what to do instead of listing pairs."""
+    groups = remedy("find_clusters or dedup", "`lookalike clusters` or `lookalike dedup`")
+    return f"use {groups}, which have no such limit"
+
+
 def pairs_of_keys(
     keys: DataFrame, parcels: Parcels, kind: str, every: bool, limit: int | None, stage: Stage
 ) -> Candidates:
@@ -164,7 +170,7 @@ def pairs_of_keys(
     if limit is not None and total > limit:
         raise TooManyPairs(
             f"{total:,} candidate pairs, counted per band, more than {parameter('max_pairs')} = {limit:,}: "
-            f"use `clusters` or `dedup`, which list no pairs, or raise the threshold or {parameter('max_pairs')}."
+            f"choose a stricter threshold, raise {parameter('max_pairs')}, or {find_groups()}."
         )
     dealt = found.repartition(min(partitions(keys), 1 + total // PAIRS))
     dealt = dealt.select("band", F.posexplode("lefts").alias("place", "a"), "lefts", "rights")

@@ -163,9 +163,7 @@ class FrameItems:
 
     def _check_rows(self, made: Plan) -> None:
         if self.by_rows and (made.sketch != "minhash" or made.measure != "jaccard"):
-            raise UsageError(
-                "rows of sets and elements need measure 'jaccard' and sketch 'minhash', whose minima can be partial."
-            )
+            raise UsageError("data with one element per row supports only measure 'jaccard' with sketch 'minhash'.")
 
     def _count(self) -> int:
         """Return the number of items."""
@@ -200,7 +198,7 @@ def columns_of(df: DataFrame, settings: SparkSettings) -> tuple[str, str]:
         if isinstance(rows, str) or len(rows) != 2:
             raise UsageError(f"rows must be two columns, of set ids and of elements; got {rows!r}.")
         if settings.given("text", "id"):
-            raise UsageError("text and id are for whole items; give either them or rows.")
+            raise UsageError("give either text and id (one row per item) or rows (one row per element), not both.")
         return rows[0], rows[1]
     text = settings.text
     if text is None:
@@ -243,5 +241,5 @@ def count_ids(frame: DataFrame, name: str) -> int:
         raise DataError(f"column {name!r} for the id is empty in {counted(count - there, 'row')}.")
     if different < count:
         rule = f"ids must be unique; the {count:,} rows have {different:,} different values in column {name!r}"
-        raise DataError(f"{rule}. Name another column with id.")
+        raise DataError(f"{rule}. Name another column with {argument('id')}.")
     return int(count)

@@ -10,7 +10,7 @@ from lookalike.core.errors import TooManyPairs, parameter, whole
 from lookalike.core.run import Run
 from lookalike.items.shingles import Shingles
 from lookalike.search.plan import Plan
-from lookalike.spark.frames import BROADCAST, Frames
+from lookalike.spark.frames import BROADCAST, Frames, find_groups
 from lookalike.spark.graphs import components, to_drop, written_down
 from lookalike.spark.items import FrameItems, SparkSettings, backticked
 
@@ -307,7 +307,7 @@ def same_contents(copies: DataFrame, limit: int) -> DataFrame | None:
     if pairs > limit:
         raise TooManyPairs(
             f"{pairs:,} pairs of identical items, more than {parameter('max_pairs')} = {limit:,}: "
-            f"use `clusters` or `dedup`, which list no pairs, or raise {parameter('max_pairs')}."
+            f"raise {parameter('max_pairs')}, or {find_groups()}."
         )
     alike = copies.unionByName(sizes.select(F.col("head").alias("item"), "head"))
     if not count:

@@ -1,4 +1,6 @@
-"""The results of chapter 3: amplification by ANDs and ORs, bounds of exact joins, MapReduce forms.
+"""Amplification by ANDs and ORs, bounds of exact joins, and MapReduce forms.
+
+These are results of Leskovec, Rajaraman and Ullman, *Mining of Massive Datasets*, chapter 3.
 
 Lives here: `amplify` (curves, bands and rows), `banding` (candidate pairs from keys), `exact` (the
 bounds of exact joins), `mapreduce`.

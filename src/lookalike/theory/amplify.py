@@ -272,7 +272,7 @@ def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, fami
         more = f"Raise {parameter('hashes')} or lower the recall."
         hint = more if hashes < most else "The family has no more; lower the recall."
         raise UsageError(
-            f"recall {recall:g} at threshold {threshold:g} needs more than {counted(hashes, 'hash function')}, "
-            f"with which it is at most {Or(hashes)(p):.4g}. {hint}"
+            f"recall {recall:g} at threshold {threshold:g} needs more than {counted(hashes, 'hash function')}; "
+            f"with {hashes:,}, it is at most {Or(hashes)(p):.4g}. {hint}"
         )
     return fitting[-1]

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,18 @@ def test_the_headers_of_pages_are_understood(tmp_path: Path, version: str, codec
             assert sum(page.stored for page in pages) < column.total_compressed_size
     whole = pa.concat_tables(Source(path, text="text", id="-").tables())
     assert whole.to_pylist() == table.to_pylist()
+
+
+def test_page_headers_that_are_damaged(tmp_path: Path) -> None:
+    """Arrow decides whether the file can be read: it may find nothing wrong, or raise an error."""
+    path = tmp_path / "pages.parquet"
+    pq.write_table(pa.table({"text": [f"text {at}" for at in range(50)]}), path)
+    content, column = path.read_bytes(), pq.read_metadata(path).row_group(0).column(0)
+    start = min(column.data_page_offset, column.dictionary_page_offset or column.data_page_offset)
+    for header in (b"\0" * 20, b"\x1c" * 5000, b"\x19\xfc\xff\xff\xff\x7f" * 4, b"\x15\x01" * 9, b"\xff" * 30):
+        path.write_bytes((content[:start] + header + content[start + len(header) :])[: len(content)])
+        with suppress(DataError):
+            list(Source(path).batches())
 
 
 def test_a_dictionary_in_an_arrow_file(tmp_path: Path) -> None:

@@ -178,6 +178,9 @@ def test_a_column_that_the_format_cannot_hold(tmp_path: Path) -> None:
     invalid = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
     with pytest.raises(DataError, match=r"out\.jsonl: cannot be written: .*UTF-8"):
         write_tables([pa.table({"x": invalid})], str(tmp_path / "out.jsonl"), {})
+    far = pa.array([1 << 30], pa.int32()).cast(pa.date32())
+    with pytest.raises(DataError, match=r"out\.jsonl: cannot be written: a date or time is out of range: "):
+        write_tables([pa.table({"day": far})], str(tmp_path / "out.jsonl"), {})
     assert list(tmp_path.iterdir()) == []
 
 

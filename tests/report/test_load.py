@@ -146,3 +146,10 @@ def test_numbers_of_files_and_of_any_size(run, inputs, out):
     page = read_after(run, out, inputs / "near.csv")
     assert page.values == [3.5e-14, 7e-15]
     assert "3.5e-14 a" in page.text
+
+
+def test_settings_that_are_not_text(run, inputs, out):
+    path = inputs / "pairs.parquet"
+    table = pa.table({"left": [1], "right": [2], "similarity": [0.9]})
+    pq.write_table(table.replace_schema_metadata({b"lookalike.\xd0": b"\xff", b"lookalike.version": b"\xfe"}), path)
+    assert run("report", path, "-o", out / "page.html").code == 0

@@ -111,6 +111,8 @@ def _explained(path: str) -> Iterator[None]:
         raise DataError(f"{path}: cannot be written: {BYTES_HINT}") from error
     except MemoryError:
         raise
+    except OverflowError as error:
+        raise DataError(f"{path}: cannot be written: a date or time is out of range: {error}.") from error
     except (pa.ArrowException, UnicodeError) as error:  # a column that this format cannot hold
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: cannot be written: {BYTES_HINT if 'UTF8' in reason else reason}") from error

@@ -47,7 +47,7 @@ class ResultFile:
         source = RecordSource(path)
         table = source.read(run)
         known = {
-            name.decode(): value.decode()
+            name.decode(errors="replace"): value.decode(errors="replace")
             for name, value in source.metadata().items()
             if name.startswith(PREFIX.encode())
         }

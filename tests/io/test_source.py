@@ -73,7 +73,7 @@ def test_skipped_files_are_in_the_summary(run: Commands, tmp_path: Path, out: Pa
     paths = shards(tmp_path, "cut.jsonl.gz")
     outcome = run(command, *paths, "-o", out / "kept.jsonl")
     assert complaint(outcome).startswith(f"{paths[1]}: cannot be read as jsonl: ")
-    assert complaint(outcome).endswith("; --on-bad-file skip skips such files.")
+    assert complaint(outcome).endswith("; use --on-bad-file skip to skip such files.")
     outcome = run(command, *paths, "-o", out / "kept.jsonl", "--on-bad-file", "skip")
     assert outcome.code == 0
     assert f"\nnote: skipped 1 damaged file: {paths[1]}\n" in outcome.err

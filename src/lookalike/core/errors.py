@@ -140,7 +140,7 @@ def skip_hint(what: str = "rows", of: str | None = None) -> str:
 
 def bad_file_hint() -> str:
     """Return how to skip a file that cannot be read."""
-    return f"{argument('on_bad_file', 'skip', 'Source')} skips such files"
+    return f"use {argument('on_bad_file', 'skip', 'Source')} to skip such files"
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -96,3 +96,12 @@ def test_damaged_sizes_of_a_parquet_file(tmp_path, run):
     outcome = run("vectors", path, "-t", "20")
     assert outcome.code == 1
     assert complaint(outcome).startswith(f"{path}: cannot be read as parquet: ")
+
+
+def test_a_column_whose_name_is_not_text(tmp_path):
+    path = tmp_path / "odd.arrow"
+    with pa.ipc.new_file(path, pa.schema([("text", pa.string()), ("other", pa.string())])) as writer:
+        writer.write_table(pa.table({"text": ["a"], "other": ["b"]}))
+    path.write_bytes(path.read_bytes().replace(b"other", b"oth\x80r"))
+    with pytest.raises(DataError, match=r"odd\.arrow: cannot be read as arrow: .*can't decode byte 0x80"):
+        list(la.Source(path).batches())

@@ -163,3 +163,9 @@ def test_sparse_matrices_with_indices_out_of_range(indices, indptr):
     for make in (Vectors, Vectors.of):
         with pytest.raises(DataError, match=r"^vectors must be a valid CSR matrix: "):
             make(matrix)
+
+
+def test_sparse_vectors_that_claim_too_many_components():
+    matrix = sparse.csr_array((np.ones(1), np.zeros(1, np.int64), np.array([0, 1])), shape=(1, 1 << 60))
+    with pytest.raises(DataError, match=r"^vectors can have at most 2,147,483,648 components; got 1,152,921,504,606,"):
+        Vectors(matrix)

@@ -169,7 +169,8 @@ class ItemSource:
         if id(part) not in self._schemas:
             with reading(part):
                 schema = FORMATS[part.format].schema(part)
-            if not schema.names and part.format in ("jsonl", "csv", "tsv"):
+                names = schema.names  # which may not be UTF-8
+            if not names and part.format in ("jsonl", "csv", "tsv"):
                 schema = pa.schema([(name, pa.string()) for name in asked])
             self._schemas[id(part)] = plain_schema(schema)
         return self._schemas[id(part)]

@@ -11,6 +11,7 @@ from lookalike.core.errors import DataError, choice, skip_hint
 from lookalike.core.wording import counted
 
 BLOCK = 1 << 18  # numbers to work on at a time
+MOST_DIMENSIONS = 1 << 31  # of sparse vectors, whose file can claim any number
 NOT_FINITE = "a component is nan or infinite"
 NO_DIRECTION = "a zero vector has no direction"
 
@@ -139,6 +140,8 @@ def check_csr(matrix: Any) -> None:
         matrix.check_format(full_check=True)
     except (ValueError, TypeError) as error:
         raise DataError(f"vectors must be a valid CSR matrix: {error}.") from error
+    if matrix.shape[-1] > MOST_DIMENSIONS:
+        raise DataError(f"vectors can have at most {MOST_DIMENSIONS:,} components; got {matrix.shape[-1]:,}.")
 
 
 def as_numpy(array: Any) -> np.ndarray:

@@ -108,12 +108,17 @@ def test_cells_of_csv_are_unchanged(there, run, inputs, out):
             "--format must be one of parquet, jsonl, csv, tsv; got 'arrow'.",
         ),
         (["-o", "new.parquet", "other.jsonl"], 2, "must have one format for --engine spark; got jsonl, parquet"),
+        (
+            ["-o", "new.parquet", "other.data"],
+            2,
+            "other.data: cannot infer the format from the name; set --format to parquet, jsonl, csv or tsv.",
+        ),
         (["-o", "new.parquet", "--text", "words"], 1, "no column 'words' for the text"),
         (["-o", "new.parquet", "missing.parquet"], 1, "Spark: [PATH_NOT_FOUND]"),
         (
             ["-o", "new.parquet", "--max-pairs", "1"],
             1,
-            "more than --max-pairs = 1: use `clusters` or `dedup`, which list",
+            "more than --max-pairs = 1: raise --max-pairs, or use `lookalike clusters` or",
         ),
     ],
 )

@@ -591,6 +591,19 @@ def test_too_many_pairs_are_foreseen():
     assert "verify" not in run.stages
 
 
+def test_groups_are_suggested_only_for_documents():
+    """Other items, and the pairs of two collections, have no command that groups them."""
+    texts, options = near_copies(200), {"threshold": 0.5, "max_pairs": 100, "method": "lsh", "run": ONE}
+    with pytest.raises(TooManyPairs) as error:
+        la.find_pairs(texts, **options)
+    said = ": choose a stricter threshold or raise max_pairs."
+    assert str(error.value).endswith(f"{said} To find groups without listing pairs, use find_clusters or dedup.")
+    for find, given in ((la.find_pairs, [la.Shingles().sets(texts)]), (la.find_matches, [texts, texts])):
+        with pytest.raises(TooManyPairs) as error:
+            find(*given, **options)
+        assert str(error.value).endswith(said)
+
+
 def test_too_many_candidates_that_are_not_similar_are_no_error():
     """A band has more candidates than pairs are allowed, but few of them are similar."""
     rng = random.Random(5)
@@ -947,8 +960,20 @@ def test_bad_parameters_raise_before_anything_is_read(options):
 
 def test_very_low_thresholds_take_the_exact_method():
     assert la.find_pairs(MATES, threshold=0.001, run=ONE).plan.method == "exact"
-    with pytest.raises(UsageError, match=r"^threshold must be higher for method='lsh' at recall 0.99: 0.001 needs "):
+    with pytest.raises(UsageError, match=r"^threshold must be higher for method='lsh': 0.001 at recall 0.99 needs "):
         la.find_pairs(MATES, threshold=0.001, method="lsh")
+
+
+def test_low_thresholds_where_no_method_can_be_given(tmp_path):
+    """With files for large data, the advice is not to use another method."""
+    path = tmp_path / "mates.txt"
+    path.write_text("some text\nsome other text\n")
+    with pytest.raises(UsageError) as error:
+        la.find_pairs(path, threshold=0.005, memory="1GB", run=ONE)
+    assert str(error.value) == (
+        "threshold must be higher: 0.005 at recall 0.99 needs 919 minhashes, more than 512. "
+        "Raise the threshold or lower the recall."
+    )
 
 
 def test_exact_pairs_stop_at_the_limit():

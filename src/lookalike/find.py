@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.core.errors import TooManyPairs, remedy
 from lookalike.core.run import Run
 from lookalike.items.bits import Bits
 from lookalike.items.shingles import Shingles
@@ -55,10 +56,11 @@ def find_pairs(
             `pathlib.Path` (strings in a list are texts), or an Arrow, pandas or polars table with a
             text column; or vectors: a matrix (NumPy, SciPy, torch), rows of numbers, a dict of id
             to vector, `Vectors`, `Bits`, or a file or table of vectors. Items without ids are
-            numbered from 0. To name columns or skip bad rows, pass `Source`.
+            numbered from 0. To name columns of texts or skip bad rows, pass `Source`; read vectors
+            yourself to choose columns, and pass `Vectors.of(matrix, ids)`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
-            texts: 0.8 by default. Edit distances, overlap, vectors and bits need one, unless `k` is
-            given.
+            texts: 0.8 by default. Edit distances and overlap need one; so do vectors and bits, unless
+            `k` is given.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
             texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
             or "euclidean"; for bits "hamming".
@@ -145,10 +147,11 @@ def find_matches(
             of `pathlib.Path` (strings in a list are texts), or an Arrow, pandas or polars table
             with a text column; or vectors: a matrix (NumPy, SciPy, torch), rows of numbers, a dict
             of id to vector, `Vectors`, `Bits`, or a file or table of vectors. Items without ids are
-            numbered from 0. To name columns or skip bad rows, pass `Source`.
+            numbered from 0. To name columns of texts or skip bad rows, pass `Source`; read vectors
+            yourself to choose columns, and pass `Vectors.of(matrix, ids)`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
-            texts: 0.8 by default. Edit distances, overlap, vectors and bits need one, unless `k` is
-            given.
+            texts: 0.8 by default. Edit distances and overlap need one; so do vectors and bits, unless
+            `k` is given.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
             texts also "edit" or "levenshtein"; for vectors "angle" (degrees), "cosine_similarity"
             or "euclidean"; for bits "hamming".
@@ -232,7 +235,8 @@ def find_clusters(
             `pathlib.Path` (strings in a list are texts), or an Arrow, pandas or polars table with a
             text column; or vectors: a matrix (NumPy, SciPy, torch), rows of numbers, a dict of id
             to vector, `Vectors`, `Bits`, or a file or table of vectors. Items without ids are
-            numbered from 0. To name columns or skip bad rows, pass `Source`.
+            numbered from 0. To name columns of texts or skip bad rows, pass `Source`; read vectors
+            yourself to choose columns, and pass `Vectors.of(matrix, ids)`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
@@ -322,7 +326,8 @@ def dedup(
             `pathlib.Path` (strings in a list are texts), or an Arrow, pandas or polars table with a
             text column; or vectors: a matrix (NumPy, SciPy, torch), rows of numbers, a dict of id
             to vector, `Vectors`, `Bits`, or a file or table of vectors. Items without ids are
-            numbered from 0. To name columns or skip bad rows, pass `Source`.
+            numbered from 0. To name columns of texts or skip bad rows, pass `Source`; read vectors
+            yourself to choose columns, and pass `Vectors.of(matrix, ids)`.
         threshold: the least similarity, or the greatest distance, of a similar pair. Sets and
             texts: 0.8 by default. Edit distances, overlap, vectors and bits need one.
         measure: for texts and sets "jaccard", "bag", "containment", "cosine" or "overlap"; for
@@ -392,7 +397,7 @@ def dedup(
 
 def _pairs(collections: list[Any], settings: Settings) -> Pairs:
     """Find the similar pairs within one collection, or between two."""
-    with _started(collections, settings) as search:
+    with _started(collections, settings) as search, _suggesting_groups(search, settings):
         groups = search.identical()
         found = search.pairs(groups, settings.max_pairs)
         plan, run, sides = search.plan, settings.run, search.sides
@@ -436,6 +441,19 @@ def _started(collections: list[Any], settings: Settings) -> Iterator[Search]:
             with starting(storage):
                 search = sets.start(items, settings, storage)
             yield search
+
+
+@contextmanager
+def _suggesting_groups(search: Search, settings: Settings) -> Iterator[None]:
+    """Add to the error for too many pairs of documents that groups can be found without listing pairs."""
+    try:
+        yield
+    except TooManyPairs as error:
+        documents = isinstance(search, sets.SetSearch) and bool(search.sources)
+        if not documents or search.sides.two or search.plan.bands is None or settings.k is not None:
+            raise
+        groups = remedy("find_clusters or dedup", "`lookalike clusters` or `lookalike dedup`")
+        raise TooManyPairs(f"{error} To find groups without listing pairs, use {groups}.") from None
 
 
 def _audit(search: Search, settings: Settings, found: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Audit | None:

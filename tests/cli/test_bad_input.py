@@ -357,7 +357,7 @@ def test_an_interrupt(corpus: Path, out: Path, sent: signal.Signals) -> None:
     begun, err = process.communicate(timeout=GUARD)
     assert len(begun.splitlines()) < 100  # of 390 batches, two at a time: it stopped early
     assert process.returncode == 1
-    assert complaint(Outcome(1, "", err.decode())) == "interrupted; no file was written."
+    assert complaint(Outcome(1, "", err.decode())) == "interrupted; no incomplete file was left."
     assert old.read_text() == "old"
     assert left_in(out) == {old.name}
 
@@ -373,7 +373,7 @@ def test_an_interrupt_while_writing(tmp_path: Path, out: Path, run: Commands, mo
 
     monkeypatch.setitem(lookalike.io.write._WRITERS, ".csv", interrupted)
     message = fails(run, 1, "dedup", path, "-o", out / "kept.csv", "--removed", out / "removed.jsonl", out=out)
-    assert message == "interrupted; no file was written."
+    assert message == "interrupted; no incomplete file was left."
 
 
 @pytest.mark.slow

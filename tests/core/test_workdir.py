@@ -262,7 +262,7 @@ def test_an_interrupted_command_says_how_to_resume(run, corpus, out, monkeypatch
     assert (stopped.code, len(noted)) == (1, 3)
     assert stopped.err.splitlines()[-2:] == [
         f"run the same command again to resume from {out / 'w'}",
-        "lookalike: interrupted; no file was written.",
+        "lookalike: interrupted; no incomplete file was left.",
     ]
     assert run(*command).code == 0
     assert [path.name for path in out.iterdir()] == ["c.jsonl"]

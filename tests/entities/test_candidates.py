@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.core.errors import TooManyPairs
+from lookalike.core.errors import TooManyPairs, UsageError
 from lookalike.core.run import Run
 from lookalike.entities import candidates
 from lookalike.entities.candidates import (
@@ -381,7 +381,17 @@ def test_too_many_candidates_are_an_error():
         with pytest.raises(TooManyPairs) as error:
             found.plus("same name", [np.arange(1, 5)])
     assert str(error.value) == (
-        "4 candidate pairs, more than 3: compare more fields, or fields that distinguish records better."
+        "4 candidate pairs, more than 3: leave out fields in which many records have the same value, raise threshold, "
+        "or lower nearest."
+    )
+
+
+def test_a_threshold_too_low_for_bands():
+    """No method can be given, so none is advised."""
+    with pytest.raises(UsageError) as error:
+        find_candidates([column(["ann", "bob"])], ALONE, threshold=0.005, nearest=2, seed=1, run=RUN)
+    assert str(error.value) == (
+        "threshold must be higher: 0.005 at recall 0.95 needs 598 minhashes, more than 512. Raise the threshold."
     )
 
 

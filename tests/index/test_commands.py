@@ -397,14 +397,14 @@ def test_bad_rows_are_skipped_and_counted(run, inputs, out, seen):
         (("-t", "60"), "--threshold must be in (0, 1]; got '60'. Did you mean 0.6?"),
         (("-s", "word:3"), "--shingle must match the index, which has unit char; got unit word."),
         (("-s", "char:5"), "--shingle must match the index, which has k 9; got k 5."),
-        (("--lowercase",), "--lowercase must match the index, which has False; got True."),
+        (("--lowercase",), "the index was built without --lowercase; leave it out."),
         (("--space", "keep"), "--space must match the index, which has collapse; got keep."),
         (("--form", "nfkc"), "--form must match the index, which has nfc; got nfkc."),
         (("--recall", "0.9"), "--recall must match the index, which has 0.99; got 0.9."),
         (("--seed", "2"), "--seed must match the index, which has 1; got 2."),
         (("--measure", "containment"), "--measure must match the index, which has jaccard; got containment."),
-        (("--html",), "--html must match the index, which has False; got True."),
-        (("--article",), "--article must match the index, which has False; got True."),
+        (("--html",), "the index was built without --html; leave it out."),
+        (("--article",), "the index was built without --article; leave it out."),
         (("--keep", "longest"), "--keep cannot be used with --against, which handles documents one by one."),
         (("--keep", "first"), "--keep cannot be used with --against, which handles documents one by one."),
         (("--method", "exact"), "--method cannot be used with --against, which handles documents one by one."),
@@ -465,7 +465,7 @@ def test_pages(run, inputs, out):
         second = run("dedup", inputs / "b.jsonl", "--against", out / "seen", *options)
         assert (second.code, second.out) == (0, "")
     assert complaint(run("dedup", inputs / "b.jsonl", "--against", out / "seen", "--article")) == (
-        "--article must match the index, which has False; got True."
+        "the index was built without --article; leave it out."
     )
 
 

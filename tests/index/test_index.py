@@ -20,6 +20,19 @@ ids = st.integers(0, 9)
 steps = st.lists(st.tuples(st.sampled_from(["add", "replace", "remove", "compact", "reopen"]), ids, ids), max_size=25)
 
 
+def test_repeated_ids_in_different_batches(tmp_path, monkeypatch):
+    """What was added a moment ago does not "already exist"."""
+    monkeypatch.setattr("lookalike.index.BULK", 2)
+    with pytest.raises(DataError, match=r"^ids must be unique; 'a' occurs more than once\.$"):
+        Index.build(tmp_path / "new", texts_of(5), ["a", "b", "c", "a", "d"])
+    with Index.create(tmp_path / "other") as index:
+        with pytest.raises(DataError, match=r"^ids must be unique; 'a' occurs more than once\.$"):
+            index.add(texts_of(5), ["a", "b", "c", "a", "d"], batch=2)
+        index.add(texts_of(1), ["a"])
+        with pytest.raises(AlreadyThere, match=r"^id 'a' already exists; use replace=True"):
+            index.add(texts_of(3), ["b", "c", "a"], batch=2)
+
+
 @given(steps)
 @settings(max_examples=25, deadline=None)
 def test_it_is_like_a_dictionary(tmp_path_factory, given):

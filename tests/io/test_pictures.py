@@ -251,7 +251,7 @@ def test_a_black_picture_has_no_direction(tmp_path: Path) -> None:
 
 def test_files_named_otherwise(tmp_path: Path) -> None:
     save(tmp_path / "a.png", scene()).rename(tmp_path / "upload-1")
-    message = "upload-1: cannot infer the format from the name; set format= to one of npy, "
+    message = r"upload-1: cannot infer the format from the name; pass Vectors\.of\(matrix\)\.$"
     with pytest.raises(DataError, match=message):
         VectorSource(tmp_path)
     for given in (tmp_path, tmp_path / "upload-1"):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lookalike.core.errors import DataError, LookalikeError, UsageError
+from lookalike.core.errors import DataError, LookalikeError, UsageError, naming_options
 from lookalike.core.run import Run
 from lookalike.entities import two_companies
 from lookalike.io.records import RecordSource
@@ -85,8 +85,11 @@ def test_a_name_without_a_known_format(inputs: Path) -> None:
     path.write_bytes(encode_csv(ROWS))
     with pytest.raises(DataError) as error:
         RecordSource(path)
+    assert str(error.value) == f"{path}: cannot infer the format from the name; pass an Arrow table."
+    with naming_options({"format": "--format"}), pytest.raises(DataError) as error:
+        RecordSource(path)
     known = "parquet, arrow, jsonl, csv, tsv, excel"
-    assert str(error.value) == f"{path}: cannot infer the format from the name; set format= to one of {known}."
+    assert str(error.value) == f"{path}: cannot infer the format from the name; set --format to one of {known}."
     assert rows_of(path, format="csv") == ROWS
     with pytest.raises(
         UsageError, match=r"^format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'text'\."

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import lookalike as la
-from lookalike.core.errors import DataError, LookalikeError, UsageError
+from lookalike.core.errors import DataError, LookalikeError, UsageError, naming_options
 from lookalike.core.run import Run
 from lookalike.io.part import Part
 from lookalike.io.vectors import VectorSource
@@ -163,7 +163,7 @@ def test_named_arrays(tmp_path: Path) -> None:
     path = put(tmp_path / "two.npz", npz(a=MATRIX, b=MATRIX[:, :2], names=np.array(NAMES)))
     check(VectorSource(path, vector="a"), ROWS)
     check(VectorSource(path, vector="b", id="names"), MATRIX[:, :2].tolist(), NAMES)
-    fails(r"two\.npz: which array holds the vectors\? Name it with vector=; it has a, b, names\.$", path)
+    fails(r"two\.npz: which array holds the vectors\? Pass Vectors\.of\(matrix\); it has a, b, names\.$", path)
     fails(r"two\.npz: no array 'c'; it has a, b, names\.$", path, vector="c")
     fails(r"two\.npz: no array 'c'; it has a, b, names\.$", path, vector="a", id="c")
     fails(
@@ -176,7 +176,7 @@ def test_named_arrays(tmp_path: Path) -> None:
     check(VectorSource(path), ROWS, list(range(0, 46, 2)))
     check(VectorSource(path, vector="a", id="-"), ROWS)
     fails(
-        r"none\.npz: which array holds the vectors\? Name it with vector=; it has none\.$",
+        r"none\.npz: which array holds the vectors\? Pass Vectors\.of\(matrix\); it has none\.$",
         put(tmp_path / "none.npz", npz()),
     )
     with ZipFile(path, "a") as file:  # a member without the start of an array, which NumPy returns as bytes
@@ -500,7 +500,7 @@ def test_choice_of_columns(table: pa.Table, options: dict[str, str], expected: l
     [
         (
             pa.table({"v": [[2]], "w": [[4]]}), {},
-            r"which column holds the vectors\? Name it with vector=; it has v, w\.",
+            r"which column holds the vectors\? Pass Vectors\.of\(matrix\); it has v, w\.",
         ),
         (pa.table({"v": [[2]]}), {"vector": "w"}, r"no column 'w' for the vectors; it has v\."),
         (pa.table({"v": [[2]]}), {"id": "w"}, r"no column 'w' for the id; it has v\."),
@@ -509,7 +509,7 @@ def test_choice_of_columns(table: pa.Table, options: dict[str, str], expected: l
         (pa.table({}), {}, r"no column holds numbers or lists of numbers; it has none\."),
         (
             pa.table({"x": [2.5]}), {"vector": "x"},
-            r"column 'x' holds double, not lists of numbers; name the column with vector=\.",
+            r"column 'x' holds double, not lists of numbers; pass Vectors\.of\(matrix\)\.",
         ),
         (pa.table({"x": [["a"]]}), {"vector": "x"}, r"column 'x' holds list<.*string>, not lists of numbers; .*"),
         (pa.table({"v": [[2]], "id": [[1]]}), {}, r"column 'id' holds list<.*>, which cannot be an id\."),
@@ -521,14 +521,14 @@ def test_choice_of_columns(table: pa.Table, options: dict[str, str], expected: l
         (pa.table([[1], [2]], names=["a", "a"]), {}, r"2 columns 'a' for the vectors; it has a, a\."),
         (
             pa.table({"s": ["1"], "n": [1]}), {"bits": True},
-            r"which column holds the codes\? Name it with vector=; it has s, n\.",
+            r"which column holds the codes\? Pass Bits\.of\(codes\); it has s, n\.",
         ),
         (pa.table({"yes": [True]}), {"bits": True}, r"no column holds codes or lists of 0 and 1; it has yes\."),
         (
             pa.table({"x": [2.5]}), {"vector": "x", "bits": True},
-            r"column 'x' holds double, not codes; name the column with vector=\.",
+            r"column 'x' holds double, not codes; pass Bits\.of\(codes\)\.",
         ),
-        (pa.table({"v": [[1]], "w": [[0]]}), {"bits": True}, r"which column holds the codes\? Name it with .*"),
+        (pa.table({"v": [[1]], "w": [[0]]}), {"bits": True}, r"which column holds the codes\? Pass Bits\.of.*"),
     ],
 )  # fmt: skip
 def test_columns_that_cannot_be_chosen(table: pa.Table, options: dict[str, Any], message: str) -> None:
@@ -546,8 +546,10 @@ def test_options(tmp_path: Path) -> None:
     fails(r"a\.npy: id='v' names a column or array, but npy has no names\.$", path, id="v")
     check(VectorSource(path, id="-"), ROWS)
     check(VectorSource(put(tmp_path / "array", path.read_bytes()), format="npy"), ROWS)
-    message = r"a\.txt: cannot infer the format from the name; set format= to one of npy, npz, "
-    fails(message, put(tmp_path / "a.txt", b"1,2\n"))
+    path = put(tmp_path / "a.txt", b"1,2\n")
+    fails(r"a\.txt: cannot infer the format from the name; pass Vectors\.of\(matrix\)\.$", path)
+    with naming_options({"format": "--format"}):
+        fails(r"a\.txt: cannot infer the format from the name; set --format to one of npy, npz, ", path)
     check(VectorSource(tmp_path / "a.txt", format="csv"), [[1, 2]])
 
 

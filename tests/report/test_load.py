@@ -40,7 +40,10 @@ def test_errors_of_reports(run, corpus, inputs, out):
     said = complaint(run("report", inputs / "strange.csv", "--items", corpus, "-o", out / "r.html"))
     assert said == "none of the ids of the result, such as 'q', is in the items; name their column with --id."
     said = complaint(run("report", inputs / "strange.csv", *["--items", corpus] * 3, "-o", out / "r.html"))
-    assert said == "--items can be given once, or twice for the two collections of a match."
+    assert said == (
+        "--items can be given once, or twice for the two sides of a match; for several files of one collection "
+        "give a folder or a quoted glob."
+    )
     said = complaint(run("dedup", corpus, "--against", out / "i", "--report", out / "r.html", "-o", out / "x.jsonl"))
     assert said.startswith("--report cannot be used with --against")
     said = complaint(run("pairs", corpus, "--engine", "spark", "--report", out / "r.html", "-o", out / "p.parquet"))

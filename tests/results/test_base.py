@@ -1,5 +1,7 @@
 """Check that all results can do the same things."""
 
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -72,6 +74,12 @@ def test_tables_are_the_same_in_every_library(result):
             result.to_polars()
     else:
         assert result.to_polars().equals(polars.from_arrow(table))
+
+
+def test_data_frames_need_pandas(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UsageError, match=r"^to_pandas\(\) needs pandas, which is not installed: pip install pandas\.$"):
+        result.to_pandas()
 
 
 def test_results_describe_themselves(result):

@@ -231,8 +231,8 @@ def test_chances_too_small_for_bands():
     family = Hyperplanes(8)
     with pytest.raises(UsageError) as error:
         cheapest_bands(family, family.chance(179.5), 0.99, np.ones((2, 3)), 1000, 3.0)
-    rule = "recall 0.99 needs more than 512 functions that agree with probability 0.00278"
-    assert str(error.value) == f"{rule}; use a lower recall."
+    rule = "recall 0.99 at this threshold needs more than 512 hash functions"
+    assert str(error.value) == f"{rule}; lower the recall or choose a stricter threshold."
 
 
 # --- lines ---

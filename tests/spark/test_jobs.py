@@ -228,7 +228,12 @@ def test_rows_of_sets_and_elements(there):
         ({"rows": ("id", "rank")}, DataError, "'id' or 'rank' is null in some rows"),
         ({"rows": ("id", "rank"), "shingles": "word:2"}, UsageError, "shingles are for texts"),
         ({"measure": "edit"}, UsageError, "measure must be 'jaccard' or 'bag' on Spark; got 'edit'"),
-        ({"recall": 1}, UsageError, "recall must be below 1"),
+        ({"recall": 1}, UsageError, r"recall must be below 1 on Spark\.$"),
+        (
+            {"threshold": 0.005},
+            UsageError,
+            "threshold must be higher: 0.005 at recall 0.99 needs 919 minhashes, more than 512. Raise the threshold or",
+        ),
         ({"threshold": 80}, UsageError, "threshold must be in"),
         ({"id": "rank"}, DataError, "column 'rank' for the id is empty in 1 row"),
         ({"max_pairs": 0}, UsageError, "max_pairs must be an integer of at least 1"),
@@ -246,7 +251,7 @@ def test_invalid_data(there):
     frame = there.frame(table)
     with pytest.raises(DataError, match="ids must be unique; the 3 rows have 2 different values in column 'id'"):
         la.spark.find_pairs(frame)
-    with pytest.raises(DataError, match="the item 3 is null: drop such rows first, as with dropna"):
+    with pytest.raises(DataError, match=r"item 3 has no text \(null\): drop such rows first, with dropna, or"):
         la.spark.dedup(frame.where("id = 3"))
     with pytest.raises(DataError, match="column 'when' must hold numbers or dates to keep the greatest"):
         la.spark.dedup(frame, keep="when")
@@ -254,6 +259,8 @@ def test_invalid_data(there):
         la.spark.dedup(frame, rows=("id", "when"), keep="longest")
     with pytest.raises(DataError, match=r"which column is the text\? Name it with text=; there are id, when\.$"):
         la.spark.find_clusters(frame.select("id", "when"))
+    with pytest.raises(DataError, match="needs a column of unique ids; name it with id=; the input has text, when"):
+        la.spark.find_clusters(frame.select("text", "when"))
     texts = pa.table({"id": range(60), "text": [f"the same text but for the number {at}" for at in range(60)]})
     with pytest.raises(TooManyPairs, match="candidate pairs, counted per band, more than max_pairs = 9"):
         la.spark.find_pairs(there.frame(texts), threshold=0.5, max_pairs=9)

@@ -36,7 +36,7 @@ def main() -> None:
     try:
         code = _run()
     except (KeyboardInterrupt, Abort):
-        code = _complain("interrupted; no file was written.", 1)
+        code = _complain("interrupted; no incomplete file was left.", 1)
     except BrokenPipeError:  # standard output was closed early, as by `head`
         code = 0
         _drop_output()

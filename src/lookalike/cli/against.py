@@ -142,14 +142,21 @@ def check_options(
     wanted["measure"] = MEASURES[named].usual if named in MEASURES else named
     for name in ("threshold", "measure", "recall", "seed", "html", "article"):
         if name in given and wanted[name] != have.get(name, False):
-            raise UsageError(f"--{name} must match the index, which has {have.get(name, False)}; got {wanted[name]}.")
+            raise contradiction(name, have.get(name, False), wanted[name])
     made = shingle_settings(shingles)
     for option, names in SHINGLES.items():
         for name in names:
             old, new = settings["shingles"].get(name, made[name]), made[name]  # old indexes have fewer settings
             if option in given and old != new:
-                shown, what = option.replace("_", "-"), f"{name} " if option == "shingle" else ""
-                raise UsageError(f"--{shown} must match the index, which has {what}{old}; got {what}{new}.")
+                raise contradiction(option, old, new, f"{name} " if option == "shingle" else "")
+
+
+def contradiction(name: str, old: object, new: object, what: str = "") -> UsageError:
+    """Return the error for an option that differs from the settings of the index."""
+    option = f"--{name.replace('_', '-')}"
+    if new is True:  # a flag
+        return UsageError(f"the index was built without {option}; leave it out.")
+    return UsageError(f"{option} must match the index, which has {what}{old}; got {what}{new}.")
 
 
 def print_summary(

@@ -92,19 +92,34 @@ class GivenOptions:
 
 
 @contextmanager
-def explaining_memory(options: Mapping[str, str], given: GivenOptions) -> Iterator[None]:
+def explaining_memory(values: Mapping[str, Any], given: GivenOptions) -> Iterator[None]:
     """Turn the errors of a command that runs out of memory into one line that says what to do."""
     try:
         yield
     except Exception as error:
         if not is_out_of_memory(error):
             raise
-        advice = "use a smaller input"
-        if "memory" in given:
+        advice = "use a smaller input, or a machine with more memory"
+        if "memory" in given or "workdir" in given:
             advice = "use fewer --threads, or a smaller input"
-        elif "memory" in options:
+        elif can_use_files(values):
             advice = "--memory 2GB keeps large data in files"
         raise LookalikeError(f"out of memory; {advice}.") from error
+
+
+def can_use_files(values: Mapping[str, Any]) -> bool:
+    """Return whether a command with these values of options supports --memory."""
+    from lookalike.measures.table import BANDED, SHORT
+
+    return (
+        "memory" in values
+        and SHORT.get(values["measure"], values["measure"]) in BANDED
+        and values["method"] != "exact"
+        and values["recall"] < 1
+        and values["engine"] == "local"
+        and values.get("against") is None
+        and "-" not in values["inputs"]
+    )
 
 
 def group(name: str, help: str, *lines: str) -> typer.Typer:
@@ -138,7 +153,7 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
             given = GivenOptions(frozenset(name for name, source in sources.items() if source in GIVEN_BY))
             options = {one.name or "": max(one.opts, key=len) for one in context.command.params}
             same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
-            with naming_options(options | same), explaining_memory(options, given):
+            with naming_options(options | same), explaining_memory(values, given):
                 function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
 
         flat = [_parameter("context", typer.Context, inspect.Parameter.empty)]

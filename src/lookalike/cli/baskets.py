@@ -68,8 +68,8 @@ class BasketOptions:
         float,
         option(
             metavar="N",
-            help="For recommendations: the weight of a rating halves with every N later ratings of the same user; 0, "
-            "or no times: all count the same.",
+            help="For recommendations: the weight of a rating halves with every N later ratings of the same user; with "
+            "0, or if the input has no time column, all ratings count the same.",
         ),
     ] = 4
     names: Annotated[str | None, option(metavar="FILE", help="File of item ids and names, to show names.")] = None

@@ -124,7 +124,7 @@ def begin(options: CollectionOptions, given: GivenOptions, outputs: list[str]) -
 
 def read(cluster: SparkCluster, inputs: list[str], columns: ColumnOptions) -> DataFrame:
     """Return the rows of the inputs as a data frame."""
-    kinds = {columns.format or format_of(Path(path)) or "none" for path in inputs}
+    kinds = {columns.format or inferred_format(path) for path in inputs}
     if len(kinds) > 1:
         raise UsageError(f"the inputs must have one format for --engine spark; got {', '.join(sorted(kinds))}.")
     kind = choice("format", kinds.pop(), READ)
@@ -137,6 +137,15 @@ def read(cluster: SparkCluster, inputs: list[str], columns: ColumnOptions) -> Da
     elif kind in ("csv", "tsv"):
         frame = frame.fillna("", subset=[text])  # an empty cell is an empty text
     return frame
+
+
+def inferred_format(path: str) -> str:
+    """Return the format that the name of an input shows; raise an error if it shows none."""
+    kind = format_of(Path(path))
+    if kind is None:
+        known = f"{', '.join(READ[:-1])} or {READ[-1]}"
+        raise UsageError(f"{path}: cannot infer the format from the name; set --format to {known}.")
+    return kind
 
 
 def _read_one(session: SparkSession, kind: str, path: str) -> DataFrame:

@@ -402,7 +402,8 @@ class EngineOptions:
     engine: Annotated[
         str,
         option(
-            help="Where to run: local (this machine), or spark (a Spark cluster, whose results are folders of files).",
+            help="Where to run: local (this machine), or spark (a Spark cluster, which needs a column of ids and "
+            "writes results as folders of files).",
             offer=("local", "spark"),
             panel=RUNNING,
         ),

@@ -1,6 +1,7 @@
 """The command `lookalike pairs`: all similar pairs of documents."""
 
 from functools import partial
+from typing import Annotated
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
@@ -18,7 +19,14 @@ def pairs(
     inputs: opt.Inputs,
     *,
     options: opt.CollectionOptions,
-    max_pairs: opt.MaxPairs = 100_000_000,
+    max_pairs: Annotated[
+        int,
+        opt.option(
+            metavar="N",
+            help="Fail if there are more pairs than this; on Spark the default is 10 billion.",
+            panel=opt.RUNNING,
+        ),
+    ] = 100_000_000,
     given: GivenOptions,
 ) -> None:
     """List all similar pairs of documents, each one verified."""

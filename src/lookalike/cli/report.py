@@ -54,7 +54,11 @@ def report(
     out: Annotated[str, option("--out", "-o", metavar="PAGE", help="Web page to write.")] = "report.html",
     items: Annotated[
         list[str] | None,
-        option(metavar="INPUT", help="Input that was compared; give --items twice for two collections."),
+        option(
+            metavar="INPUT",
+            help="Input that was compared; for several files of one collection give a folder or a quoted glob; give "
+            "--items twice only for the two sides of a match.",
+        ),
     ] = None,
     title: Annotated[str | None, option(metavar="TEXT", help="Title of the page.")] = None,
     reading: ShownItemOptions,
@@ -70,7 +74,10 @@ def report(
     check_page(out)
     check_apart([out], [result, *inputs])
     if len(inputs) > 2:
-        raise UsageError("--items can be given once, or twice for the two collections of a match.")
+        raise UsageError(
+            "--items can be given once, or twice for the two sides of a match; for several files of one collection "
+            "give a folder or a quoted glob."
+        )
     run = TerminalRun(None, quiet)
     found = ResultFile.read(result, run)
     shown = ItemsById(*items_of(found, inputs, reading, run)) if inputs else None

@@ -105,7 +105,11 @@ def resolve(
     every: Annotated[bool, flag("--all", help="Write all scored pairs, not only the matches.")] = False,
     files: ResolveFiles,
     threshold: Annotated[
-        float, option(help="Score records that share no value if their shingle similarity is at least this.")
+        float,
+        option(
+            help="Also score pairs of records that have no field value in common if their texts, cut into pieces of 3 "
+            "characters, have at least this Jaccard similarity.",
+        ),
     ] = 0.6,
     nearest: Annotated[
         int,

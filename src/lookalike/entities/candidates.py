@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import TooManyPairs
+from lookalike.core.errors import TooManyPairs, parameter
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.fields import TRIGRAMS, Column, word_vectors
@@ -23,11 +23,13 @@ from lookalike.items.sides import Sides
 from lookalike.items.vectors import Vectors
 from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
+from lookalike.search.plan import make_plan
 from lookalike.search.tables import distinct, merge
 from lookalike.theory.banding import sort_keys
 
 MOST_PER_RECORD = 30  # average pairs per record that share a value; beyond that, the value alone says too little
 MOST_PAIRS = 200_000_000
+RECALL = 0.95  # for records that are similar overall
 FREQUENT_ONE_IN = 1000  # a value is frequent if more than one in this many records has it
 MOST_FOR_NEAREST = 300_000_000  # with more possible pairs, nearest records are not searched for
 
@@ -62,8 +64,8 @@ class CandidatePairs:
         numbers = merge(self.numbers, [some])
         if len(numbers) > MOST_PAIRS:
             raise TooManyPairs(
-                f"{len(numbers):,} candidate pairs, more than {MOST_PAIRS:,}: compare more fields, or fields "
-                "that distinguish records better."
+                f"{len(numbers):,} candidate pairs, more than {MOST_PAIRS:,}: leave out fields in which many records "
+                f"have the same value, raise {parameter('threshold')}, or lower {parameter('nearest')}."
             )
         stage = Stage(name, len(some), len(numbers) - len(self.numbers), left_out)
         return replace(self, numbers=numbers, stages=(*self.stages, stage))
@@ -179,6 +181,7 @@ def alike(
 
     Frequent values are left out: they would make all records that have them similar.
     """
+    make_plan(threshold=threshold, recall=RECALL, method="lsh", advice="Raise the threshold.")  # or raise an error
     records = len(columns[0].values)
     distinctive = [
         replace(column, canonical=pc.if_else(pa.array(rare(value_keys(column))), column.canonical, None))
@@ -190,7 +193,7 @@ def alike(
     find = find_matches if sides.two else find_pairs
     most = MOST_PER_RECORD * max(1000, records)
     try:
-        pairs = find(*tables, threshold=threshold, recall=0.95, method="lsh", max_pairs=most, seed=seed, run=run)
+        pairs = find(*tables, threshold=threshold, recall=RECALL, method="lsh", max_pairs=most, seed=seed, run=run)
     except TooManyPairs:
         return [], f"left out: more than {most:,} pairs are this similar"
     return [pairs.left * records + pairs.right + sides.offset], ""

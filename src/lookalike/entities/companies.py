@@ -84,7 +84,8 @@ def two_companies(
     Args:
         people: the number of records of each company.
         seed: the seed of all random choices.
-        rates: how often records overlap, vary and contain errors.
+        rates: a `lookalike.entities.companies.Rates`: how often records overlap, vary and contain
+            errors.
         years: the number of years over which records are made.
         lag: the average number of days from A's record of a person to B's.
         max_lag: the greatest number of these days.

@@ -82,7 +82,8 @@ class SimHash(Family):
         """Return the signatures as bit codes; a Hamming distance of d means angle pi d / hashes.
 
         `weights` has one finite number for each of `sets.elements`, such as its rarity; the angle
-        is then that of the weighted sets. A set that is empty or has only zero weights has no bits.
+        is then that of the weighted sets. The code of a set that is empty or has only zero
+        weights is all zeros.
 
         >>> codes = SimHash().codes([set("abcdef"), set("bcdefg"), set("uvwxyz")])
         >>> [int(d) for d in np.bitwise_count(codes.words[0] ^ codes.words[1:])[:, 0]]

@@ -253,31 +253,34 @@ class Index(Asking):
         given = ids_of(ids)
         added, waiting = 0, Waiting()
         with run.stage("add") as tick, self.store.writing() as writer:
-            encoder = self._encoder()
+            encoder, first = self._encoder(), writer.next_number()
             batches = numbered(self._batches(items, given, run), writer.next_id())
             for names, encoded, texts in run.map(encoder.encode, encoder.fitting(batches)):
                 waiting.append(names, encoded, texts)
                 if len(waiting.ids) >= batch or waiting.byte_size > BATCH_BYTES:
-                    added += self._write(writer, waiting, encoder, replace, tick)
+                    added += self._write(writer, waiting, encoder, replace, first, tick)
                     waiting = Waiting()
                 tick(len(names))
             check_all_named(given, added + len(waiting.ids))
-            added += self._write(writer, waiting, encoder, replace, tick)
+            added += self._write(writer, waiting, encoder, replace, first, tick)
             self._settle(writer, encoder)
         return added
 
     def _encoder(self) -> Encoder:
         return Encoder(self._known(), self._fit, self.settings["store_text"])
 
-    def _write(self, writer: Writer, waiting: Waiting, encoder: Encoder, replace: bool, tick: Tick) -> int:
-        """Write the waiting items."""
+    def _write(self, writer: Writer, waiting: Waiting, encoder: Encoder, replace: bool, first: int, tick: Tick) -> int:
+        """Write the waiting items; items added before them have numbers from `first`."""
         ids = waiting.ids
         if not ids:
             return 0
         if len(set(ids)) < len(ids):
-            raise DataError(f"ids must be unique; {Counter(ids).most_common(1)[0][0]!r} occurs more than once.")
+            raise repeated(Counter(ids).most_common(1)[0][0])
         there = [name for name in ids if writer.number_of(name) is not None]
         if there and not replace:
+            number = writer.number_of(there[0])
+            if number is not None and number >= first:
+                raise repeated(there[0])
             raise AlreadyThere(f"id {there[0]!r} already exists; use {argument('replace', True)} to overwrite it.")
         for name in there:
             drop(writer, encoder.fitted(), name)
@@ -373,6 +376,11 @@ def ids_of(ids: Iterable[Id] | None) -> Iterator[Id] | None:
         return None
     check_ids(ids)
     return iter(ids)
+
+
+def repeated(name: Id) -> DataError:
+    """Return the error for an id that several of the items to add have."""
+    return DataError(f"ids must be unique; {name!r} occurs more than once.")
 
 
 def banded_name(measure: str) -> str:

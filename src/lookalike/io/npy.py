@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import BadFile, DataError, LookalikeError, argument, did_you_mean
+from lookalike.core.errors import BadFile, DataError, LookalikeError, argument, did_you_mean, remedy
 from lookalike.io.part import CODECS, Part, check_ratio
 from lookalike.io.tables import reading
 from lookalike.items.vectors import as_floats
@@ -122,9 +122,8 @@ def read_zip(part: Part, source: Any, vector: str | None, identity: str | None) 
         if vector is None:
             others = [name for name in names if name != identity]
             if len(others) != 1:
-                raise DataError(
-                    f"{part.name}: which array holds the vectors? Name it with {argument('vector')}; {has(names)}."
-                )
+                how = remedy("Pass Vectors.of(matrix)", f"Name it with {argument('vector')}")
+                raise DataError(f"{part.name}: which array holds the vectors? {how}; {has(names)}.")
             vector = others[0]
         for name in (vector, identity):
             if name is not None and name not in names:

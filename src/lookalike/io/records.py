@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, UsageError, argument
+from lookalike.core.errors import DataError, UsageError, argument, remedy
 from lookalike.core.run import Run
 from lookalike.io.csv import HEAD
 from lookalike.io.formats import FORMATS, TABLES
@@ -47,7 +47,7 @@ class RecordSource(ItemSource):
         )
 
     def _find(self, given: list[Any]) -> list[Part]:
-        return as_tables(super()._find(given), self.separator)
+        return as_tables(super()._find(given), self.separator, "pass an Arrow table")
 
     def read(self, run: Run) -> pa.Table:
         """Read all rows of all inputs, with the columns that any of them has."""
@@ -96,15 +96,16 @@ def check_separator(given: str | None) -> str | None:
     return given
 
 
-def as_tables(parts: list[Part], separator: str | None) -> list[Part]:
-    """Return the parts as tables with this cell separator; raise an error for any other format."""
+def as_tables(parts: list[Part], separator: str | None, instead: str = "") -> list[Part]:
+    """Return the parts as tables with this cell separator; raise an error for any other format.
+
+    `instead` says what to do about such an error in Python, where the format cannot be given.
+    """
     tables = [as_table(part) for part in parts]
     for part in tables:
         if not FORMATS[part.format].columns:
-            known = ", ".join(TABLES)
-            raise DataError(
-                f"{part.name}: cannot infer the format from the name; set {argument('format')} to one of {known}."
-            )
+            how = f"set {argument('format')} to one of {', '.join(TABLES)}"
+            raise DataError(f"{part.name}: cannot infer the format from the name; {remedy(instead or how, how)}.")
     return [replace(part, separator=separator or part.separator) for part in tables]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, argument, one_column
+from lookalike.core.errors import DataError, argument, one_column, remedy
 from lookalike.io.csv import csv_cells, csv_rows, frame_index
 from lookalike.io.jsonl import LOOK
 from lookalike.io.npy import has
@@ -61,15 +61,20 @@ def column_kind(part: Part, field: pa.Field, bits: bool) -> str:
     if bits and is_text(field.type):
         return "strings"
     what = "not codes" if bits else "not lists of numbers"
-    raise DataError(
-        f"{part.name}: column {field.name!r} holds {field.type}, {what}; name the column with {argument('vector')}."
-    )
+    how = remedy(f"pass {made_by(bits)}", f"name the column with {argument('vector')}")
+    raise DataError(f"{part.name}: column {field.name!r} holds {field.type}, {what}; {how}.")
+
+
+def made_by(bits: bool) -> str:
+    """Return how to make codes or vectors in Python."""
+    return "Bits.of(codes)" if bits else "Vectors.of(matrix)"
 
 
 def likely_columns(part: Part, fields: list[pa.Field], identity: str | None, bits: bool) -> VectorColumns:
     """Choose the only column of lists of numbers, or else of codes, or else all number columns."""
     every = [field.name for field in fields]
-    ask = f"Name it with {argument('vector')}; {has(every)}."
+    how = remedy(f"Pass {made_by(bits)}", f"Name it with {argument('vector')}")
+    ask = f"{how}; {has(every)}."
     lists = [f.name for f in fields if is_list(f.type) and is_number(f.type.value_type)]
     if len(lists) == 1:
         return VectorColumns(identity, lists, "list")

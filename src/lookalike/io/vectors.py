@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, argument
+from lookalike.core.errors import DataError, argument, remedy
 from lookalike.core.run import Run
 from lookalike.io.codes import array_codes
 from lookalike.io.elements import common_type
@@ -22,7 +22,7 @@ from lookalike.io.part import UTF8, Part
 from lookalike.io.pictures import HASH_SIZE, PICTURE_SUFFIXES, VECTOR_SIZE, hash_greys, need_pillow, read_greys
 from lookalike.io.source import BATCH_BYTES, ItemSource, Progress
 from lookalike.io.tables import reading
-from lookalike.io.vector_columns import counts_columns
+from lookalike.io.vector_columns import counts_columns, made_by
 from lookalike.io.vector_tables import Batch, TableReader
 from lookalike.items.bits import Bits
 from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finite, zero_rows
@@ -86,9 +86,8 @@ class VectorSource(ItemSource):
         if part.paths:
             strange = next(path for path in part.paths if format_of(path, TABLES) is None)
             known = ", ".join(VECTOR_FORMATS)
-            raise DataError(
-                f"{strange}: cannot infer the format from the name; set {argument('format')} to one of {known}."
-            )
+            how = remedy(f"pass {made_by(self.bits)}", f"set {argument('format')} to one of {known}")
+            raise DataError(f"{strange}: cannot infer the format from the name; {how}.")
         kinds = [kind for magic, kind in MAGIC.items() if part.content.startswith(magic)]
         return replace(part, format=(kinds or ["csv"])[0])
 

@@ -54,9 +54,9 @@ class Shingles:
     skip_stops: skip other stop words when choosing the words after a stop word.
     antecedents: the words that shingles can begin with; default: all stop words.
 
-    A text of fewer than k characters or words is one shingle: all its characters, so that C++ differs
-    from C#. A blank text, and for "stop" a text without stop words, has no shingles and is similar
-    to nothing.
+    A text of fewer than k characters or words is one shingle made of all its characters,
+    punctuation included, so that with word:5 the texts C++ and C# differ. A blank text, and for
+    "stop" a text without stop words, has no shingles and is similar to nothing.
 
     >>> sorted(Shingles(k=2).of("abcdabd"))
     ['ab', 'bc', 'bd', 'cd', 'da']

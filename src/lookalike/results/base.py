@@ -3,6 +3,7 @@
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,10 @@ class Result(ABC):
 
     def to_pandas(self) -> Any:
         """Return all rows as a pandas data frame."""
+        try:
+            import_module("pandas")  # which Arrow needs
+        except ImportError:
+            raise missing_package("to_pandas()", "pandas") from None
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:

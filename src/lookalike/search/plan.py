@@ -185,8 +185,12 @@ def make_plan(
     what: str = "sets",
     filter: str | None = None,
     sketch: str = "minhash",
+    advice: str = "",
 ) -> Plan:
-    """Check the parameters; `fit` chooses the bands once it has seen a sample of the data."""
+    """Check the parameters; `fit` chooses the bands once it has seen a sample of the data.
+
+    `advice` says what to do if bands cannot reach the recall, where the user cannot choose a method.
+    """
     measure = SHORT.get(measure, measure)
     if measure not in OF_SETS:
         choice("measure", measure, usual_names("sets", "bags", "strings"))
@@ -219,10 +223,11 @@ def make_plan(
             f"recall must be below 1 for {argument('method', 'lsh')}; for recall 1 use {argument('method', 'exact')}."
         )
     if single.hashes > MOST_HASHES:
+        given = "" if advice else f" for {argument('method', 'lsh')}"
+        advice = advice or f"Use {argument('method', 'exact')}."
         raise UsageError(
-            f"threshold must be higher for {argument('method', 'lsh')} at recall {recall:g}: "
-            f"{float(plan.threshold):g} needs {single.hashes:,} {sketch}es, more than {MOST_HASHES}. "
-            f"Use {argument('method', 'exact')}."
+            f"threshold must be higher{given}: {float(plan.threshold):g} at recall {recall:g} needs "
+            f"{single.hashes:,} {sketch}es, more than {MOST_HASHES}. {advice}"
         )
     return replace(plan, method=method, bands=single)
 
@@ -334,7 +339,7 @@ def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, it
             best = Choice(bands, cost, pairs * rate)
     if best is None:
         raise UsageError(
-            f"recall {recall:g} needs more than {most} functions that agree with probability {chance:.3g}; "
-            "use a lower recall."
+            f"recall {recall:g} at this threshold needs more than {counted(most, 'hash function')}; "
+            "lower the recall or choose a stricter threshold."
         )
     return best

@@ -67,6 +67,7 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
         what="sets" if sets else "texts" if row is not None and row.moves else str(shingles),
         sketch=settings.sketch,
         filter=settings.filter or (None if order is None else "suffix"),
+        advice="" if storage.held else "Raise the threshold or lower the recall.",
     )
     planner = partial(fit, plan, listing=settings.listing)
     if sets:

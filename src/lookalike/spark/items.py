@@ -19,7 +19,16 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lookalike.core.errors import LARGEST_SEED, DataError, UsageError, argument, one_column, whole
+from lookalike.core.errors import (
+    LARGEST_SEED,
+    DataError,
+    UsageError,
+    argument,
+    did_you_mean,
+    one_column,
+    remedy,
+    whole,
+)
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.documents import TEXT_NAMES
@@ -147,6 +156,8 @@ class FrameItems:
             return given
         if SHORT.get(settings.measure, settings.measure) not in BANDED:
             raise UsageError(f"measure must be 'jaccard' or 'bag' on Spark; got {settings.measure!r}.")
+        if settings.recall == 1:
+            raise UsageError("recall must be below 1 on Spark.")
         made = make_plan(
             threshold=settings.threshold,
             measure=settings.measure,
@@ -155,6 +166,7 @@ class FrameItems:
             what=what,
             recall=settings.recall,
             sketch=settings.sketch,
+            advice="Raise the threshold or lower the recall.",
         )
         self._check_rows(made)
         with staged(self.run, self.df.sparkSession)("plan"):
@@ -206,6 +218,11 @@ def columns_of(df: DataFrame, settings: SparkSettings) -> tuple[str, str]:
     if text is None:
         have = ", ".join(df.columns) or "none"
         raise DataError(f"which column is the text? Name it with {argument('text')}; there are {have}.")
+    if settings.id == SparkSettings.id and settings.id not in df.columns:
+        raise DataError(
+            f"Spark needs a column of unique ids; name it with {argument('id')}; the input has "
+            f"{', '.join(df.columns)}.{did_you_mean(settings.id, df.columns)}"
+        )
     return settings.id, text
 
 
@@ -221,7 +238,7 @@ def backticked(name: str) -> str:
 
 def type_of(df: DataFrame, name: str, what: str) -> DataType:
     """Return the type of the column of a name; raise an error unless there is exactly one."""
-    one_column(df.columns, name, "the data frame has", f" for {what}")
+    one_column(df.columns, name, remedy("the data frame has", "the input has"), f" for {what}")
     return df.schema[name].dataType
 
 

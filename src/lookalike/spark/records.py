@@ -17,6 +17,7 @@ from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import FREQUENT_ONE_IN as SHARE
 from lookalike.entities.candidates import MOST_PER_RECORD as MOST
+from lookalike.entities.candidates import RECALL
 from lookalike.entities.fields import Field, as_fields, guess_kind
 from lookalike.entities.values import day_comes_first
 from lookalike.items.sets import Sets
@@ -27,8 +28,6 @@ from lookalike.spark.graphs import written_down
 from lookalike.spark.items import check_id, count_ids, quoted, type_of
 from lookalike.spark.record_tasks import OfRecords, written_out
 from lookalike.spark.tasks import keyed
-
-RECALL = 0.95  # for records that are similar overall
 
 
 def resolve_candidates(
@@ -143,7 +142,7 @@ class Records:
 
     def alike(self, threshold: float, seed: int) -> DataFrame:
         """Return pairs of records whose shingles in all fields together are similar."""
-        plan = make_plan(threshold=threshold, recall=RECALL, method="lsh", seed=seed)
+        plan = make_plan(threshold=threshold, recall=RECALL, method="lsh", seed=seed, advice="Raise the threshold.")
         making = OfRecords(plan, tuple(self.fields), self._common())
         with self.stage("alike"):
             plan = fit(plan, self._sample(making), self.count)

@@ -46,7 +46,10 @@ def sketched(batches: Batches, making: Making, ranked: bool, longest: bool, parc
             ids, column, *order = batch.columns
             if column.null_count:
                 missing = ids[int(pc.index(column.is_null(), True).as_py())]
-                raise DataError(f"the item {missing.as_py()!r} is null: drop such rows first, as with dropna.")
+                raise DataError(
+                    f"item {missing.as_py()!r} has no text (null): drop such rows first, with dropna, "
+                    "or use --on-error skip on the command line."
+                )
             counts, lengths, contents, keys = making.sketch(column)
             live = np.flatnonzero(counts)
             item = ids

@@ -252,9 +252,10 @@ def choose_bands(threshold: float, hashes: int = 128, recall: float = 0.99, fami
     """Return the most selective bands of at most `hashes` functions that reach the recall.
 
     More rows give fewer false positives, and so do fewer bands: the result has the most rows and,
-    for these, the fewest bands that reach the recall. The threshold is one of the family's measure;
-    the default is minhashes and Jaccard similarity. The recall assumes independent functions; those
-    of `BitSampling` without repetition and of `FieldEquality` are only nearly independent.
+    for these, the fewest bands that reach the recall. The threshold is a value of the family's
+    measure (for example degrees for `Hyperplanes`); the default is minhashes and Jaccard similarity.
+    The recall assumes independent functions; those of `BitSampling` without repetition and of
+    `FieldEquality` are only nearly independent.
 
     >>> choose_bands(threshold=0.8, hashes=128, recall=0.99)
     Bands(bands=16, rows=6, recall=0.9922812706923393)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lookalike.core.errors import TooManyPairs, parameter, remedy
+from lookalike.core.errors import TooManyPairs, parameter
 from lookalike.core.run import Run
 from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sides import ALONE, Sides
@@ -150,11 +150,7 @@ def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.nda
 
 def too_many(pairs: int, limit: int, about: str = "at least") -> TooManyPairs:
     """Return the error for a result that would be too long to list."""
-    groups = remedy(
-        "find_clusters or, for Jaccard similarity, dedup(method='lsh')",
-        "`lookalike clusters` or, for Jaccard similarity, `lookalike dedup --method lsh`",
-    )
     return TooManyPairs(
         f"{about} {pairs:,} similar pairs, more than {parameter('max_pairs')} = {limit:,}: choose a stricter "
-        f"threshold, raise {parameter('max_pairs')}, or find groups instead, with {groups}."
+        f"threshold or raise {parameter('max_pairs')}."
     )

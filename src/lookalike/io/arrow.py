@@ -52,9 +52,24 @@ def read_parquet(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
             stored = sum(group_meta.column(i).total_uncompressed_size for i in wanted)
             # Repeated values are stored once, so this can be too many rows.
             rows = min(ROWS, rows_for(size, stored, group_meta.num_rows), rows_to_decode(part, file, group, wanted))
-            for batch in file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False):
-                table = with_partition(pa.Table.from_batches([batch]), part, have)
-                yield from _cut(selected(table, schema), size)
+            for batch in _together(
+                file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False), size
+            ):
+                yield from _cut(selected(with_partition(batch, part, have), schema), size)
+
+
+def _together(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+    """Yield small batches together, in tables of up to about `size` bytes."""
+    waiting: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        waiting.append(batch)
+        held += batch.nbytes
+        if held >= size // 2:
+            yield pa.Table.from_batches(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def parquet_schema(part: Part) -> pa.Schema:

@@ -50,7 +50,7 @@ def _longest(part: Part, content: Any, group: int, column: Any) -> int:
     """Return the most bytes that a value from the dictionary of a column can have; 0 without one."""
     try:
         pages = list(pages_of(content, column))
-    except (LookupError, ValueError, OSError, RecursionError):  # Arrow reports damage, if it is damage
+    except (LookupError, TypeError, ValueError, OSError, RecursionError):  # Arrow reports damage, if it is damage
         return int(column.total_uncompressed_size)
     for page in pages:
         check_ratio(part, f"a page of column {column.path_in_schema!r}", page.size, page.stored)

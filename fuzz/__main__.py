@@ -15,7 +15,7 @@ from fuzz.requests import RequestFuzzer
 
 
 def numbers(minutes: float, cases: int | None, case: int | None) -> Iterator[int]:
-    """Yield the numbers of cases: the given one, the first so many, or all until the time is over."""
+    """Yield the numbers of cases: the given one, the first `cases`, or all until the time is over."""
     if case is not None:
         return iter([case])
     if cases is not None:

@@ -27,7 +27,7 @@ def failures(tmp_path: Path) -> Failures:
 
 @pytest.mark.slow
 def test_a_few_damaged_files(failures: Failures) -> None:
-    fuzzer = FileFuzzer(4, failures)
+    fuzzer = FileFuzzer(1, failures)
     count = 2 * len(fuzzer.samples)
     fuzzer.run(iter(range(count)))
     assert (fuzzer.tried, failures.count) == (count, 0)

@@ -76,5 +76,7 @@ def test_liked_that_would_have_no_effect():
     with pytest.raises(UsageError, match=r"^liked is for ratings 'high' or 'liked-hated'; got ratings='all'\.$"):
         find_similar(RATINGS, threshold=0.5, liked=4)
     unrated = Ratings.of([("a", "x"), ("b", "x")])
-    with pytest.raises(UsageError, match=r"^liked is for a column of ratings, and there is none; leave out liked\.$"):
+    with pytest.raises(
+        UsageError, match=r"^liked needs a column of ratings, which the input does not have; leave out liked\.$"
+    ):
         la.baskets.Recommender(unrated, liked=4)

@@ -107,5 +107,5 @@ def test_no_formulas_for_spreadsheets(run: Commands, tmp_path: Path) -> None:
             assert "'=" in text, command
             assert '"=' not in text, command
     for output in ("-", "out.parquet"):
-        told = run("pairs", corpus, "--excel-safe", "-o", output)
-        assert complaint(told) == f"--excel-safe is for .csv and .tsv outputs; got {output!r}."
+        ended = run("pairs", corpus, "--excel-safe", "-o", output)
+        assert complaint(ended) == f"--excel-safe is for .csv and .tsv outputs; got {output!r}."

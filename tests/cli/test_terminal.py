@@ -39,26 +39,26 @@ def test_letters_of_all_languages_stay() -> None:
 def test_errors(run: Commands, tmp_path: Path) -> None:
     """The line break of the name is a space there, as all messages are one line."""
     name = visible(" ".join(EVIL.split()))
-    told = run("pairs", tmp_path / EVIL)
-    assert told.code == 1
-    assert shows(told.err, name)
-    assert len(told.err.splitlines()) == 1
+    ended = run("pairs", tmp_path / EVIL)
+    assert ended.code == 1
+    assert shows(ended.err, name)
+    assert len(ended.err.splitlines()) == 1
     assert shows(run("pairs", tmp_path / "a", f"--{EVIL}").err, "\\x1b[2J")
 
 
 def test_notes_and_summaries(run: Commands, tmp_path: Path) -> None:
     (tmp_path / f"{EVIL}.csv").write_text("")
-    told = run("dedup", tmp_path / f"{EVIL}.csv", "-o", tmp_path / "out.csv")
-    assert told.code == 0
-    assert shows(told.err)
+    ended = run("dedup", tmp_path / f"{EVIL}.csv", "-o", tmp_path / "out.csv")
+    assert ended.code == 0
+    assert shows(ended.err)
 
 
 def test_tables(run: Commands, tmp_path: Path) -> None:
     ratings = [{"user": user, "item": f"{item}{EVIL}", "rating": 5} for user in "ab" for item in "xyz"]
     ratings = write(tmp_path / "ratings.jsonl", [*ratings, {"user": "b", "item": f"w{EVIL}", "rating": 5}])
-    told = run("baskets", ratings, "--recommend", "a", "-o", tmp_path / "out.csv")
-    assert told.code == 0
-    assert shows(told.err, "\\x1b")
+    ended = run("baskets", ratings, "--recommend", "a", "-o", tmp_path / "out.csv")
+    assert ended.code == 0
+    assert shows(ended.err, "\\x1b")
 
 
 def test_warnings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

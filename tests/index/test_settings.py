@@ -64,9 +64,9 @@ def test_garbled_settings(place, run, content):
     for read_only in (False, True):
         with pytest.raises(StoreError, match=DAMAGED):
             Index.open(place, read_only=read_only)
-    told = run("index", "info", place)
-    assert told.code == 1
-    assert complaint(told) == (
+    ended = run("index", "info", place)
+    assert ended.code == 1
+    assert complaint(ended) == (
         f"{place}: the settings of the index are damaged; restore it from a backup, or build it again."
     )
 

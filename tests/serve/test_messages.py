@@ -43,10 +43,11 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_malformed_queries(app, body):
-    (answer,) = ask(app, raw("/query", body))
-    assert answer.status_code in (400, 413, 422)
+@pytest.mark.parametrize("name", BODIES)
+def test_malformed_queries(app, name):
+    """Those with more brackets than any query has are not even parsed."""
+    (answer,) = ask(app, raw("/query", BODIES[name]))
+    assert answer.status_code in ((413,) if name.startswith("deep") else (400, 422))
 
 
 @pytest.mark.parametrize("kind", ["texts", "sets", "vectors", "bits", "empty"])

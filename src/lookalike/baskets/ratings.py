@@ -148,7 +148,9 @@ class Ratings:
     def likes(self, liked: float | None = None) -> np.ndarray:
         """Return whether each rating means liked; without values, all do."""
         if liked is not None and self.values is None:
-            raise UsageError(f"liked is for a column of ratings, and there is none; leave out {parameter('liked')}.")
+            raise UsageError(
+                f"liked needs a column of ratings, which the input does not have; leave out {parameter('liked')}."
+            )
         least = self.liked_from(liked)
         likes: np.ndarray = np.ones(len(self), bool) if self.values is None else self.values >= least
         return likes

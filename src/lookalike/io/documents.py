@@ -95,14 +95,7 @@ class Source(ItemSource):
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
         self._whole: dict[int, pa.Schema] = {}  # JSON lines only: all columns of all lines
-        super().__init__(
-            inputs,
-            format=format,
-            on_error=on_error,
-            on_bad_file=on_bad_file,
-            encoding=encoding,
-            batch_bytes=batch_bytes,
-        )
+        super().__init__(inputs, format, on_error, on_bad_file, encoding, batch_bytes)
 
     def _find(self, given: list[Any]) -> list[Part]:
         if self.html:

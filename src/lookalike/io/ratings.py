@@ -104,14 +104,7 @@ class RatingSource(ItemSource):
         self.separator = check_separator(separator)
         self.columns: dict[str, str] = {}  # the names of the columns in the first input
         self.dates: bool | None = None  # whether times are dates, which the first one shows
-        super().__init__(
-            inputs,
-            format=format,
-            on_error=on_error,
-            on_bad_file=on_bad_file,
-            encoding=encoding,
-            batch_bytes=batch_bytes,
-        )
+        super().__init__(inputs, format, on_error, on_bad_file, encoding, batch_bytes)
 
     def _find(self, given: list[Any]) -> list[Part]:
         return as_tables(super()._find(given), self.separator)

@@ -37,14 +37,7 @@ class RecordSource(ItemSource):
         batch_bytes: int = BATCH_BYTES,
     ):
         self.separator = check_separator(separator)
-        super().__init__(
-            inputs,
-            format=format,
-            on_error=on_error,
-            on_bad_file=on_bad_file,
-            encoding=encoding,
-            batch_bytes=batch_bytes,
-        )
+        super().__init__(inputs, format, on_error, on_bad_file, encoding, batch_bytes)
 
     def _find(self, given: list[Any]) -> list[Part]:
         return as_tables(super()._find(given), self.separator, "pass an Arrow table")

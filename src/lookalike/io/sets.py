@@ -93,14 +93,7 @@ class SetSource(ItemSource):
             raise UsageError(f"separator must be one or more characters within a line; got {separator!r}.")
         self.separator, self.bag = separator, bag
         self.columns: SetColumns | None = None  # of the last table read
-        super().__init__(
-            inputs,
-            format=format,
-            on_error=on_error,
-            on_bad_file=on_bad_file,
-            encoding=encoding,
-            batch_bytes=batch_bytes,
-        )
+        super().__init__(inputs, format, on_error, on_bad_file, encoding, batch_bytes)
         text = next((part.name for part in self.parts if part.format == "text"), None)
         if self.rows is not None and text is not None:
             raise UsageError(

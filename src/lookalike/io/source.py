@@ -58,7 +58,7 @@ class ItemSource:
     skipping: ClassVar[str | None] = None  # what has the parameter on_error in Python: see `skip_hint`
 
     def __init__(
-        self, inputs: Any, *, format: str | None, on_error: str, on_bad_file: str, encoding: str, batch_bytes: int
+        self, inputs: Any, format: str | None, on_error: str, on_bad_file: str, encoding: str, batch_bytes: int
     ):
         self.on_error = choice("on_error", on_error, ("fail", "skip"))
         self.on_bad_file = choice("on_bad_file", on_bad_file, ("fail", "skip"))

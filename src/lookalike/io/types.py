@@ -13,7 +13,7 @@ Named = Sequence[tuple[Part, pa.Schema]]  # parts, each with its columns
 
 
 def widened(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return a type that holds the values of both types; None if there is none.
+    """Return a type that holds the values of both types, or None if no type does.
 
     A cast to it fails for a value that it cannot hold, such as an integer beyond 2**53 as a float.
 

@@ -59,14 +59,7 @@ class VectorSource(ItemSource):
         batch_bytes: int = BATCH_BYTES,
     ):
         self.vector, self.id, self.bits, self.directions = vector, id, bits, directions and not bits
-        super().__init__(
-            inputs,
-            format=format,
-            on_error=on_error,
-            on_bad_file=on_bad_file,
-            encoding=encoding,
-            batch_bytes=batch_bytes,
-        )
+        super().__init__(inputs, format, on_error, on_bad_file, encoding, batch_bytes)
 
     def _find(self, given: list[Any]) -> list[Part]:
         """Return the parts; files that are not tables are pictures if one has a picture suffix."""

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.io.part import Part, check_ratio
+from lookalike.io.thrift import read_struct
 
 DECODED = 64 << 20  # bytes of the most rows to decode at a time, unless a single row has more
 BUFFER = 1 << 16  # bytes to read of a column at a time, of which only the dictionary is needed
 LOOK = 512  # bytes to read for a header
 DICTIONARY_PAGE = 2
-BOOLEANS, BYTE, INTEGERS, DOUBLE, BINARY, LISTS, STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, (9, 10), 12  # types of Thrift
 
 
 class Page(NamedTuple):
@@ -50,7 +50,7 @@ def _longest(part: Part, content: Any, group: int, column: Any) -> int:
     """Return the most bytes that a value from the dictionary of a column can have; 0 without one."""
     try:
         pages = list(pages_of(content, column))
-    except (LookupError, TypeError, ValueError, OSError, RecursionError):  # Arrow reports damage, if it is damage
+    except (LookupError, TypeError, ValueError, OSError):  # Arrow reports damage, if it is damage
         return int(column.total_uncompressed_size)
     for page in pages:
         check_ratio(part, f"a page of column {column.path_in_schema!r}", page.size, page.stored)
@@ -91,11 +91,13 @@ class _Bytes:
     def __init__(self, file: Any):
         self.file, self.start, self.block = file, 0, b""
 
-    def __getitem__(self, at: int) -> int:
-        if not 0 <= at - self.start < len(self.block):
-            self.file.seek(at)
-            self.start, self.block = at, self.file.read(LOOK)
-        return self.block[at - self.start]
+    def __getitem__(self, place: Any) -> Any:
+        first, stop = (place.start, place.stop) if isinstance(place, slice) else (place, place + 1)
+        if not self.start <= first <= stop <= self.start + len(self.block):
+            self.file.seek(first)
+            self.start, self.block = first, self.file.read(max(LOOK, stop - first))
+        at = first - self.start
+        return self.block[at : at + stop - first] if isinstance(place, slice) else self.block[at]
 
 
 def pages_of(content: Any, column: Any) -> Iterator[Page]:
@@ -105,66 +107,9 @@ def pages_of(content: Any, column: Any) -> Iterator[Page]:
         at = column.dictionary_page_offset
     end = at + column.total_compressed_size
     while at < end:
-        fields, at = _struct(content, at)
-        page = Page(fields[1], fields[2], fields[3])
+        fields, at = read_struct(content, at)
+        page = Page(*(fields[number].value for number in (1, 2, 3)))
         if page.stored < 0:
             raise ValueError("a page has a negative size")
         yield page
         at += page.stored
-
-
-def _struct(content: Any, at: int) -> tuple[dict[int, int], int]:
-    """Return the integers of a struct of compact Thrift, by number, and where it ends."""
-    fields: dict[int, int] = {}
-    number = 0
-    while head := content[at]:
-        at += 1
-        kind, step = head & 15, head >> 4
-        if step:
-            number += step
-        else:
-            number, at = _integer(content, at)
-        if kind in INTEGERS:
-            fields[number], at = _integer(content, at)
-        elif kind not in BOOLEANS:  # which have no bytes of their own
-            at = _after(content, at, kind)
-    return fields, at + 1
-
-
-def _after(content: Any, at: int, kind: int) -> int:
-    """Return where a value of a type ends."""
-    if kind in INTEGERS:
-        return _integer(content, at)[1]
-    if kind == BINARY:
-        length, at = _varint(content, at)
-        return at + length
-    if kind == STRUCT:
-        return _struct(content, at)[1]
-    if kind in LISTS:
-        size, inner, at = content[at] >> 4, content[at] & 15, at + 1
-        if size == 15:
-            size, at = _varint(content, at)
-        for _ in range(size):
-            at = _after(content, at, inner)
-        return at
-    if kind in (*BOOLEANS, BYTE, DOUBLE):
-        return at + (8 if kind == DOUBLE else 1)
-    raise ValueError(f"a page header has a value of type {kind}")
-
-
-def _integer(content: Any, at: int) -> tuple[int, int]:
-    """Return an integer in zigzag form, and where it ends."""
-    value, at = _varint(content, at)
-    return (value >> 1) ^ -(value & 1), at
-
-
-def _varint(content: Any, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = content[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-        if shift > 63:
-            raise ValueError("a page header has an endless number")

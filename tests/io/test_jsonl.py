@@ -8,7 +8,8 @@ import pytest
 
 from lookalike import Source
 from lookalike.core.errors import DataError
-from lookalike.io.jsonl import json_schema, read_json, simple_types
+from lookalike.io.formats import FORMATS
+from lookalike.io.jsonl import json_schema, simple_types
 from lookalike.io.part import Part
 
 
@@ -56,14 +57,14 @@ def test_faulty_lines_between_good_ones(size):
     lines = [line for fault in FAULTS for line in (good[0], fault, *good[1:])]
     schema = pa.schema([("x", pa.int64()), ("l", pa.list_(pa.float64()))])
     rows, faults, kept, start = [], {}, [], 0
-    for block in read_json(part(*lines), schema, size):
+    for block in FORMATS["jsonl"].read(part(*lines), schema, size):
         rows += block.table.to_pylist()
-        kept += block.lines
+        kept += block.lines.to_pylist()
         faults |= {start + at: why for at, why in block.faults.items()}
         start += len(block.table) + len(block.faults)
     assert faults == {4 * at + 1: why for at, why in enumerate(FAULTS.values())}
     assert rows == [{"x": 1, "l": [0.5, 2]}, {"x": None, "l": None}, {"x": None, "l": [None]}] * len(FAULTS)
-    assert kept == [line.encode() for line in lines if line not in FAULTS]
+    assert kept == [f"{line}\n".encode() for line in lines if line not in FAULTS]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_faulty_lines_between_good_ones(size):
 def test_what_arrow_alone_refuses_is_found_by_halves(line, why, at):
     lines = ['{"x": "good"}'] * 9
     lines.insert(at, line)
-    (block,) = read_json(part(*lines), pa.schema([("x", pa.string())]), 1 << 20)
+    (block,) = FORMATS["jsonl"].read(part(*lines), pa.schema([("x", pa.string())]), 1 << 20)
     assert block.faults == {at: why}
     assert block.table["x"].to_pylist() == ["good"] * 9
 

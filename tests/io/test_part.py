@@ -16,7 +16,7 @@ import pytest
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.io import part as parts
-from lookalike.io.arrow import read_arrow
+from lookalike.io.formats import FORMATS
 from lookalike.io.documents import Source
 from lookalike.io.lines import blocks
 from lookalike.io.parquet_pages import DICTIONARY_PAGE, pages_of
@@ -129,7 +129,7 @@ def test_a_dictionary_in_an_arrow_file(tmp_path: Path) -> None:
     table = pa.table({"text": pa.chunked_array([repeated(LONG, 30), repeated(10, 40)])})
     with pa.ipc.new_file(path, table.schema) as writer:
         writer.write_table(table.unify_dictionaries())
-    sizes = [len(block.table) for block in read_arrow(Part("bomb", "arrow", (path,)), table.schema, 4 << 20)]
+    sizes = [len(block.table) for block in FORMATS["arrow"].read(Part("bomb", "arrow", (path,)), table.schema, 4 << 20)]
     assert sum(sizes) == 70
     assert max(sizes[:-1]) < 5
 

@@ -138,7 +138,7 @@ def test_running_out_of_memory_is_no_fault_of_the_file(
     def fail(*_: object) -> None:
         raise pa.ArrowMemoryError("malloc of size 1740000000 failed")
 
-    monkeypatch.setattr("lookalike.io.arrow.with_partition", fail)
+    monkeypatch.setattr("lookalike.io.parquet.with_partition", fail)
     for skip in ("fail", "skip"):
         said = complaint(run("dedup", path, "-o", tmp_path / "out.jsonl", "--on-bad-file", skip))
         assert said == "out of memory; --memory 2GB keeps large data in files."

@@ -1,7 +1,8 @@
 """Run work in threads, show its progress, and time each stage.
 
 Kernels release the GIL, so a pool of threads is all the parallelism there is. Results always come
-back in the order of the tasks, which is why no result depends on the number of threads.
+back in the order of the tasks, which is why no result depends on the number of threads. One map can
+feed another: all of a run's maps share its threads.
 """
 
 import os
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
+from threading import local
 from typing import TypeVar
 
 from lookalike.core.errors import whole
@@ -18,6 +20,7 @@ from lookalike.core.errors import whole
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Tick = Callable[[float], None]
+_thread = local()  # its `works` is set in the threads of a pool
 
 
 class Run:
@@ -26,6 +29,7 @@ class Run:
     def __init__(self, threads: int | None = None):
         self.threads = cores() if threads is None else whole("threads", threads)
         self.seconds: dict[str, float] = {}
+        self._pools: list[ThreadPoolExecutor] = []  # at most one; copies of the run share it
 
     @contextmanager
     def stage(self, name: str, total: float | None = None) -> Iterator[Tick]:
@@ -50,22 +54,32 @@ class Run:
         return quiet
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yield the results in the order of the tasks; threads work a few tasks ahead."""
-        if self.threads == 1:
+        """Yield the results in the order of the tasks; threads work a few tasks ahead.
+
+        Within a task, which occupies a thread already, the tasks of another map run one by one.
+        """
+        if self.threads == 1 or hasattr(_thread, "works"):
             yield from map(function, tasks)
             return
-        with ThreadPoolExecutor(self.threads) as pool:
-            waiting: deque[Future[Result]] = deque()
-            try:
-                for task in tasks:
-                    waiting.append(pool.submit(function, task))
-                    if len(waiting) > 2 * self.threads:
-                        yield waiting.popleft().result()
-                while waiting:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for task in tasks:
+                waiting.append(self._pool().submit(function, task))
+                if len(waiting) > 2 * self.threads:
                     yield waiting.popleft().result()
-            finally:  # after an error or Ctrl-C, do not start the tasks that are still waiting
-                for future in waiting:
-                    future.cancel()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:  # after an error or Ctrl-C, do not start the tasks that are still waiting
+            for future in waiting:
+                future.cancel()
+
+    def _pool(self) -> ThreadPoolExecutor:
+        if not self._pools:
+            self._pools.append(ThreadPoolExecutor(self.threads, initializer=setattr, initargs=(_thread, "works", True)))
+        return self._pools[0]
+
+
+ONE_THREAD = Run(1)
 
 
 def cores() -> int:

@@ -3,10 +3,12 @@
 The stages of a run ask a storage for their arrays and do not know which kind it is.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+
+from lookalike.core.run import ONE_THREAD, Run
 
 Arrays = tuple[np.ndarray, ...]
 Part = Any  # an array, or an Arrow table
@@ -27,18 +29,30 @@ class GrowingColumns:
 
     def append(self, done: int, parts: Iterable[Part]) -> None:
         """Append a part to each column; `done` says how much of the input is then covered."""
+        for _ in self.extend([(done, parts)]):
+            pass
+
+    def extend(self, batches: Iterable[tuple[int, Iterable[Part]]], run: Run = ONE_THREAD) -> Iterator[int]:
+        """Append the parts of each batch, copied in the threads of `run`; yield its `done` after that."""
+        for self.done in run.map(_copy, map(self._place, batches)):
+            yield self.done
+
+    def _place(self, batch: tuple[int, Iterable[Part]]) -> tuple[int, list[tuple[np.ndarray, np.ndarray]]]:
+        """Append parts to their columns, except those to copy, which are returned with their places."""
+        done, parts = batch
+        copies = []
         for (name, column), part in zip(self.parts.items(), parts, strict=True):
             if name in self.whole:
                 at = self.filled[name]
-                self.whole[name][at : at + len(part)] = part
                 self.filled[name] = at + len(part)
+                copies.append((self.whole[name][at : at + len(part)], part))
             else:
                 column.append(part)
-        self.done = done
+        return done, copies
 
-    def finish(self) -> list[Any]:
+    def finish(self, run: Run = ONE_THREAD) -> list[Any]:
         """Return the columns: arrays, and lists of Arrow tables."""
-        return [self._column(name, parts) for name, parts in self.parts.items()]
+        return list(run.map(lambda column: self._column(*column), self.parts.items()))
 
     def _column(self, name: str, parts: list[Any]) -> Any:
         if name in self.whole:
@@ -49,6 +63,13 @@ class GrowingColumns:
         column = np.concatenate([np.zeros(0, kind), *parts])
         parts.clear()
         return column
+
+
+def _copy(batch: tuple[int, list[tuple[np.ndarray, np.ndarray]]]) -> int:
+    done, copies = batch
+    for place, part in copies:
+        place[:] = part
+    return done
 
 
 class Storage:

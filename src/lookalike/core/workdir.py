@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError, StoreError, byte_size, parameter
 from lookalike.core.files import OwnFolder
+from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.stamps import difference
 from lookalike.core.storage import Arrays, GrowingColumns, Kinds, Part, Storage
 
@@ -182,18 +183,22 @@ class GrowingFiles(GrowingColumns):
                 self.files[column] = self.folder.folder.open(file, "ab")
                 self.files[column].truncate(size)
 
-    def append(self, done: int, parts: Iterable[Part]) -> None:
-        for file, part in zip(self.files.values(), parts, strict=True):
-            with self.folder.written():
-                if isinstance(part, pa.Table):
-                    with pa.ipc.new_stream(file, part.schema) as stream:
-                        stream.write_table(part)
-                else:
-                    write_array(file, part)
-            self.waiting += part.nbytes
-        self.done = done
-        if self.waiting > COMMIT_BYTES or time.monotonic() - self.since > COMMIT_SECONDS:
-            self._commit(complete=False)
+    def extend(self, batches: Iterable[tuple[int, Iterable[Part]]], run: Run = ONE_THREAD) -> Iterator[int]:
+        for self.done, parts in batches:
+            for file, part in zip(self.files.values(), parts, strict=True):
+                self._write(file, part)
+            if self.waiting > COMMIT_BYTES or time.monotonic() - self.since > COMMIT_SECONDS:
+                self._commit(complete=False)
+            yield self.done
+
+    def _write(self, file: IO[bytes], part: Part) -> None:
+        with self.folder.written():
+            if isinstance(part, pa.Table):
+                with pa.ipc.new_stream(file, part.schema) as stream:
+                    stream.write_table(part)
+            else:
+                write_array(file, part)
+        self.waiting += part.nbytes
 
     def _commit(self, complete: bool) -> None:
         sizes = {}
@@ -211,7 +216,7 @@ class GrowingFiles(GrowingColumns):
             with suppress(OSError):  # from a full disk, which has been reported already
                 file.close()
 
-    def finish(self) -> list[Any]:
+    def finish(self, run: Run = ONE_THREAD) -> list[Any]:
         if not self.complete:
             self._commit(complete=True)
         self.close()

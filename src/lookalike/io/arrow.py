@@ -1,7 +1,8 @@
-"""Reads tables with types: Parquet, Arrow IPC files and streams, and Arrow tables in memory."""
+"""Reads Arrow IPC files and streams, and Arrow tables in memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -9,19 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import BadFile
-from lookalike.io.parquet_pages import rows_to_decode
-from lookalike.io.part import Block, Part, selected
+from lookalike.io.part import Block, Part, Task, ready, selected
 
-ROWS = 1 << 14  # the most rows of Parquet to read at a time
 BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 # --- tables in memory ---
 
 
-def read_table(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+def table_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     """Yield slices of an Arrow table in memory."""
-    yield from _cut(selected(part.content, schema), size)
+    return map(ready, cut(selected(part.content, schema), size))
 
 
 def table_schema(part: Part) -> pa.Schema:
@@ -34,80 +33,22 @@ def table_rows(part: Part) -> int:
     return len(part.content)
 
 
-# --- Parquet ---
-
-
-def read_parquet(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield batches within each row group, with the columns from the folders' names."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(part.raw()) as file:
-        meta, have = file.metadata, file.schema_arrow.names
-        columns = [name for name in schema.names if name in have] or have[:1]  # one column, to know the number of rows
-        # Arrow checks the columns of all row groups here. If one is damaged, asking for its size below would abort.
-        next(file.iter_batches(1, columns=columns, use_threads=False), None)
-        wanted = [i for i in range(meta.num_columns) if meta.schema.column(i).path.partition(".")[0] in columns]
-        for group in range(meta.num_row_groups):
-            group_meta = meta.row_group(group)
-            stored = sum(group_meta.column(i).total_uncompressed_size for i in wanted)
-            # Repeated values are stored once, so this can be too many rows.
-            rows = min(ROWS, rows_for(size, stored, group_meta.num_rows), rows_to_decode(part, file, group, wanted))
-            for batch in _together(
-                file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False), size
-            ):
-                yield from _cut(selected(with_partition(batch, part, have), schema), size)
-
-
-def _together(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
-    """Yield small batches together, in tables of up to about `size` bytes."""
-    waiting: list[pa.RecordBatch] = []
-    held = 0
-    for batch in batches:
-        waiting.append(batch)
-        held += batch.nbytes
-        if held >= size // 2:
-            yield pa.Table.from_batches(waiting)
-            waiting, held = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
-def parquet_schema(part: Part) -> pa.Schema:
-    """Return the columns of a Parquet file, and those from its folders' names."""
-    import pyarrow.parquet as pq
-
-    schema = pq.read_schema(part.raw())
-    return with_partition(schema.empty_table(), part, schema.names).schema
-
-
-def parquet_rows(part: Part) -> int:
-    """Return the number of rows of a Parquet file."""
-    import pyarrow.parquet as pq
-
-    return int(pq.read_metadata(part.raw()).num_rows)
-
-
-def with_partition(table: pa.Table, part: Part, have: list[str]) -> pa.Table:
-    """Add the columns from the folders' names to a table, except those that the file has itself."""
-    for name, value in part.partition:
-        if name not in have:
-            table = table.append_column(name, pa.repeat(pa.scalar(value, _partition_type(value)), len(table)))
-    return table
-
-
-def _partition_type(value: int | str | None) -> pa.DataType:
-    return pa.null() if value is None else pa.int64() if isinstance(value, int) else pa.string()
-
-
 # --- Arrow IPC ---
 
 
-def read_arrow(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield the batches of an IPC file, memory-mapped, or of an IPC stream."""
+def arrow_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
+    """Yield tasks that check the batches of an IPC file, memory-mapped, or of an IPC stream."""
     with _open(part) as (_, batches):
         for number, batch in enumerate(batches):
-            check_batch(part, number, batch)
-            yield from _cut(selected(pa.Table.from_batches([batch]), schema), size)
+            whole = any(pa.types.is_nested(kind) or pa.types.is_dictionary(kind) for kind in batch.schema.types)
+            rows = max(1, len(batch) if whole else rows_for(size, batch.nbytes, len(batch)))
+            for start in range(0, len(batch), rows):
+                yield partial(_checked, part, number, batch.slice(start, rows), schema, size)
+
+
+def _checked(part: Part, number: int, batch: pa.RecordBatch, schema: pa.Schema, size: int) -> Iterator[Block]:
+    check_batch(part, number, batch)
+    return cut(selected(pa.Table.from_batches([batch]), schema), size)
 
 
 def check_batch(part: Part, number: int, batch: pa.RecordBatch) -> None:
@@ -167,7 +108,7 @@ def rows_for(size: int, stored: int, rows: int) -> int:
     return max(1, min(rows, size * rows // max(1, stored)))
 
 
-def _cut(table: pa.Table, size: int) -> Iterator[Block]:
+def cut(table: pa.Table, size: int) -> Iterator[Block]:
     """Yield slices of about `size` bytes, once dictionaries are replaced by their values."""
     weights = _dictionary_bytes(table)
     if not weights.any():

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lookalike.core.errors import BadFile, DataError, encoding_hint, too_long
 from lookalike.core.wording import counted
-from lookalike.io.part import BOM, COLONS, UNIT, Block, Part, selected
+from lookalike.io.part import BOM, COLONS, UNIT, Block, Part, Task, ready, selected
 
 SEPARATORS = ",;\t|"
 QUOTED = re.compile(r'"(?:[^"]|"")*+"')  # a cell
@@ -27,7 +27,12 @@ HEADER = 1 << 24  # the most characters of the line with the column names
 HEAD = 1 << 16  # bytes to read for the first line of CSV, or enough of it
 
 
-def read_csv(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+def csv_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
+    """Yield the columns of the schema; only reading on shows where a row ends, so blocks are ready."""
+    return (ready(block) for block in _growing_blocks(part, schema, size))
+
+
+def _growing_blocks(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
     """Yield the columns of the schema, in blocks that grow when a row does not fit."""
     done, space = 0, max(size, 1 << 16)
     longest = max(space, 2 * part.most + OTHERS)  # a quote is written as two

@@ -5,7 +5,7 @@ the text. It can be read twice: first to compare the texts, then to write out th
 pages can be in any encoding; their text is compared, and the pages themselves are written out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, argument, byte_size, one_column
+from lookalike.core.run import ONE_THREAD, Run
 from lookalike.io.csv import frame_index
 from lookalike.io.formats import FORMATS, PAGE_SUFFIXES, format_of
 from lookalike.io.inputs import find_parts
@@ -105,13 +106,13 @@ class Source(ItemSource):
 
     # --- documents ---
 
-    def batches(self) -> Iterator[pa.Table]:
+    def batches(self, run: Run = ONE_THREAD) -> Iterator[pa.Table]:
         """Yield the documents as tables of two columns, `id` and `text`; each call starts anew."""
-        for documents in self._documents(whole=False):
+        for documents in self._documents(whole=False, make=self._compared, run=run):
             if len(documents.table):
-                yield self._compared(documents)
+                yield self._batch(documents)
 
-    def tables(self, strings: bool = False) -> Iterator[pa.Table]:
+    def tables(self, strings: bool = False, run: Run = ONE_THREAD) -> Iterator[pa.Table]:
         """Yield the documents with all their columns, in the order of `batches`.
 
         The first table is empty: it shows the columns. With `strings`, for a text format, web pages
@@ -120,31 +121,31 @@ class Source(ItemSource):
         """
         schema = self.written_schema(strings)
         yield schema.empty_table()
-        for documents in self._documents(whole=True, strings=strings):
+        for documents in self._documents(whole=True, strings=strings, run=run):
             if len(documents.table):
                 yield self._rows(documents, schema, strings)
 
-    def lines(self) -> Iterator[list[bytes]]:
-        """Yield the documents as lines of JSON, exactly as in the files, in the order of `batches`."""
-        for documents in self._documents(whole=False):
+    def lines(self, run: Run = ONE_THREAD) -> Iterator[pa.LargeBinaryArray]:
+        """Yield the documents as lines of JSON, exactly as in the files, with their line feeds."""
+        for documents in self._documents(whole=False, run=run):
             yield self._lines(documents)
 
-    def with_rows(self, strings: bool = False) -> Iterator[tuple[pa.Table, pa.Table]]:
+    def with_rows(self, strings: bool = False, run: Run = ONE_THREAD) -> Iterator[tuple[pa.Table, pa.Table]]:
         """Yield the tables of `batches` and of `tables` in pairs, reading the inputs only once.
 
         As in `tables`, the first pair is empty, and `strings` is for text formats.
         """
         schema = self.written_schema(strings)
         yield pa.table({"id": [], "text": []}), schema.empty_table()
-        for documents in self._documents(whole=True, strings=strings):
+        for documents in self._documents(whole=True, strings=strings, make=self._compared, run=run):
             if len(documents.table):
-                yield self._compared(documents), self._rows(documents, schema, strings)
+                yield self._batch(documents), self._rows(documents, schema, strings)
 
-    def with_lines(self) -> Iterator[tuple[pa.Table, list[bytes]]]:
+    def with_lines(self, run: Run = ONE_THREAD) -> Iterator[tuple[pa.Table, pa.LargeBinaryArray]]:
         """Yield the tables of `batches` and the lines of `lines` in pairs, reading inputs only once."""
-        for documents in self._documents(whole=False):
+        for documents in self._documents(whole=False, make=self._compared, run=run):
             if len(documents.table):
-                yield self._compared(documents), self._lines(documents)
+                yield self._batch(documents), self._lines(documents)
 
     def is_jsonl(self) -> bool:
         """Return whether all inputs are JSON lines, so that `lines` can be called."""
@@ -196,7 +197,13 @@ class Source(ItemSource):
         sample = (pc.sum(pc.binary_length(texts)).as_py() or 0) + len(texts) if lines else int(texts.nbytes)
         return max(len(texts), size * len(texts) // max(1, sample))
 
-    def _documents(self, whole: bool, strings: bool = True) -> Iterator[Good]:
+    def _documents(
+        self,
+        whole: bool,
+        strings: bool = True,
+        make: Callable[[Part, pa.Table], Any] = lambda part, table: None,
+        run: Run = ONE_THREAD,
+    ) -> Iterator[Good]:
         """Yield the good rows of all parts, with all columns or with the text and id alone."""
         self._begin()
         self.documents = 0
@@ -204,7 +211,8 @@ class Source(ItemSource):
             wanted = self._schema_of_all(part) if whole else self._keys(part)
             prepare = partial(self._decode, part, strings=strings)
             with reading(part):
-                for good in self._good_rows(part, wanted, partial(self._find_faults, part), prepare):
+                faults = partial(self._find_faults, part)
+                for good in self._good_rows(part, wanted, faults, prepare, partial(make, part), run):
                     self.documents += len(good.table)
                     yield good
         self._end()
@@ -220,12 +228,22 @@ class Source(ItemSource):
             faults |= {at: f"the page {why}" for at, why in checked.items() if why}
         return faults
 
-    def _compared(self, documents: Good) -> pa.Table:
-        """Return the ids and the texts to compare."""
-        text, identity = self._columns(documents.part)
-        pages = _strings(documents.table[text]) if self.html else documents.table[text]
-        ids = _numbers(documents) if identity is None else documents.table[identity]
-        return pa.table({"id": ids, "text": self._texts(pages)})
+    def _compared(self, part: Part, table: pa.Table) -> pa.LargeStringArray:
+        """Return the texts to compare."""
+        column = table[self._columns(part)[0]]
+        if not self.html:
+            return as_text(column)
+        shown = article_text if self.article else visible_text
+        return pa.array([shown(page) for page in _strings(column).to_pylist()], pa.large_string())
+
+    def _ids(self, documents: Good) -> pa.Array | pa.ChunkedArray:
+        """Return the ids of the documents: a column, or the numbers of their rows."""
+        _, identity = self._columns(documents.part)
+        return _numbers(documents) if identity is None else documents.table[identity]
+
+    def _batch(self, documents: Good) -> pa.Table:
+        """Return the ids of the documents, and their texts as `_compared` made them."""
+        return pa.table({"id": self._ids(documents), "text": documents.made})
 
     def _rows(self, documents: Good, schema: pa.Schema, strings: bool) -> pa.Table:
         """Return the documents with all columns of the schema; see `tables` for their types."""
@@ -236,19 +254,14 @@ class Source(ItemSource):
             schema = pa.schema([field.with_type(have.get(field.name, field.type)) for field in schema], schema.metadata)
         return conform(numbered, schema)
 
-    def _lines(self, documents: Good) -> list[bytes]:
+    def _lines(self, documents: Good) -> pa.LargeBinaryArray:
         """Return the lines as they are, or with the chosen columns alone."""
+        lines = documents.lines
+        assert lines is not None
         if self.columns is None:
-            return documents.lines
+            return lines
         names = {*self.columns, *self._keys(documents.part).names}
-        return [only(line, names) for line in documents.lines]
-
-    def _texts(self, column: pa.ChunkedArray) -> pa.LargeStringArray:
-        """Return the texts to compare."""
-        if not self.html:
-            return as_text(column)
-        shown = article_text if self.article else visible_text
-        return pa.array([shown(page) for page in column.to_pylist()], pa.large_string())
+        return pa.array([only(line, names) + b"\n" for line in lines.to_pylist()], pa.large_binary())
 
     def _decode(self, part: Part, table: pa.Table, strings: bool) -> pa.Table:
         """Return the table with plain types, and web pages as strings; without `strings`, bytes stay bytes."""

@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.core.errors import BadFile, missing_package
-from lookalike.io.part import Block, Part, selected
+from lookalike.io.part import Block, Part, Task, selected
 
 
-def read_excel(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield the columns of the schema in one block: workbooks are small and are read whole."""
-    yield Block(selected(_first_sheet(part), schema))
+def excel_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
+    """Yield one task for the columns of the schema: workbooks are small and are read whole."""
+    yield lambda: [Block(selected(_first_sheet(part), schema))]
 
 
 def excel_schema(part: Part) -> pa.Schema:

@@ -1,17 +1,20 @@
 """Reads folders and lists of files as one document per file."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from lookalike.core.errors import too_long
-from lookalike.io.part import BOM, CODECS, Block, Part, open_path, read_start
+from lookalike.io.part import BOM, CODECS, Block, Part, Task, open_path, read_start
 from lookalike.items.pages import decode_page
 
 SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
 HEAD = 8192  # bytes to inspect to decide whether a file is text
+FILES = 256  # the most files to read in one task
 PICTURE = "is a picture, not text; `lookalike vectors` compares pictures"
 ARCHIVE = "is a web archive (WARC), which is not supported; save its pages as Parquet or JSON lines, one page per row"
 NO_TEXT = {  # why files with these suffixes cannot be read as text
@@ -36,8 +39,26 @@ def why_no_text(path: Path) -> str | None:
     return NO_TEXT.get(suffixes[-1]) if suffixes else None
 
 
-def read_files(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield one document per file; its id is the path, relative to its folder or glob."""
+def file_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
+    """Yield tasks that read one document per file; its id is the path, relative to its folder or glob."""
+    if part.content is not None:
+        yield partial(_read, part, size)
+        return
+    for paths in _together(part.paths, size):
+        yield partial(_read, replace(part, paths=paths), size)
+
+
+def _together(paths: tuple[Path, ...], size: int) -> Iterator[tuple[Path, ...]]:
+    """Yield the paths in groups of FILES files or about `size` bytes."""
+    held, start = 0, 0
+    for at, path in enumerate(paths, 1):
+        held += path.stat().st_size
+        if held >= size or at - start == FILES or at == len(paths):
+            yield paths[start:at]
+            held, start = 0, at
+
+
+def _read(part: Part, size: int) -> Iterator[Block]:
     kinds = pa.schema([("id", pa.string()), ("text", pa.large_string() if part.html else pa.large_binary())])
     rows: list[dict[str, Any]] = []
     faults: dict[int, str] = {}

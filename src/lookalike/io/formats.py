@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lookalike.io import arrow, csv, excel, files, jsonl, lines
-from lookalike.io.part import CODECS, Block, Part
+from lookalike.io import arrow, csv, excel, files, jsonl, lines, parquet
+from lookalike.io.part import CODECS, Block, Part, Task
 
 
 @dataclass(frozen=True)
 class Format:
-    """One format. Its reader takes a part, the columns to read and the approximate block size."""
+    """One format. `tasks` takes a part, the columns to read and the approximate size of a block.
 
-    read: Callable[[Part, pa.Schema, int], Iterator[Block]]
+    The tasks return the blocks in order, and can run in several threads.
+    """
+
+    tasks: Callable[[Part, pa.Schema, int], Iterator[Task]]
     schema: Callable[[Part], pa.Schema]  # all columns of a part
     suffixes: tuple[str, ...] = ()
     magic: tuple[bytes, ...] = ()  # first bytes of its files
@@ -22,21 +25,25 @@ class Format:
     encoded: bool = False  # text, which can be in any encoding
     columns: bool = True  # whether its files have columns of their own, though an empty one can lack them
 
+    def read(self, part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
+        """Yield the blocks of a part."""
+        return (block for task in self.tasks(part, schema, size) for block in task())
+
 
 FORMATS: Mapping[str, Format] = {
     "parquet": Format(
-        arrow.read_parquet, arrow.parquet_schema, (".parquet", ".pq"), (b"PAR1",), rows=arrow.parquet_rows
+        parquet.parquet_tasks, parquet.parquet_schema, (".parquet", ".pq"), (b"PAR1",), rows=parquet.parquet_rows
     ),
     "arrow": Format(
-        arrow.read_arrow, arrow.arrow_schema, (".arrow", ".feather", ".ipc"), (b"ARROW1", b"\xff\xff\xff\xff")
+        arrow.arrow_tasks, arrow.arrow_schema, (".arrow", ".feather", ".ipc"), (b"ARROW1", b"\xff\xff\xff\xff")
     ),
-    "jsonl": Format(jsonl.read_json, jsonl.json_schema, (".jsonl", ".ndjson", ".json"), (b"{",), encoded=True),
-    "csv": Format(csv.read_csv, csv.csv_schema, (".csv",), encoded=True),
-    "tsv": Format(csv.read_csv, csv.csv_schema, (".tsv",), encoded=True),
-    "excel": Format(excel.read_excel, excel.excel_schema, (".xlsx",)),
-    "text": Format(lines.read_lines, lines.lines_schema, (".txt",), encoded=True, columns=False),
-    "files": Format(files.read_files, files.files_schema, encoded=True, columns=False, rows=files.files_rows),
-    "table": Format(arrow.read_table, arrow.table_schema, rows=arrow.table_rows),
+    "jsonl": Format(jsonl.json_tasks, jsonl.json_schema, (".jsonl", ".ndjson", ".json"), (b"{",), encoded=True),
+    "csv": Format(csv.csv_tasks, csv.csv_schema, (".csv",), encoded=True),
+    "tsv": Format(csv.csv_tasks, csv.csv_schema, (".tsv",), encoded=True),
+    "excel": Format(excel.excel_tasks, excel.excel_schema, (".xlsx",)),
+    "text": Format(lines.line_tasks, lines.lines_schema, (".txt",), encoded=True, columns=False),
+    "files": Format(files.file_tasks, files.files_schema, encoded=True, columns=False, rows=files.files_rows),
+    "table": Format(arrow.table_tasks, arrow.table_schema, rows=arrow.table_rows),
 }
 NAMED = tuple(name for name in FORMATS if name != "table")  # those that users can name
 TABLES = tuple(name for name in NAMED if FORMATS[name].columns)

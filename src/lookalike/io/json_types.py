@@ -27,8 +27,8 @@ def all_columns(
     `keys` keep their types. A column of which no type fits all values is an error.
     """
     types = _Types(part, keys, columns)
-    for block in json_blocks(part, size):
-        types.add(lines_of(block))
+    for read in json_blocks(part, size):
+        types.add(lines_of(read()))
     types.check_integers()
     names = [name for name in dict.fromkeys([*order, *types.kinds]) if name in types.kinds]
     return pa.schema([(name, types.kinds[name]) for name in names])

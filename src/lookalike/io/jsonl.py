@@ -4,18 +4,20 @@ Arrow parses a whole block at once. If it rejects a block, Python parses it line
 its messages are better; remaining faults are found by bisection.
 """
 
-import io
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import too_long
-from lookalike.io.lines import blocks
-from lookalike.io.part import BOM, Block, Part
+from lookalike.io.lines import line_blocks, with_line_feeds
+from lookalike.io.part import BOM, Block, Part, Task
+from lookalike.kernels.lines import BLANK, OTHER, line_ends, line_kinds
 
 LOOK = 1000  # lines that decide the columns of the file
 HEAD = 4096  # bytes that show whether a file is an array
@@ -35,7 +37,7 @@ def json_schema(part: Part) -> pa.Schema:
     Integers are unsigned unless one is negative; lists have the type of their first element.
     """
     kinds: dict[str, pa.DataType] = {}
-    for line in islice((line for block in json_blocks(part, SIZE) for line in lines_of(block)), LOOK):
+    for line in islice((line for read in json_blocks(part, SIZE) for line in lines_of(read())), LOOK):
         row, _ = object_in(line)
         for name, value in (row or {}).items():
             kind = _type_of(value)
@@ -68,20 +70,39 @@ def simple_types(schema: pa.Schema, lists: bool = False) -> pa.Schema:
     return pa.schema([(field.name, simple(field.type)) for field in schema])
 
 
-def read_json(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield the columns of the schema; a line that does not fit them is faulty."""
-    for block in json_blocks(part, size):
-        lines = lines_of(block)
-        table, faults = _parse(lines, schema, longest_line(part))
-        yield Block(table, faults, [line for at, line in enumerate(lines) if at not in faults])
+def json_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
+    """Yield tasks that read the columns of the schema; a line that does not fit them is faulty."""
+    return (partial(_read_block, block, schema, longest_line(part)) for block in json_blocks(part, size))
 
 
-def json_blocks(part: Part, size: int) -> Iterator[bytes]:
-    """Yield blocks of lines; the elements of an array, which is read whole, become lines."""
+def _read_block(read: Callable[[], bytes], schema: pa.Schema, longest: int) -> list[Block]:
+    block = read()
+    content = np.frombuffer(block, np.uint8)
+    ends = line_ends(content)
+    kinds = line_kinds(content, ends)
+    lines = with_line_feeds(block, ends)
+    if (kinds == BLANK).any():
+        lines = lines.filter(pa.array(kinds != BLANK))
+    odd = (kinds == OTHER).any() or np.diff(ends, prepend=0).max(initial=0) > longest
+    table = None if odd else _parsed(pa.py_buffer(block), len(lines), schema)
+    if table is not None:
+        return [Block(table, lines=lines)]
+    table, faults = _parse([line.removesuffix(b"\n") for line in lines.to_pylist()], schema, longest)
+    good = np.delete(np.arange(len(lines)), sorted(faults))
+    return [Block(table, faults, lines.take(pa.array(good)))]
+
+
+def json_blocks(part: Part, size: int) -> Iterator[Callable[[], bytes]]:
+    """Yield functions that return blocks of lines; the elements of an array become lines."""
     elements = _array(part)
     if elements is None:
-        yield from blocks(part, size, longest_line(part))
-        return
+        yield from line_blocks(part, size, longest_line(part))
+    else:
+        yield from (partial(bytes, block) for block in _element_blocks(elements, size))
+
+
+def _element_blocks(elements: list[bytes], size: int) -> Iterator[bytes]:
+    """Yield blocks of the elements of an array, each as a line."""
     waiting: list[bytes] = []
     held = 0
     for element in elements:
@@ -143,7 +164,7 @@ def only(line: bytes, names: Collection[str]) -> bytes:
 def has_column(part: Part, name: str) -> bool:
     """Return whether a part is JSON lines and any of its lines seems to have this column."""
     written = json.dumps(name, ensure_ascii=False).encode()
-    return part.format == "jsonl" and any(written in block for block in json_blocks(part, SIZE))
+    return part.format == "jsonl" and any(written in read() for read in json_blocks(part, SIZE))
 
 
 def lines_of(block: bytes) -> list[bytes]:
@@ -160,29 +181,35 @@ def _parse(lines: list[bytes], schema: pa.Schema, longest: int) -> tuple[pa.Tabl
     faults |= {at: why for at, line in enumerate(lines) if at not in faults and (why := fault_in(line, schema))}
     left = [at for at in range(len(lines)) if at not in faults]
     faults |= {left[at]: why for at, why in _faults_by_halves([lines[at] for at in left], schema).items()}
-    return _read([line for at, line in enumerate(lines) if at not in faults], schema), faults
+    table = read_all([line for at, line in enumerate(lines) if at not in faults], schema, "ignore")
+    assert table is not None
+    return table, faults
 
 
-def _read(lines: list[bytes], schema: pa.Schema, others: str = "ignore") -> pa.Table:
+def _read(content: pa.Buffer, schema: pa.Schema, others: str = "ignore") -> pa.Table:
     from pyarrow import json as pa_json
 
-    if not lines:
-        return schema.empty_table()
-    content = b"\n".join(lines)
     return pa_json.read_json(
-        io.BytesIO(content),
+        pa.BufferReader(content),
         pa_json.ReadOptions(use_threads=False, block_size=len(content) + 1),
         pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others),
     )
 
 
-def read_all(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table | None:
+def _parsed(content: pa.Buffer, lines: int, schema: pa.Schema, others: str = "ignore") -> pa.Table | None:
     """Return a table with one row per line; None if Arrow fails or finds two objects in a line."""
+    if not lines:
+        return schema.empty_table()
     try:
-        table = _read(lines, schema, others)
+        table = _read(content, schema, others)
     except pa.ArrowInvalid:
         return None
-    return table if len(table) == len(lines) else None
+    return table if len(table) == lines else None
+
+
+def read_all(lines: list[bytes], schema: pa.Schema, others: str) -> pa.Table | None:
+    """Return a table of lines that are not blank; None if Arrow fails or finds two objects in one."""
+    return _parsed(pa.py_buffer(b"\n".join(lines)), len(lines), schema, others)
 
 
 def _faults_by_halves(lines: list[bytes], schema: pa.Schema) -> dict[int, str]:
@@ -191,7 +218,7 @@ def _faults_by_halves(lines: list[bytes], schema: pa.Schema) -> dict[int, str]:
         return {}
     if len(lines) == 1:
         try:
-            return {0: f"not one JSON object but {len(_read(lines, schema))}"}
+            return {0: f"not one JSON object but {len(_read(pa.py_buffer(lines[0]), schema))}"}
         except pa.ArrowInvalid as error:
             return {0: str(error).removesuffix(" in row 0")}
     half = len(lines) // 2

@@ -1,14 +1,18 @@
 """Reads text in blocks of whole lines, and as one document per line."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.io.part import BOM, Block, Part
+from lookalike.io.part import BOM, Block, Part, Task, read_start
+from lookalike.kernels.lines import line_ends
 
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_string())])
+BEYOND = 1 << 16  # bytes to read at a time to find the end of a line
 
 
 def blocks(part: Part, size: int, longest: int) -> Iterator[bytes]:
@@ -35,18 +39,52 @@ def _from_line_end(start: bytes, stream: pa.NativeFile, size: int) -> bytes:
     return start[max(0, start.find(b"\n")) :]
 
 
-def read_lines(part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
-    """Yield one document per line; the caller numbers them, and finds those that are too long."""
-    for block in blocks(part, size, part.most):
-        block = block.replace(b"\r\n", b"\n")
-        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-        if not block.endswith(b"\n"):
-            ends = np.append(ends, len(block))
-        offsets = np.concatenate(([0], ends + 1))  # each text keeps its line feed, which is cut off below
-        whole = pa.Array.from_buffers(
-            pa.large_binary(), len(ends), [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(block + b"\n")]
-        )
-        yield Block(pa.table({"text": pc.binary_slice(whole, 0, -1)}))
+def line_blocks(part: Part, size: int, longest: int) -> Iterator[Callable[[], bytes]]:
+    """Yield functions that return such blocks; those of a plain file can be read in any order."""
+    if not part.is_plain():
+        yield from (partial(bytes, block) for block in blocks(part, size, longest))
+        return
+    for start in range(0, part.stored_size(), size):
+        yield partial(lines_between, part.paths[0], start, start + size, longest)
+
+
+def lines_between(path: Path, start: int, stop: int, longest: int) -> bytes:
+    """Return the lines of a file that begin in range(start, stop); too long ones are cut off."""
+    with path.open("rb", buffering=0) as file:
+        file.seek(max(0, start - 1))
+        content = read_start(file, stop - max(0, start - 1))
+        if start:
+            first = content.find(b"\n", 0, stop - start) + 1  # where the first of them begins
+            if not first:
+                return b""
+            content = content[first:]
+        parts, held = [content], len(content) - content.rfind(b"\n") - 1  # the bytes of a line that goes on
+        while not parts[-1].endswith(b"\n") and held <= longest and (more := file.read(BEYOND)):
+            parts.append(more[: more.find(b"\n") + 1] or more)
+            held += len(parts[-1])
+    return b"".join(parts).removeprefix(BOM if start == 0 else b"")
+
+
+def line_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
+    """Yield tasks that read one document per line; the caller numbers them, and finds too long ones."""
+    return (partial(_documents, block) for block in line_blocks(part, size, part.most))
+
+
+def _documents(read: Callable[[], bytes]) -> list[Block]:
+    block = read().replace(b"\r\n", b"\n")
+    whole = with_line_feeds(block, line_ends(np.frombuffer(block, np.uint8)))
+    return [Block(pa.table({"text": pc.binary_slice(whole, 0, -1)}))]
+
+
+def with_line_feeds(block: bytes, ends: np.ndarray) -> pa.LargeBinaryArray:
+    """Return the lines of a block, each with its line feed; the last gets one if it has none."""
+    offsets = np.concatenate(([0], ends))
+    if block and not block.endswith(b"\n"):
+        block += b"\n"
+        offsets[-1] += 1
+    return pa.Array.from_buffers(
+        pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    )
 
 
 def lines_schema(part: Part) -> pa.Schema:

@@ -19,6 +19,9 @@ DECODED = 64 << 20  # bytes of the most rows to decode at a time, unless a singl
 BUFFER = 1 << 16  # bytes to read of a column at a time, of which only the dictionary is needed
 LOOK = 512  # bytes to read for a header
 DICTIONARY_PAGE = 2
+DATA_PAGES = {0: 5, 3: 8}  # kinds of data pages, of versions 1 and 2, and the fields that describe them
+ENCODING = {0: 2, 3: 4}  # the field of the encoding in those
+BY_DICTIONARY = (2, 8)  # encodings
 
 
 class Page(NamedTuple):
@@ -27,13 +30,16 @@ class Page(NamedTuple):
     kind: int
     size: int
     stored: int
+    place: slice  # of its header and content, in the file
+    values: int  # of a data page, nulls included
+    by_dictionary: bool  # whether these are places in the column's dictionary
 
 
 def rows_to_decode(part: Part, file: Any, group: int, wanted: list[int]) -> int:
     """Return how many rows of a row group to decode at a time; `file` is a ParquetFile."""
     meta, schema = file.metadata.row_group(group), file.metadata.schema
     row = 0.0  # bytes of the longest possible row, or of rows on average if they are lists
-    with _content(part) as content:
+    with opened(part) as content:
         for at in wanted:
             column = meta.column(at)
             if column.physical_type == "BYTE_ARRAY":
@@ -76,7 +82,7 @@ def _dictionary_lengths(part: Part, group: int, path: str) -> pa.Array:
 
 
 @contextmanager
-def _content(part: Part) -> Iterator[Any]:
+def opened(part: Part) -> Iterator[Any]:
     """Open a part, to look at its bytes by place."""
     if not part.paths:
         yield part.content
@@ -107,9 +113,13 @@ def pages_of(content: Any, column: Any) -> Iterator[Page]:
         at = column.dictionary_page_offset
     end = at + column.total_compressed_size
     while at < end:
-        fields, at = read_struct(content, at)
-        page = Page(*(fields[number].value for number in (1, 2, 3)))
-        if page.stored < 0:
+        fields, body = read_struct(content, at)
+        kind, size, stored = (fields[number].value for number in (1, 2, 3))
+        if stored < 0:
             raise ValueError("a page has a negative size")
-        yield page
-        at += page.stored
+        values, encoding = 0, None
+        if kind in DATA_PAGES:
+            header = fields[DATA_PAGES[kind]].value
+            values, encoding = header[1].value, header[ENCODING[kind]].value
+        yield Page(kind, size, stored, slice(at, body + stored), values, encoding in BY_DICTIONARY)
+        at = body + stored

@@ -1,11 +1,11 @@
 """Defines the part, one input to read, and the block, some rows read from it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b, file_digest
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +51,11 @@ class Part:
             codec = next((c for magic, c in CODEC_MAGIC.items() if self.content.startswith(magic)), None)
             stream = _as_utf8(pa.input_stream(pa.py_buffer(self.content), compression=codec), self.encoding)
         return stream if self.separator != COLONS else pa.TransformInputStream(stream, _ColonReplacer())
+
+    def is_plain(self) -> bool:
+        """Return whether its bytes are those of its file, neither compressed nor to be converted."""
+        plain = self.content is None and self.encoding == UTF8 and self.separator != COLONS
+        return plain and self.paths[0].suffix.lower() not in CODECS
 
     def read(self) -> bytearray:
         """Return all bytes, decompressed and converted; refuse those that seem meant to fill memory."""
@@ -105,11 +110,19 @@ class Block(NamedTuple):
 
     table: pa.Table
     faults: Mapping[int, str] = MappingProxyType({})
-    lines: Sequence[bytes] = ()  # JSON only: the rows of the table as they are in the file
+    lines: pa.LargeBinaryArray | None = None  # JSON only: the rows of the table as in the file, with line feeds
 
     def numbers(self) -> np.ndarray:
         """Return the number in the block of each row of its table."""
         return np.delete(np.arange(len(self.table) + len(self.faults)), sorted(self.faults))
+
+
+Task = Callable[[], Iterable[Block]]  # reads some rows of a part, in any thread
+
+
+def ready(block: Block) -> Task:
+    """Return a task whose block has been read already."""
+    return lambda: (block,)
 
 
 def selected(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -117,7 +130,7 @@ def selected(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table if table.column_names == schema.names else table.select(schema.names)
 
 
-def read_start(stream: pa.NativeFile, size: int) -> bytes:
+def read_start(stream: pa.NativeFile | IO[bytes], size: int) -> bytes:
     """Return the first `size` bytes of a stream, which can give fewer at a time, or all."""
     start = bytearray()
     while block := stream.read(size - len(start)):

@@ -7,6 +7,7 @@ that names the file and row, or with on_error="skip" is left out and counted.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import BadFile, DataError, UsageError, all_left_out, choice, one_column
-from lookalike.core.run import Tick
+from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.io.formats import FORMATS, NAMED
 from lookalike.io.inputs import find_parts
-from lookalike.io.part import Part
+from lookalike.io.part import Block, Part
 from lookalike.io.tables import bad_row, plain, plain_schema, reading
 
 BATCH_BYTES = 4 << 20
@@ -31,7 +32,19 @@ class Good(NamedTuple):
     table: pa.Table
     numbers: np.ndarray  # the number of each row in its part
     before: int  # how many rows the parts before it have
-    lines: list[bytes]  # JSON only: the rows as they are in the file
+    lines: pa.LargeBinaryArray | None  # JSON only: the rows as they are in the file, with line feeds
+    made: Any  # what was made of the table
+
+
+class Checked(NamedTuple):
+    """The good rows of a block, whose place in the part is not known yet."""
+
+    table: pa.Table
+    numbers: np.ndarray  # the number of each row in the block
+    faults: dict[int, str]
+    rows: int  # of the block, the faulty ones included
+    lines: pa.LargeBinaryArray | None
+    made: Any
 
 
 class Progress:
@@ -135,19 +148,37 @@ class ItemSource:
             raise all_left_out(self.parts[0].name, self.skipped, self._first_fault)
 
     def _good_rows(
-        self, part: Part, schema: pa.Schema, find_faults: FindFaults, prepare: Callable[[pa.Table], pa.Table] = plain
+        self,
+        part: Part,
+        schema: pa.Schema,
+        find_faults: FindFaults,
+        prepare: Callable[[pa.Table], pa.Table] = plain,
+        make: Callable[[pa.Table], Any] = lambda table: None,
+        run: Run = ONE_THREAD,
     ) -> Iterator[Good]:
-        """Yield the good rows of a part, converted by `prepare`."""
-        before, start = self.rows_read, 0
-        for block in FORMATS[part.format].read(part, schema, self.batch_bytes):
+        """Yield the good rows of a part, converted by `prepare`, with what `make` returns for them.
+
+        Reading, checking and making run in the threads of `run`.
+        """
+
+        def check(block: Block) -> Checked:
             table, numbers = prepare(block.table), block.numbers()
             wrong = find_faults(table)
             faults = {**block.faults, **{int(numbers[at]): why for at, why in wrong.items()}}
-            self._leave_out(part, start, faults, len(table) + len(block.faults))
-            good = np.delete(np.arange(len(table)), list(wrong))
-            lines = [block.lines[at] for at in good.tolist()] if block.lines else []
-            yield Good(part, table.take(good) if wrong else table, start + numbers[good], before, lines)
-            start += len(table) + len(block.faults)
+            rows, lines = len(table) + len(block.faults), block.lines
+            if wrong:
+                good = np.delete(np.arange(len(table)), list(wrong))
+                table, numbers = table.take(good), numbers[good]
+                lines = None if lines is None else lines.take(pa.array(good))
+            return Checked(table, numbers, faults, rows, lines, make(table))
+
+        before, start = self.rows_read, 0
+        tasks = FORMATS[part.format].tasks(part, schema, self.batch_bytes)
+        blocks = chain.from_iterable(run.map(lambda task: list(task()), tasks))
+        for some in run.map(check, blocks):
+            self._leave_out(part, start, some.faults, some.rows)
+            yield Good(part, some.table, start + some.numbers, before, some.lines, some.made)
+            start += some.rows
 
     def _leave_out(self, part: Part, start: int, faults: dict[int, str], rows: int) -> None:
         """Count rows of a part from `start` on; raise an error for a fault unless skipping."""

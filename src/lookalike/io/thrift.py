@@ -31,15 +31,15 @@ class Items(NamedTuple):
 Fields = dict[int, Value]
 
 
-def read_struct(content: Any, at: int) -> tuple[Fields, int]:
+def read_struct(content: Any, at: int, last: int | None = None) -> tuple[Fields, int]:
     """Return the fields of a struct that begins at a place, and where it ends.
 
-    The content can be any object that gives bytes by place and by slice. Raises a ValueError if it
-    is damaged.
+    The content can be any object that gives bytes by place and by slice. If `last` is given, the
+    fields after that one are not read. Raises a ValueError if the content is damaged.
     """
     reader = _Reader(content, at)
     try:
-        return reader.fields(DEEPEST), reader.at
+        return reader.fields(DEEPEST, last), reader.at
     except IndexError:
         raise ValueError("a struct is cut off") from None
 
@@ -66,13 +66,13 @@ class _Reader:
     def __init__(self, content: Any, at: int):
         self.content, self.at = content, at
 
-    def fields(self, depth: int) -> Fields:
+    def fields(self, depth: int, last: int | None = None) -> Fields:
         """Return a struct that holds at most `depth` more structs or lists within each other."""
         if not depth:
             raise ValueError("structs are nested too deeply")
         found: Fields = {}
         number = 0
-        while head := self.byte():
+        while number != last and (head := self.byte()):
             number = number + (head >> 4) if head >> 4 else self.zigzag()
             kind = head & 15
             found[number] = Value(kind, kind == TRUE if kind in (TRUE, FALSE) else self.value(kind, depth - 1))

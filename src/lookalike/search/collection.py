@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, argument
-from lookalike.core.run import Run, slices
+from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
@@ -70,17 +70,24 @@ class Collection:
         done = grown.done
         with run.stage("sets of candidates", len(rows)) as tick:
             tick(done)
-            for part in run.map(self.maker.make, self.maker.tasks(rows[done:])):
-                done += len(part)
-                grown.append(done, [part.elements, part.sizes])
-                tick(len(part))
-        elements, sizes = grown.finish()
+            made = run.map(self.maker.make, self.maker.tasks(rows[done:], run))
+            for now in grown.extend(_counted(made, done), run):
+                tick(now - done)
+                done = now
+            elements, sizes = grown.finish(run)
         return Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
+
+
+def _counted(made: Iterable[Sets], done: int) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Yield the columns of sets, and how many rows are covered with them."""
+    for part in made:
+        done += len(part)
+        yield done, [part.elements, part.sizes]
 
 
 def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, storage: Storage) -> Collection:
     """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample."""
-    stream = ((side, table) for side, source in enumerate(sources) for table in source.batches())
+    stream = ((side, table) for side, source in enumerate(sources) for table in source.batches(run))
     head: list[tuple[int, pa.Table]] = []
     while sum(len(table) for _, table in head) < HEAD and (batch := next(stream, None)) is not None:
         head.append(batch)
@@ -94,10 +101,10 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     for line in plan.lines():
         run.say(line)
 
-    def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[pa.LargeStringArray], list[Columns]]:
+    def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[pa.LargeStringArray], list[np.ndarray]]:
         side, table = batch
         chunks = pieces(shingles.prepare(table["text"].combine_chunks()))
-        return side, table, chunks, [sketch_texts(chunk, shingles, plan) for chunk in chunks]
+        return side, table.select(["id"]), chunks, _joined([sketch_texts(chunk, shingles, plan) for chunk in chunks])
 
     chunks: list[pa.LargeStringArray] = []
     grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
@@ -111,13 +118,12 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         tick(done)
         batches = iter(()) if grown.complete else _without(chain(head, stream), done)
         for side, table, some, made in run.map(work, batches):
-            none = table.select(["id"]).slice(0, 0)
-            ids = [table.select(["id"]) if at == side else none for at in range(len(sources))]
+            ids = [table if at == side else table.slice(0, 0) for at in range(len(sources))]
             done += len(table)
-            grown.append(done, [*_joined(made, plan), *ids])
+            grown.append(done, [*made, *ids])
             chunks.extend(some if storage.held else [])
             tick(len(table))
-    counts, lengths, contents, *rest = grown.finish()
+        counts, lengths, contents, *rest = grown.finish(run)
     bands = len(rest) - len(sources)
     ids = [unique_ids([table["id"] for table in tables if len(table)], "Source") for tables in rest[bands:]]
     maker: Maker = TextSets(chunks, shingles) if storage.held else SourceSets(sources[0], shingles)
@@ -165,17 +171,17 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
     for line in plan.lines():
         run.say(line)
 
-    def work(part: slice) -> Columns:
+    def work(part: slice) -> list[np.ndarray]:
         indptr = sets.indptr[part.start : part.stop + 1]
         sizes = np.diff(indptr)
-        return sizes, sizes, hash_rows(indptr, sets.elements), band_keys(plan, indptr, sets.elements)
+        return _joined([(sizes, sizes, hash_rows(indptr, sets.elements), band_keys(plan, indptr, sets.elements))])
 
     grown = Storage().growing("sets", _kinds(plan))
     with run.stage("sketch", len(sets)) as tick:
         for columns in run.map(work, slices(len(sets), SLICE)):
-            grown.append(0, _joined([columns], plan))
+            grown.append(0, columns)
             tick(len(columns[0]))
-    counts, lengths, contents, *keys = grown.finish()
+        counts, lengths, contents, *keys = grown.finish(run)
     return Collection(
         ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets, collections), Storage()
     )
@@ -197,8 +203,8 @@ class Maker(ABC):
     """A maker of the sets of any items, one task at a time."""
 
     @abstractmethod
-    def tasks(self, rows: np.ndarray) -> Iterator[Any]:
-        """Yield tasks that make the sets of ascending rows, in order."""
+    def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[Any]:
+        """Yield tasks that make the sets of ascending rows, in order; `run` reads them, if needed."""
 
     @abstractmethod
     def make(self, task: Any) -> Sets:
@@ -219,10 +225,15 @@ class Maker(ABC):
 
 
 class TextRows(NamedTuple):
-    """Some texts of a collection, and their rows."""
+    """Some texts of a collection: their rows, a batch with them, and their places in it."""
 
     rows: np.ndarray
-    texts: pa.LargeStringArray
+    batch: pa.ChunkedArray
+    places: np.ndarray
+
+    def texts(self) -> pa.LargeStringArray:
+        """Return the texts."""
+        return self.batch.take(pa.array(self.places)).combine_chunks()
 
 
 class TextSets(Maker):
@@ -233,7 +244,7 @@ class TextSets(Maker):
         self.shingles = shingles
         self.starts = np.concatenate(([0], np.cumsum([len(chunk) for chunk in chunks], dtype=np.int64)))
 
-    def tasks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+    def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[np.ndarray]:
         """Yield ascending rows, split where chunks end."""
         return (part for part in np.split(rows, np.searchsorted(rows, self.starts[1:])) if len(part))
 
@@ -262,24 +273,24 @@ class SourceSets(Maker):
     def __init__(self, source: Source, shingles: Shingles):
         self.source, self.shingles = source, shingles
 
-    def tasks(self, rows: np.ndarray) -> Iterator[TextRows]:
+    def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
         first = 0
-        for table in self.source.batches() if len(rows) else ():
+        for table in self.source.batches(run) if len(rows) else ():
             here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, first + len(table))]
             for part in slices(len(here), AGAIN):
-                yield TextRows(here[part], table["text"].take(pa.array(here[part] - first)).combine_chunks())
+                yield TextRows(here[part], table["text"], here[part] - first)
             first += len(table)
             if first > rows[-1]:
                 return
 
     def make(self, task: TextRows) -> Sets:
-        return self.shingles.sets(task.texts)
+        return self.shingles.sets(task.texts())
 
     def rows(self, task: TextRows) -> np.ndarray:
         return task.rows
 
     def look(self, rows: np.ndarray) -> list[str]:
-        return [text for task in self.tasks(rows) for text in task.texts.to_pylist()]
+        return [text for task in self.tasks(rows) for text in task.texts().to_pylist()]
 
     def elements(self, item: str) -> "set[str] | Counter[str]":
         return self.shingles.of(item)
@@ -293,7 +304,7 @@ class ReadySets(Maker):
         self.parts = parts  # the one or two collections
         self.starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
 
-    def tasks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+    def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[np.ndarray]:
         """Yield slices of the rows."""
         return (rows[part] for part in slices(len(rows), SLICE))
 
@@ -361,7 +372,7 @@ def _kinds(plan: Plan) -> Kinds:
     return {"counts": whole, "lengths": whole, "contents": hashes, **{f"keys{band}": hashes for band in range(bands)}}
 
 
-def _joined(made: list[Columns], plan: Plan) -> list[np.ndarray]:
+def _joined(made: list[Columns]) -> list[np.ndarray]:
     """Concatenate the columns of some pieces: the contents in one row, the keys band by band."""
     counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
     return [counts, lengths, contents.ravel(), *np.ascontiguousarray(keys.T)]

@@ -1,0 +1,89 @@
+"""Reads Parquet files: runs of pages in several threads, or row groups one after the other."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.io.arrow import cut, rows_for
+from lookalike.io.parquet_pages import rows_to_decode
+from lookalike.io.parquet_runs import RowGroup, row_group
+from lookalike.io.part import Block, Part, Task, ready, selected
+
+ROWS = 1 << 14  # the most rows to read at a time, if not by pages
+
+
+def parquet_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
+    """Yield tasks that read the columns of the schema, with those from the folders' names."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(part.raw()) as file:
+        meta, have = file.metadata, file.schema_arrow.names
+        columns = [name for name in schema.names if name in have] or have[:1]  # one column, to know the number of rows
+        # Arrow checks the columns of all row groups here. If one is damaged, asking for its size below would abort.
+        next(file.iter_batches(1, columns=columns, use_threads=False), None)
+        wanted = [i for i in range(meta.num_columns) if meta.schema.column(i).path.partition(".")[0] in columns]
+        for group in range(meta.num_row_groups):
+            pages = row_group(part, file, group, wanted)
+            if pages is None:
+                yield from map(ready, _row_group(part, file, group, wanted, columns, schema, size))
+            else:
+                yield from (partial(_run, part, pages, run, have, schema, size) for run in pages.runs(size))
+
+
+def _run(part: Part, pages: RowGroup, run: slice, have: list[str], schema: pa.Schema, size: int) -> Iterator[Block]:
+    return cut(selected(with_partition(pages.read(run), part, have), schema), size)
+
+
+def _row_group(
+    part: Part, file: Any, group: int, wanted: list[int], columns: list[str], schema: pa.Schema, size: int
+) -> Iterator[Block]:
+    """Yield the blocks of a row group that cannot be read by pages."""
+    meta, have = file.metadata.row_group(group), file.schema_arrow.names
+    stored = sum(meta.column(i).total_uncompressed_size for i in wanted)
+    # Repeated values are stored once, so this can be too many rows.
+    rows = min(ROWS, rows_for(size, stored, meta.num_rows), rows_to_decode(part, file, group, wanted))
+    for table in _together(file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False), size):
+        yield from cut(selected(with_partition(table, part, have), schema), size)
+
+
+def _together(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+    """Yield small batches together, in tables of up to about `size` bytes."""
+    waiting: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        waiting.append(batch)
+        held += batch.nbytes
+        if held >= size // 2:
+            yield pa.Table.from_batches(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def parquet_schema(part: Part) -> pa.Schema:
+    """Return the columns of a Parquet file, and those from its folders' names."""
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(part.raw())
+    return with_partition(schema.empty_table(), part, schema.names).schema
+
+
+def parquet_rows(part: Part) -> int:
+    """Return the number of rows of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(part.raw()).num_rows)
+
+
+def with_partition(table: pa.Table, part: Part, have: list[str]) -> pa.Table:
+    """Add the columns from the folders' names to a table, except those that the file has itself."""
+    for name, value in part.partition:
+        if name not in have:
+            table = table.append_column(name, pa.repeat(pa.scalar(value, _partition_type(value)), len(table)))
+    return table
+
+
+def _partition_type(value: int | str | None) -> pa.DataType:
+    return pa.null() if value is None else pa.int64() if isinstance(value, int) else pa.string()

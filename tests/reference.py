@@ -258,17 +258,26 @@ def first_similar(item, shelves, patience, sets, threshold):
     return None, met
 
 
-def stars(order, buckets, room, patience, sets, threshold):
+def stars(order, buckets, room, patience, sets, threshold, step):
     """Keep each item unless it is similar to one kept before in its buckets.
 
     Return (centre, shared, crowded). A bucket remembers the first `room` kept items; `crowded`
-    counts kept items for which a bucket was full or `patience` ended the search.
+    counts kept items for which a bucket was full or `patience` ended the search. Of every `step`
+    items, each is compared first with those kept before all of them, then with those kept since.
     """
     kept = [[] for _ in buckets]
     centre, shared, crowded = {}, {}, 0
-    for item in order:
+    before = set()
+    for number, item in enumerate(order):
+        if number % step == 0:
+            before = {one for shelf in kept for one in shelf}
         shelves = [kept[b] for b, bucket in enumerate(buckets) if item in bucket]
-        other, met = first_similar(item, shelves, patience, sets, threshold)
+        old = [[other for other in shelf if other in before] for shelf in shelves]
+        new = [[other for other in shelf if other not in before] for shelf in shelves]
+        other, met = first_similar(item, old, patience, sets, threshold)
+        if other is None and len(met) < patience:
+            other, more = first_similar(item, new, patience - len(met), sets, threshold)
+            met += more
         centre[item] = item if other is None else other
         shared[item] = len(set(sets[item]) & set(sets[centre[item]]))
         if other is None:
@@ -285,25 +294,6 @@ def components(n, pairs):
         low, high = sorted((label[a], label[b]))
         label = [low if x == high else x for x in label]
     return label
-
-
-def join_buckets(buckets, reach, patience, sets, threshold):
-    """Return components, comparing each item with the `reach` items before it in its buckets.
-
-    The closest come first. Items already joined are not compared; after `patience` dissimilar items
-    the search for an item ends.
-    """
-    joined, unlike = [], Counter()
-    for bucket in buckets:
-        for i, item in enumerate(bucket):
-            for other in reversed(bucket[max(0, i - reach) : i]):
-                label = components(len(sets), joined)
-                if unlike[item] < patience and label[item] != label[other]:
-                    if similar_overlap(sets[item], sets[other], threshold) >= 0:
-                        joined.append((item, other))
-                    else:
-                        unlike[item] += 1
-    return components(len(sets), joined)
 
 
 # --- measures ---

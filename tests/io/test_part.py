@@ -16,8 +16,8 @@ import pytest
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.io import part as parts
-from lookalike.io.formats import FORMATS
 from lookalike.io.documents import Source
+from lookalike.io.formats import FORMATS
 from lookalike.io.lines import blocks
 from lookalike.io.parquet_pages import DICTIONARY_PAGE, pages_of
 from lookalike.io.part import Part

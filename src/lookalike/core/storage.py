@@ -34,8 +34,9 @@ class GrowingColumns:
 
     def extend(self, batches: Iterable[tuple[int, Iterable[Part]]], run: Run = ONE_THREAD) -> Iterator[int]:
         """Append the parts of each batch, copied in the threads of `run`; yield its `done` after that."""
-        for self.done in run.map(_copy, map(self._place, batches)):
-            yield self.done
+        for done in run.map(_copy, map(self._place, batches)):
+            self.done = done
+            yield done
 
     def _place(self, batch: tuple[int, Iterable[Part]]) -> tuple[int, list[tuple[np.ndarray, np.ndarray]]]:
         """Append parts to their columns, except those to copy, which are returned with their places."""
@@ -81,6 +82,10 @@ class Storage:
     def growing(self, name: str, kinds: Kinds, most: dict[str, int] | None = None) -> GrowingColumns:
         """Return new columns, or those an earlier run began; `most` limits the size of some."""
         return GrowingColumns(kinds, most or {})
+
+    def has(self, name: str) -> bool:
+        """Return whether `made` has these arrays from an earlier run."""
+        return False
 
     def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         """Return the arrays from `make`, or those it made in an earlier run."""

@@ -119,6 +119,9 @@ class FolderStorage(Storage):
         self._open.append(GrowingFiles(self, name, kinds))
         return self._open[-1]
 
+    def has(self, name: str) -> bool:
+        return self.noted("made", name) is not None
+
     def made(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         there = self.noted("made", name)
         if there is None:
@@ -184,12 +187,13 @@ class GrowingFiles(GrowingColumns):
                 self.files[column].truncate(size)
 
     def extend(self, batches: Iterable[tuple[int, Iterable[Part]]], run: Run = ONE_THREAD) -> Iterator[int]:
-        for self.done, parts in batches:
+        for done, parts in batches:
+            self.done = done
             for file, part in zip(self.files.values(), parts, strict=True):
                 self._write(file, part)
             if self.waiting > COMMIT_BYTES or time.monotonic() - self.since > COMMIT_SECONDS:
                 self._commit(complete=False)
-            yield self.done
+            yield done
 
     def _write(self, file: IO[bytes], part: Part) -> None:
         with self.folder.written():

@@ -117,9 +117,10 @@ class Column:
         """Return the metadata of a file of these pages; `dictionary` bytes precede them."""
         rows, size = sum(page.values for page in pages), sum(page.size for page in pages)
         column: Fields = {
-            1: self.leaf[TYPE], 2: Value(LIST, Items(INTEGER, ENCODINGS)), 3: Value(LIST, Items(BINARY, [self.leaf[NAME].value])),
-            4: Value(INTEGER, CODECS[self.meta.compression]), 5: Value(LONG, rows), 6: Value(LONG, size),
-            7: Value(LONG, stored), 9: Value(LONG, len(MAGIC) + dictionary),
+            1: self.leaf[TYPE], 2: Value(LIST, Items(INTEGER, ENCODINGS)),
+            3: Value(LIST, Items(BINARY, [self.leaf[NAME].value])), 4: Value(INTEGER, CODECS[self.meta.compression]),
+            5: Value(LONG, rows), 6: Value(LONG, size), 7: Value(LONG, stored),
+            9: Value(LONG, len(MAGIC) + dictionary),
         }  # fmt: skip
         if dictionary:
             column[11] = Value(LONG, len(MAGIC))

@@ -37,38 +37,37 @@ def members(ordered, mask):
 
 
 @kernel
-def new_pairs(indptr, items, keys, band, mask, split, state, left, right):
+def new_pairs(indptr, items, keys, band, mask, split, state, stop, left, right):
     """Fill `left` and `right` with pairs that share a bucket of this band and of no earlier one.
 
-    Returns how many. `state` = [bucket, i, j] is where to continue: start with zeros and call again
-    until state[0] is the number of buckets. Unless `split` is ONE, only pairs across it count.
+    Returns how many. `state` = [bucket, i, j] is where to continue: at items[i] of this bucket and
+    at items[j] before it. Call again until i reaches `stop`. Unless `split` is ONE, only pairs
+    across it count.
     """
     n = 0
     bucket, i, j = state[0], state[1], state[2]
-    while bucket < len(indptr) - 1:
-        first, last = indptr[bucket], indptr[bucket + 1]
-        i = max(i, first)
-        while i < last:
-            b = items[i]
-            j = max(j, first)
-            while j < i and (split == ONE or items[j] < split <= b):
-                a = items[j]
-                j += 1
-                earlier = 0
-                while earlier < band and (
-                    (keys[a, earlier] ^ keys[b, earlier]) & ~mask != 0 or keys[a, earlier] | mask == EMPTY
-                ):
-                    earlier += 1
-                if earlier == band:
-                    left[n], right[n] = a, b
-                    n += 1
-                    if n == len(left):
-                        state[0], state[1], state[2] = bucket, i, j
-                        return n
-            i += 1
-            j = 0
-        bucket += 1
-    state[0], state[1], state[2] = bucket, 0, 0
+    while i < stop:
+        while i >= indptr[bucket + 1]:
+            bucket += 1
+        b = items[i]
+        j = max(j, indptr[bucket])
+        while j < i and (split == ONE or items[j] < split <= b):
+            a = items[j]
+            j += 1
+            earlier = 0
+            while earlier < band and (
+                (keys[a, earlier] ^ keys[b, earlier]) & ~mask != 0 or keys[a, earlier] | mask == EMPTY
+            ):
+                earlier += 1
+            if earlier == band:
+                left[n], right[n] = a, b
+                n += 1
+                if n == len(left):
+                    state[0], state[1], state[2] = bucket, i, j
+                    return n
+        i += 1
+        j = 0
+    state[0], state[1], state[2] = bucket, i, 0
     return n
 
 
@@ -89,35 +88,81 @@ def buckets_of(indptr, items, n, out):
 
 
 @kernel
-def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, patience, indptr, elements, p, q, centre, shared):
+def met_before(other, of_indptr, of_buckets, item, at, rooms, kept, held):
+    """Return whether `other` is among the kept items of one of the item's buckets before place `at`."""
+    mine, its = of_indptr[item], of_indptr[other]
+    while mine < at and its < of_indptr[other + 1]:
+        bucket = of_buckets[mine]
+        if bucket == of_buckets[its]:
+            if rooms[bucket] + held[bucket] < rooms[bucket + 1]:  # it has room, so all its kept items are there
+                return True
+            for one in kept[rooms[bucket] : rooms[bucket + 1]]:
+                if one == other:
+                    return True
+        mine += bucket <= of_buckets[its]
+        its += of_buckets[its] <= bucket
+    return False
+
+
+@kernel
+def first_kept(item, of_indptr, of_buckets, rooms, kept, held, fresh, late, unlike, patience, indptr, elements, p, q):
+    """Return the first similar kept item in the item's buckets, or -1, and their overlap.
+
+    Only kept items whose mark in `fresh` equals `late` are compared, each once. unlike[item] counts
+    the dissimilar ones; the search ends after a bucket that brings it to `patience`.
+    """
+    for at in range(of_indptr[item], of_indptr[item + 1]):
+        bucket = of_buckets[at]
+        for other in kept[rooms[bucket] : rooms[bucket] + held[bucket]]:
+            if fresh[other] != late or met_before(other, of_indptr, of_buckets, item, at, rooms, kept, held):
+                continue
+            both = overlap(indptr, elements, item, other, p, q)
+            if both >= 0:
+                return other, both
+            unlike[item] += 1
+        if unlike[item] >= patience:
+            break
+    return -1, -1
+
+
+@kernel
+def look_at_kept(
+    order, of_indptr, of_buckets, rooms, kept, held, fresh, unlike, patience, indptr, elements, p, q, centre, shared
+):  # fmt: skip
+    """Find the items in `order` that are similar to an item kept so far, which is then their `centre`.
+
+    `shared` is their overlap. Other items are left as their own centre: see `stars`.
+    """
+    for item in order:
+        other, both = first_kept(
+            item, of_indptr, of_buckets, rooms, kept, held, fresh, False, unlike, patience, indptr, elements, p, q
+        )  # fmt: skip
+        centre[item] = item
+        if other >= 0:
+            centre[item], shared[item] = other, both
+
+
+@kernel
+def stars(
+    order, of_indptr, of_buckets, rooms, kept, held, fresh, unlike, patience, indptr, elements, p, q, centre, shared
+):  # fmt: skip
     """Visit items in `order`, and keep each one that is not similar to a kept item in its buckets.
 
-    A removed item's `centre` is the first similar kept item, and `shared` is their overlap; a kept
-    item is its own centre. kept[rooms[b]:rooms[b + 1]] has room for the first kept items of bucket
+    `look_at_kept` has compared them with the items kept before; here they are compared with the
+    fresh ones, kept since. kept[rooms[b]:rooms[b + 1]] has room for the first kept items of bucket
     b, held[b] of them so far: so a visit to a bucket of many dissimilar items has a bounded cost.
-    `seen` (one number per item, -1 at first) avoids comparing with an item of two buckets twice. An
-    item is kept after `patience` dissimilar ones. Returns how many searches were cut off.
+    An item is kept after `patience` dissimilar ones. Returns how many searches were cut off.
     """
     crowded = 0
     for item in order:
-        centre[item] = item
-        unlike = 0
-        full = False
-        for at in range(of_indptr[item], of_indptr[item + 1]):
-            bucket = of_buckets[at]
-            for other in kept[rooms[bucket] : rooms[bucket] + held[bucket]]:
-                if seen[other] == item:
-                    continue
-                seen[other] = item
-                both = overlap(indptr, elements, item, other, p, q)
-                if both >= 0:
-                    centre[item] = other
-                    shared[item] = both
-                    break
-                unlike += 1
-            if centre[item] != item or unlike >= patience:
-                break
+        if centre[item] == item and unlike[item] < patience:
+            other, both = first_kept(
+                item, of_indptr, of_buckets, rooms, kept, held, fresh, True, unlike, patience, indptr, elements, p, q
+            )  # fmt: skip
+            if other >= 0:
+                centre[item], shared[item] = other, both
         if centre[item] == item:
+            full = False
             for at in range(of_indptr[item], of_indptr[item + 1]):
                 bucket = of_buckets[at]
                 if rooms[bucket] + held[bucket] < rooms[bucket + 1]:
@@ -125,7 +170,10 @@ def stars(order, of_indptr, of_buckets, rooms, kept, held, seen, patience, indpt
                     held[bucket] += 1
                 else:
                     full = True
-            crowded += full or unlike >= patience
+            fresh[item] = True
+            crowded += full or unlike[item] >= patience
+    for item in order:
+        fresh[item] = False
     return crowded
 
 
@@ -170,29 +218,63 @@ def join_pairs(left, right, parent):
 
 
 @kernel
-def join_buckets(bucket_indptr, items, reach, patience, unlike, cut, indptr, elements, p, q, parent):
-    """Join the components of the similar items of each bucket.
+def root_of(parent, item):
+    """Return the same as `find`, without changing `parent`, so that threads can share it."""
+    while parent[item] != item:
+        item = parent[item]
+    return item
 
-    Each item is compared with the `reach` items before it in its bucket, except those in its
-    component already: all pairs of a small bucket, and at most `reach` per item of a large one.
-    `unlike` counts the dissimilar items found for each item in all buckets; after `patience` of
-    them its search ends. `cut` marks items not compared with all that they could be joined to.
+
+@kernel
+def similar_in_buckets(
+    start, stop, bucket, bucket_indptr, items, reach, patience, unlike, cut, indptr, elements, p, q, parent
+):  # fmt: skip
+    """Return pairs that connect all similar items of buckets: (left, right).
+
+    Each of items[start:stop] is compared with the `reach` items before it in its bucket, except
+    those connected with it already: all pairs of a small bucket, and at most `reach` per item of a
+    large one. `bucket` is that of items[start]. `unlike` counts the dissimilar items found for each
+    item in all bands; after `patience` of them its search ends. `cut` marks items not compared with
+    all that they could be joined to, as far as that shows here: see `mark_apart`.
     """
+    low = max(bucket_indptr[bucket], start - reach) if stop > start else start
+    root, near = np.empty(stop - low, np.int64), np.arange(stop - low)  # components before, and those found here
+    for i in range(low, stop):
+        root[i - low] = root_of(parent, items[i])
+    left, right = np.empty(stop - low, np.int64), np.empty(stop - low, np.int64)
+    n = 0
+    for i in range(start, stop):
+        while i >= bucket_indptr[bucket + 1]:
+            bucket += 1
+        first = bucket_indptr[bucket]
+        item, before = items[i], unlike[items[i]]
+        for j in range(i - 1, max(first, i - reach) - 1, -1):
+            if unlike[item] >= patience:
+                break
+            if root[i - low] == root[j - low]:
+                union(near, i - low, j - low)
+            if find(near, i - low) == find(near, j - low):
+                continue
+            if overlap(indptr, elements, item, items[j], p, q) >= 0:
+                union(near, i - low, j - low)
+                if n == len(left):
+                    left, right = np.append(left, left), np.append(right, right)
+                left[n], right[n] = item, items[j]
+                n += 1
+            else:
+                unlike[item] += 1
+        if unlike[item] >= patience or (i - reach > first and unlike[item] > before):
+            cut[item] = True
+    return left[:n], right[:n]
+
+
+@kernel
+def mark_apart(bucket_indptr, items, reach, parent, cut):
+    """Mark items beyond the reach of their bucket's first item that are not connected with it."""
     for bucket in range(len(bucket_indptr) - 1):
         first = bucket_indptr[bucket]
-        for i in range(first + 1, bucket_indptr[bucket + 1]):
-            before = unlike[items[i]]
-            for j in range(i - 1, max(first, i - reach) - 1, -1):
-                if unlike[items[i]] >= patience:
-                    break
-                if find(parent, items[i]) == find(parent, items[j]):
-                    continue
-                if overlap(indptr, elements, items[i], items[j], p, q) >= 0:
-                    union(parent, items[i], items[j])
-                else:
-                    unlike[items[i]] += 1
-            apart = unlike[items[i]] > before or find(parent, items[i]) != find(parent, items[first])
-            if unlike[items[i]] >= patience or (i - reach > first and apart):
+        for i in range(first + reach + 1, bucket_indptr[bucket + 1]):
+            if find(parent, items[i]) != find(parent, items[first]):
                 cut[items[i]] = True
 
 

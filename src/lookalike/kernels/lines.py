@@ -27,7 +27,7 @@ def line_ends(content):
 @kernel
 def is_blank(byte):
     """Return whether a byte is white space in JSON."""
-    return byte == LINE_FEED or byte == CARRIAGE_RETURN or byte == TAB or byte == SPACE
+    return byte in (LINE_FEED, CARRIAGE_RETURN, TAB, SPACE)
 
 
 @kernel

@@ -85,7 +85,8 @@ class Search(Holder):
 
     def identical(self, order: np.ndarray | None = None) -> Groups:
         """Group identical items; the first one in `order`, or in the collection, is the head."""
-        return group_identical(self.contents, self.live if order is None else order, self.sides, self.storage.memory)
+        order = self.live if order is None else order
+        return group_identical(self.contents, order, self.sides, self.storage.memory, self.run)
 
     def order(self, settings: Settings) -> np.ndarray:
         """Return the items that can be similar to another, in the order in which to keep them.

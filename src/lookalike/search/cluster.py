@@ -9,10 +9,20 @@ import numpy as np
 from lookalike.core.run import Run, slices
 from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sets import Sets
-from lookalike.kernels.buckets import buckets_of, join_buckets, keep_apart, roots, stars
-from lookalike.theory.banding import Buckets
+from lookalike.kernels.buckets import (
+    buckets_of,
+    join_pairs,
+    keep_apart,
+    look_at_kept,
+    mark_apart,
+    roots,
+    similar_in_buckets,
+    stars,
+)
+from lookalike.theory.banding import Buckets, Part
 
-STEP = 4096
+STEP, TASK = 4096, 128  # items compared with those kept before them at a time, and of these, per task
+PAIRS = 1 << 12  # of a task, at least
 
 
 def patience(items: int) -> int:
@@ -30,14 +40,25 @@ def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: 
 
     def join() -> Arrays:
         parent = np.arange(len(sets))
-        cut = np.zeros(len(sets), np.bool_)
-        limits = (reach(len(sets)), patience(len(sets)), np.zeros(len(sets), np.int64), cut)
-        with run.stage("join", sum(len(indptr) - 1 for indptr, _ in buckets.bands)) as tick:
-            for indptr, items in buckets.bands:
-                for part in slices(len(indptr) - 1, STEP):
-                    within = indptr[part.start : part.stop + 1]
-                    join_buckets(within, items, *limits, sets.indptr, sets.elements, p, q, parent)
-                    tick(part.stop - part.start)
+        unlike, cut = np.zeros(len(sets), np.int64), np.zeros(len(sets), np.bool_)
+        far = reach(len(sets))
+
+        def connect(part: Part) -> tuple[np.ndarray, np.ndarray]:
+            band, start, stop = part
+            limits = (far, patience(len(sets)), unlike, cut)
+            pairs: tuple[np.ndarray, np.ndarray] = similar_in_buckets(
+                start, stop, buckets.bucket(band, start), *buckets.bands[band], *limits,
+                sets.indptr, sets.elements, p, q, parent,
+            )  # fmt: skip
+            return pairs
+
+        with run.stage("join", len(buckets.bands)) as tick:
+            for band, (indptr, items) in enumerate(buckets.bands):  # an item is in one bucket of a band
+                for left, right in list(run.map(connect, buckets.parts(band, PAIRS))):
+                    join_pairs(left, right, parent)
+                if np.diff(indptr).max(initial=0) > far:
+                    mark_apart(indptr, items, far, parent, cut)
+                tick(1)
         return roots(parent), np.array([np.count_nonzero(cut)])
 
     root, crowded = storage.made("components", join)
@@ -63,15 +84,21 @@ def keep_stars(
         rooms = np.concatenate(([0], np.cumsum(np.minimum(sizes, reach(len(sets))))))
         kept = storage.empty("stars.kept", int(rooms[-1]), np.int64)
         held = np.zeros(len(sizes), np.int64)
-        seen = np.full(len(sets), -1)
-        state = (at, of_item, rooms, kept, held, seen, patience(len(sets)))
+        fresh, unlike = np.zeros(len(sets), np.bool_), np.zeros(len(sets), np.int64)
         centre = np.arange(len(sets))
         shared = sets.sizes.copy()
+        limits = (fresh, unlike, patience(len(sets)))
+        state = (at, of_item, rooms, kept, held, *limits, sets.indptr, sets.elements, p, q, centre, shared)
         crowded = 0
         with run.stage("keep", len(order)) as tick:
-            for part in slices(len(order), STEP):
-                crowded += stars(order[part], *state, sets.indptr, sets.elements, p, q, centre, shared)
-                tick(part.stop - part.start)
+            for batch in slices(len(order), STEP):
+                items = order[batch]
+                for _ in run.map(
+                    lambda part: look_at_kept(part, *state), np.split(items, range(TASK, len(items), TASK))
+                ):
+                    pass
+                crowded += stars(items, *state)
+                tick(len(items))
         return centre, shared, np.array([crowded])
 
     centre, shared, crowded = storage.made("stars", keep)

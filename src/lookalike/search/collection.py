@@ -21,7 +21,7 @@ from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
-from lookalike.items.sets import Sets, text_bounds
+from lookalike.items.sets import Sets, hash_texts, text_bounds
 from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
 from lookalike.kernels.sets import hash_rows, sort_rows
@@ -125,7 +125,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
             tick(len(table))
         counts, lengths, contents, *rest = grown.finish(run)
     bands = len(rest) - len(sources)
-    ids = [unique_ids([table["id"] for table in tables if len(table)], "Source") for tables in rest[bands:]]
+    ids = [unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[bands:]]
     maker: Maker = TextSets(chunks, shingles) if storage.held else SourceSets(sources[0], shingles)
     return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), rest[:bands], maker, storage)
 
@@ -325,7 +325,7 @@ class ReadySets(Maker):
         return item
 
 
-def unique_ids(ids: list[pa.ChunkedArray], of: str = "") -> pa.Array:
+def unique_ids(ids: list[pa.ChunkedArray], of: str = "", run: Run = ONE_THREAD) -> pa.Array:
     """Return all ids in one array; a repeated id is an error, since results name items by id.
 
     In Python, `of` names the class that has the parameter `id`: see `argument`.
@@ -335,7 +335,7 @@ def unique_ids(ids: list[pa.ChunkedArray], of: str = "") -> pa.Array:
         ids = [array.cast(pa.string()) for array in ids]
     chunks = [chunk for array in ids for chunk in array.chunks]
     whole = pa.chunked_array(chunks, type=ids[0].type if ids else pa.int64()).combine_chunks()
-    twice = repeated(whole)
+    twice = repeated(whole, run)
     if twice is not None:
         raise DataError(
             f"ids must be unique; {whole[twice].as_py()!r} occurs more than once. "
@@ -344,7 +344,7 @@ def unique_ids(ids: list[pa.ChunkedArray], of: str = "") -> pa.Array:
     return whole
 
 
-def repeated(ids: pa.Array) -> int | None:
+def repeated(ids: pa.Array, run: Run = ONE_THREAD) -> int | None:
     """Return the position of a repeated id, if any; sorted numbers or hashes take little memory."""
     if pa.types.is_integer(ids.type):
         keys = ids.to_numpy(zero_copy_only=False).astype(np.uint64)
@@ -352,8 +352,8 @@ def repeated(ids: pa.Array) -> int | None:
         same = order[1:][order[1:] == order[:-1]]
         return None if not len(same) else int(np.flatnonzero(keys == same[0])[1])
     texts = ids.cast(pa.large_string())
-    content, starts, stops = text_bounds(texts)
-    keys = hash_contents(content, starts, stops)[:, 0]
+    parts = (texts.slice(part.start, part.stop - part.start) for part in slices(len(texts), SLICE))
+    keys = np.concatenate([np.empty(0, np.uint64), *run.map(hash_texts, parts)])
     order = np.sort(keys)
     for key in np.unique(order[1:][order[1:] == order[:-1]]):  # few, since different ids rarely share a hash
         seen: set[str] = set()

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from lookalike.core.run import ONE_THREAD, Run
 from lookalike.items.sets import text_bounds
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.buckets import members
@@ -84,14 +85,16 @@ def ascending(keys: np.ndarray, end: int) -> np.ndarray:
     return order
 
 
-def group_identical(contents: np.ndarray, order: np.ndarray, sides: Sides = ALONE, memory: int | None = None) -> Groups:
+def group_identical(
+    contents: np.ndarray, order: np.ndarray, sides: Sides = ALONE, memory: int | None = None, run: Run = ONE_THREAD
+) -> Groups:
     """Group the items in `order` by content; the first of a group in that order stands for it.
 
     `contents` holds two 64-bit hashes per item. Two collections have no groups in common.
     """
     first = np.full(len(contents), -1)
     for side in sides.apart(order) if sides.two else [order]:
-        indptr, items = in_buckets(contents[side, 0], memory)
+        indptr, items = in_buckets(contents[side, 0], memory, run)
         head = np.arange(len(side))
         leader = np.repeat(items[indptr[:-1]], np.diff(indptr))
         same = (contents[side[items]] == contents[side[leader]]).all(axis=1)

@@ -1,6 +1,8 @@
 """Verify candidates: compute the true measure of the actual sets, in exact arithmetic."""
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import chain, islice
 
 import numpy as np
 
@@ -10,9 +12,11 @@ from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sets import Sets
 from lookalike.items.sides import Sides
 from lookalike.kernels.sets import overlaps
-from lookalike.theory.banding import Buckets, too_many
+from lookalike.theory.banding import Buckets, Part, too_many
 
 SAMPLE = 2000  # candidates that show whether there will be too many pairs
+PAIRS = 1 << 14  # of a task, at least
+Found = tuple[np.ndarray, np.ndarray, np.ndarray, int]  # left, right, elements shared, pairs compared
 
 
 def verify_bands(
@@ -31,12 +35,9 @@ def verify_bands(
         if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
             raise too_many(similar * buckets.count(band) // SAMPLE, limit, "about")
 
-    def work(band: int) -> Arrays:
-        return storage.made(f"pairs{band}", lambda: verify(band))
-
-    def verify(band: int) -> Arrays:
+    def verify(part: Part) -> Found:
         found, candidates, total = [], 0, 0
-        for left, right in buckets.pairs(band, keys, sides):
+        for left, right in buckets.pairs(part, keys, sides):
             candidates += len(left)
             shared = overlaps(sets.indptr, sets.elements, left, right, p, q)
             good = shared >= 0
@@ -44,17 +45,26 @@ def verify_bands(
             total += len(found[-1][0])
             if total > limit:
                 raise too_many(total, limit)
-        return *_join(found), np.array([candidates])
+        return *_join(found), candidates
 
-    parts, total = [], 0
+    left_to_do = [band for band in bands if not storage.has(f"pairs{band}")]
+    cut = run.map(partial(buckets.parts, pairs=PAIRS), left_to_do)
+    parts = dict(zip(left_to_do, cut, strict=True))
+    verified = run.map(verify, chain.from_iterable(parts.values()))
+
+    def joined(band: int) -> Arrays:
+        found = list(islice(verified, len(parts[band])))
+        return *_join([one[:3] for one in found]), np.array([sum(one[3] for one in found)])
+
+    found, total = [], 0
     with run.stage("verify", len(bands)) as tick:
-        for part in run.map(work, bands):
-            parts.append(part)
-            total += len(part[0])
+        for band in bands:
+            found.append(storage.made(f"pairs{band}", partial(joined, band)))
+            total += len(found[-1][0])
             if total > limit:
                 raise too_many(total, limit)
             tick(1)
-    return *_join([part[:3] for part in parts]), sum(int(part[3][0]) for part in parts)
+    return *_join([one[:3] for one in found]), sum(int(one[3][0]) for one in found)
 
 
 def _join(parts: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

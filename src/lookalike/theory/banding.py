@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from lookalike.core.errors import TooManyPairs, parameter
-from lookalike.core.run import Run
+from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.buckets import members, new_pairs
@@ -15,7 +17,17 @@ from lookalike.kernels.sketch import fold_bands
 
 CHUNK = 1 << 18  # candidate pairs yielded at a time
 MOST_AT_ONCE = 32  # keys are sorted in parts unless the memory is this many times their size
+ROWS = 1 << 13  # items whose keys a thread puts together at a time
+FEW = 1 << 18  # keys that one thread sorts at once
 MOST_CANDIDATES = 200_000_000  # candidate pairs listed without verification
+
+
+class Part(NamedTuple):
+    """A part of the items of a band's buckets, each to be paired with those before it in its bucket."""
+
+    band: int
+    start: int
+    stop: int
 
 
 @dataclass(frozen=True)
@@ -36,14 +48,28 @@ class Buckets:
         sizes = np.diff(self.bands[band][0])
         return int((sizes * (sizes - 1) // 2).sum())
 
-    def pairs(self, band: int, keys: np.ndarray, sides: Sides = ALONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield chunks of the pairs that share a bucket of this band and of no earlier one."""
+    def parts(self, band: int, pairs: int = CHUNK) -> list[Part]:
+        """Cut the buckets of a band into parts that have about as many pairs each."""
+        indptr, _ = self.bands[band]
+        if len(indptr) < 2:
+            return []
+        before = np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))  # items before each in its bucket
+        cuts = 1 + np.flatnonzero(np.diff(np.cumsum(before) // pairs))
+        return [Part(band, start, stop) for start, stop in pairwise([0, *cuts.tolist(), int(indptr[-1])])]
+
+    def pairs(self, part: Part, keys: np.ndarray, sides: Sides = ALONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield chunks of the pairs of a part that share no bucket of an earlier band."""
+        band, start, stop = part
         indptr, items = self.bands[band]
-        state = np.zeros(3, np.int64)
-        while state[0] < len(indptr) - 1:
+        state = np.array([self.bucket(band, start), start, 0])
+        while state[1] < stop:
             left, right = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
-            n = new_pairs(indptr, items, keys, band, self.mask, sides.split, state, left, right)
+            n = new_pairs(indptr, items, keys, band, self.mask, sides.split, state, stop, left, right)
             yield left[:n], right[:n]
+
+    def bucket(self, band: int, place: int) -> int:
+        """Return the bucket of the item at a place."""
+        return int(np.searchsorted(self.bands[band][0], place, side="right")) - 1
 
     def sample(self, band: int, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs drawn uniformly from those that share a bucket of the band."""
@@ -67,29 +93,48 @@ def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storag
         for bucket in run.map(work, range(len(keys))):
             found.append(bucket)
             tick(1)
-    crowded = np.zeros(len(heads), np.bool_)
-    for _, inside in found:
-        crowded[inside] = True
-    numbers = np.flatnonzero(crowded)
-    anew = np.cumsum(crowded) - 1
+        crowded = np.zeros(len(heads), np.bool_)
 
-    def renumbered(band: int) -> tuple[np.ndarray, np.ndarray]:
-        indptr, inside = found[band]
-        (items,) = storage.made(f"members{band}", lambda: (anew[inside],))
-        return indptr, items
+        def mark(bucket: Arrays) -> None:
+            crowded[bucket[1]] = True
+
+        list(run.map(mark, found))
+        numbers = np.flatnonzero(crowded)
+        anew = np.cumsum(crowded) - 1
+
+        def renumber(band: int) -> tuple[np.ndarray, np.ndarray]:
+            indptr, inside = found[band]
+            (items,) = storage.made(f"members{band}", lambda: (anew[inside],))
+            return indptr, items
+
+        renumbered = list(run.map(renumber, range(len(keys))))
 
     def make_keys() -> np.ndarray:
         rows = heads[numbers]
-        (made,) = storage.made("keys", lambda: (np.stack([band[rows] for band in keys], axis=1),))
+        made = np.empty((len(rows), len(keys)), np.uint64)
+
+        def fill(part: slice) -> None:
+            np.stack([band[rows[part]] for band in keys], axis=1, out=made[part])
+
+        list(run.map(fill, slices(len(rows), ROWS)))
         return made
 
-    return Buckets([renumbered(band) for band in range(len(keys))], low_bits(len(heads)), numbers, make_keys)
+    def stored_keys() -> np.ndarray:
+        (made,) = storage.made("keys", lambda: (make_keys(),))
+        return made
+
+    return Buckets(renumbered, low_bits(len(heads)), numbers, stored_keys)
 
 
-def in_buckets(keys: np.ndarray, memory: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the buckets of keys as `members` does, sorting in parts if memory is limited."""
+def in_buckets(keys: np.ndarray, memory: int | None = None, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.ndarray]:
+    """Return the buckets of keys as `members` does, sorting in parts if memory is limited.
+
+    With several threads they share the parts, and each gets its share of the memory.
+    """
     parts = 1 if memory is None else 1 << max(0, (MOST_AT_ONCE * 8 * len(keys) // memory).bit_length())
-    found = [members(*part) for part in sorted_parts(keys, parts)]
+    if len(keys) > FEW:
+        parts = max(parts, 1 << (run.threads - 1).bit_length())
+    found = list(run.map(lambda part: members(*sorted_part(keys, part, parts)), range(parts)))
     if len(found) == 1:
         only: tuple[np.ndarray, np.ndarray] = found[0]
         return only
@@ -98,15 +143,13 @@ def in_buckets(keys: np.ndarray, memory: int | None = None) -> tuple[np.ndarray,
     return np.concatenate([[0], *indptr]), np.concatenate([items for _, items in found])
 
 
-def sorted_parts(keys: np.ndarray, parts: int) -> Iterator[tuple[np.ndarray, np.uint64]]:
-    """Yield the result of `sort_keys` in `parts` parts, a power of two, one after another."""
+def sorted_part(keys: np.ndarray, part: int, parts: int) -> tuple[np.ndarray, np.uint64]:
+    """Return one of the parts of the result of `sort_keys`; their number is a power of two."""
     if parts == 1:
-        yield sort_keys(keys)
-        return
+        return sort_keys(keys)
     mask, shift = low_bits(len(keys)), np.uint64(64 - (parts.bit_length() - 1))
-    for part in range(parts):
-        places = np.flatnonzero(keys >> shift == part).astype(np.uint64)
-        yield sorted_hashes((keys[places] & ~mask) | places), mask
+    places = np.flatnonzero(keys >> shift == part).astype(np.uint64)
+    return sorted_hashes((keys[places] & ~mask) | places), mask
 
 
 def sort_keys(keys: np.ndarray) -> tuple[np.ndarray, np.uint64]:
@@ -133,8 +176,8 @@ def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> n
         raise TooManyPairs(f"about {total:,} candidates, more than {MOST_CANDIDATES:,}: use more rows, or fewer bands.")
     found = [np.empty(0, np.int64)]
     own = buckets.make_keys()
-    for band in range(bands):
-        for left, right in buckets.pairs(band, own):
+    for part in (part for band in range(bands) for part in buckets.parts(band)):
+        for left, right in buckets.pairs(part, own):
             same = (own[left] == own[right]).any(axis=1)  # keys were sorted by their high bits only
             found.append(buckets.items[left[same]] * len(signatures) + buckets.items[right[same]])
     return np.sort(np.concatenate(found))
@@ -144,7 +187,8 @@ def all_pairs(indptr: np.ndarray, items: np.ndarray, total: int) -> tuple[np.nda
     """Return all `total` pairs of items that share a bucket, once per bucket."""
     left, right = np.empty(total + 1, np.int64), np.empty(total + 1, np.int64)
     no_keys = np.empty((0, 0), np.uint64)
-    n = new_pairs(indptr, items, no_keys, 0, np.uint64(0), ALONE.split, np.zeros(3, np.int64), left, right)
+    state = np.zeros(3, np.int64)
+    n = new_pairs(indptr, items, no_keys, 0, np.uint64(0), ALONE.split, state, len(items), left, right)
     return left[:n], right[:n]
 
 

@@ -105,6 +105,23 @@ def hash_rows(indptr, elements):
 
 
 @kernel
+def add_rows(table, rows):
+    """Add rows of two hashes to a table of slots x 2; return which were not in it.
+
+    A free slot holds zeros. The table must have room.
+    """
+    new = np.zeros(len(rows), np.bool_)
+    for row in range(len(rows)):
+        one, two = rows[row, 0], rows[row, 1]
+        slot = np.int64(one & np.uint64(len(table) - 1))
+        while (table[slot, 0] != one or table[slot, 1] != two) and (table[slot, 0] != 0 or table[slot, 1] != 0):
+            slot = (slot + 1) & (len(table) - 1)
+        new[row] = table[slot, 0] != one or table[slot, 1] != two
+        table[slot, 0], table[slot, 1] = one, two
+    return new
+
+
+@kernel
 def overlap(indptr, elements, left, right, p, q):
     """Return the size of the intersection of two rows, or -1 if their similarity is below p / q."""
     a, b = indptr[left + 1] - indptr[left], indptr[right + 1] - indptr[right]

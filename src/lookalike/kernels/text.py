@@ -21,6 +21,7 @@ BLANK = ASCII[32]
 WHITE = (PAGES[INDEX[0], :128] == SPACE).astype(np.int64)
 COLLAPSED = np.where(WHITE == 1, BLANK, ASCII)
 TRAITS = PAGES.reshape(-1)
+LETTERS = np.where(TRAITS[:128] == LETTER, np.uint64(0xFFFFFFFF_FFFFFFFF), np.uint64(0))  # masks of ASCII characters
 
 
 @kernel
@@ -99,6 +100,23 @@ def characters(data, start, stop, white, out):
 
 
 @kernel
+def ascii_words(data, start, stop, out):
+    """Do what `words` does for ASCII without punctuation, without a branch to mispredict per word."""
+    n = 0
+    word, inside = np.uint64(0), np.uint64(0)
+    for byte in data[start:stop]:
+        letter = LETTERS[byte]
+        n += np.int64(inside & ~letter & np.uint64(1))
+        inside = letter
+        word = (word ^ np.uint64(byte)) * BASE & letter
+        out[n] = word
+    n += np.int64(inside & np.uint64(1))
+    for i in range(n):
+        out[i] = mix(out[i])
+    return n
+
+
+@kernel
 def words(data, start, stop, punctuation, out):
     """Hash each word of data[start:stop] into `out`; return how many there are.
 
@@ -106,6 +124,8 @@ def words(data, start, stop, punctuation, out):
     spaces between words a letter is a word by itself. With `punctuation`, so is each character that
     is neither white space nor part of a word.
     """
+    if not punctuation and is_ascii(data, start, stop):
+        return ascii_words(data, start, stop, out)
     n = 0
     word = np.uint64(0)
     inside, alone = False, False  # whether a word is open, and whether it is a lone letter

@@ -27,11 +27,11 @@ from lookalike.items.sides import Sides
 from lookalike.kernels.sets import hash_rows, sort_rows
 from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
+from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
 from lookalike.search.plan import SAMPLE, Plan
 
 Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # counts, lengths, contents, keys of a Collection
 SAMPLE_BYTES = 8 << 20
 SAMPLE_SETS = 4000
 PIECE = 1 << 20  # bytes of text shingled and sketched at a time
@@ -39,6 +39,16 @@ HEAD = 1000  # documents the plan's sample is drawn from; fixed, so that results
 SLICE = 1 << 14  # sets per task
 PER_ITEM = 130  # bytes of memory per item if the arrays are in files
 AGAIN = 1 << 12  # texts per task when they are read again
+
+
+class Columns(NamedTuple):
+    """The columns of some items of a `Collection`, with their keys in one array, items x bands."""
+
+    counts: np.ndarray
+    lengths: np.ndarray
+    contents: np.ndarray
+    keys: np.ndarray
+    sketched: np.ndarray  # whether the counts and keys are there, not those of an identical item
 
 
 @dataclass
@@ -103,9 +113,11 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
 
     def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[pa.LargeStringArray], list[np.ndarray]]:
         side, table = batch
-        chunks = pieces(shingles.prepare(table["text"].combine_chunks()))
-        return side, table.select(["id"]), chunks, _joined([sketch_texts(chunk, shingles, plan) for chunk in chunks])
+        chunks = [shingles.prepare(piece) for piece in pieces(table["text"].combine_chunks())]
+        columns = _joined([sketch_texts(chunk, shingles, plan, met) for chunk in chunks])
+        return side, table.select(["id"]), chunks, columns
 
+    met = Contents() if storage.held else None  # with files, all texts are sketched
     chunks: list[pa.LargeStringArray] = []
     grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
     done = grown.done
@@ -123,11 +135,21 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
             grown.append(done, [*made, *ids])
             chunks.extend(some if storage.held else [])
             tick(len(table))
-        counts, lengths, contents, *rest = grown.finish(run)
-    bands = len(rest) - len(sources)
-    ids = [unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[bands:]]
+        counts, lengths, contents, new, *rest = grown.finish(run)
+        contents = contents.reshape(-1, 2)
+        keys = rest[: -len(sources)]
+        if not new.all():
+            known = first_of(contents, new)
+            list(run.map(lambda column: _copy_rows(column, known, ~new), [counts, *keys]))
+    ids = [
+        unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
+    ]
     maker: Maker = TextSets(chunks, shingles) if storage.held else SourceSets(sources[0], shingles)
-    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), rest[:bands], maker, storage)
+    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage)
+
+
+def _copy_rows(column: np.ndarray, known: np.ndarray, to: np.ndarray) -> None:
+    column[to] = column[known]
 
 
 def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tuple[int, pa.Table]]:
@@ -152,13 +174,21 @@ def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
     return [texts.slice(start, stop - start) for start, stop in pairwise([*first.tolist(), len(texts)])]
 
 
-def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan) -> Columns:
-    """Return the columns of prepared texts; only simhash and bags need to sort out repeats."""
-    indptr, elements = shingles.hashes(texts)
+def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan, met: Contents | None = None) -> Columns:
+    """Return the columns of prepared texts; those with a content met before are not sketched.
+
+    Only simhash and bags need to sort out repeated shingles.
+    """
+    content, starts, stops = text_bounds(texts)
+    contents = hash_contents(content, starts, stops)
+    new = np.ones(len(texts), np.bool_) if met is None else met.add(contents)
+    indptr, elements = shingles.hashes(texts, None if new.all() else np.flatnonzero(new))
     if shingles.bag or plan.sketch == "simhash":
         indptr, elements = sort_rows(indptr, elements, shingles.bag)
-    content, starts, stops = text_bounds(texts)
-    return np.diff(indptr), stops - starts, hash_contents(content, starts, stops), band_keys(plan, indptr, elements)
+    made = band_keys(plan, indptr, elements)
+    counts, keys = np.zeros(len(texts), np.int64), np.empty((len(texts), made.shape[1]), np.uint64)
+    counts[new], keys[new] = np.diff(indptr), made
+    return Columns(counts, stops - starts, contents, keys, new)
 
 
 def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
@@ -174,14 +204,15 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
     def work(part: slice) -> list[np.ndarray]:
         indptr = sets.indptr[part.start : part.stop + 1]
         sizes = np.diff(indptr)
-        return _joined([(sizes, sizes, hash_rows(indptr, sets.elements), band_keys(plan, indptr, sets.elements))])
+        keys = band_keys(plan, indptr, sets.elements)
+        return _joined([Columns(sizes, sizes, hash_rows(indptr, sets.elements), keys, np.ones(len(sizes), np.bool_))])
 
     grown = Storage().growing("sets", _kinds(plan))
     with run.stage("sketch", len(sets)) as tick:
         for columns in run.map(work, slices(len(sets), SLICE)):
             grown.append(0, columns)
             tick(len(columns[0]))
-        counts, lengths, contents, *keys = grown.finish(run)
+        counts, lengths, contents, _, *keys = grown.finish(run)
     return Collection(
         ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets, collections), Storage()
     )
@@ -369,10 +400,11 @@ def _kinds(plan: Plan) -> Kinds:
     """Return the columns of a collection, and the types of their numbers."""
     bands = plan.bands.bands if plan.bands else 0
     whole, hashes = np.dtype(np.int64), np.dtype(np.uint64)
-    return {"counts": whole, "lengths": whole, "contents": hashes, **{f"keys{band}": hashes for band in range(bands)}}
+    columns = {"counts": whole, "lengths": whole, "contents": hashes, "sketched": np.dtype(np.bool_)}
+    return {**columns, **{f"keys{band}": hashes for band in range(bands)}}
 
 
 def _joined(made: list[Columns]) -> list[np.ndarray]:
     """Concatenate the columns of some pieces: the contents in one row, the keys band by band."""
-    counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
-    return [counts, lengths, contents.ravel(), *np.ascontiguousarray(keys.T)]
+    counts, lengths, contents, keys, sketched = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
+    return [counts, lengths, contents.ravel(), sketched, *np.ascontiguousarray(keys.T)]

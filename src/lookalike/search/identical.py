@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from lookalike.items.sets import text_bounds
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import GOLDEN, mix
+from lookalike.kernels.sets import add_rows
 from lookalike.theory.banding import all_pairs, in_buckets, sort_keys, too_many
 
 
@@ -73,6 +75,35 @@ class Groups:
             one, other = np.minimum(one, other), np.maximum(one, other)
         order = ascending(one * len(self.first) + other, len(self.first) ** 2)
         return one[order], other[order], values[order]
+
+
+class Contents:
+    """The contents met so far, each as two hashes; threads can share it."""
+
+    def __init__(self) -> None:
+        self._table, self._held, self._lock = np.zeros((1 << 10, 2), np.uint64), 0, Lock()
+
+    def add(self, contents: np.ndarray) -> np.ndarray:
+        """Add contents; return which of them are new."""
+        with self._lock:
+            if 2 * (self._held + len(contents)) > len(self._table):
+                there = self._table[self._table.any(axis=1)]
+                self._table = np.zeros((1 << (4 * (self._held + len(contents))).bit_length(), 2), np.uint64)
+                add_rows(self._table, there)
+            new: np.ndarray = add_rows(self._table, contents)
+            self._held += int(np.count_nonzero(new))
+            return new
+
+
+def first_of(contents: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return, for each item that is not known, a known item with the same content, which must exist."""
+    rows, others = np.flatnonzero(known), np.flatnonzero(~known)
+    rows = rows[np.argsort(contents[rows, 0])]
+    places = np.searchsorted(contents[rows, 0], contents[others, 0])
+    while (wrong := contents[rows[places], 1] != contents[others, 1]).any():  # hardly ever: the first hashes agree
+        places[wrong] += 1
+    found: np.ndarray = rows[places]
+    return found
 
 
 def ascending(keys: np.ndarray, end: int) -> np.ndarray:

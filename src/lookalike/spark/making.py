@@ -29,7 +29,8 @@ class Making(ABC):
         """Return the number of elements, length, content hash and band keys of each row."""
         sets = self.sets(column)
         keys = band_keys(self.plan, sets.indptr, sets.elements)
-        return sets.sizes, sets.sizes, hash_rows(sets.indptr, sets.elements), keys
+        contents = hash_rows(sets.indptr, sets.elements)
+        return Columns(sets.sizes, sets.sizes, contents, keys, np.ones(len(sets), np.bool_))
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,7 @@ class OfTexts(Making):
     def sketch(self, column: pa.Array) -> Columns:
         texts = self.shingles.prepare(column.cast(pa.large_string()))
         made = [sketch_texts(piece, self.shingles, self.plan) for piece in pieces(texts)]
-        counts, lengths, contents, keys = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
-        return counts, lengths, contents, keys
+        return Columns(*(np.concatenate(arrays) for arrays in zip(*made, strict=True)))
 
 
 @dataclass(frozen=True)

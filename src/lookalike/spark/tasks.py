@@ -50,7 +50,7 @@ def sketched(batches: Batches, making: Making, ranked: bool, longest: bool, parc
                     f"item {missing.as_py()!r} has no text (null): drop such rows first, with dropna, "
                     "or use --on-error skip on the command line."
                 )
-            counts, lengths, contents, keys = making.sketch(column)
+            counts, lengths, contents, keys, _ = making.sketch(column)
             live = np.flatnonzero(counts)
             item = ids
             if ranked:
@@ -143,7 +143,7 @@ def new_runs(values: pa.Array) -> np.ndarray:
 def keyed(batches: Batches, making: Making) -> Batches:
     """Turn (id, content) into (item, keys), without grouping identical items."""
     for batch in batches:
-        counts, _, _, keys = making.sketch(batch["content"])
+        counts, _, _, keys, _ = making.sketch(batch["content"])
         live = np.flatnonzero(counts)
         yield pa.record_batch([batch["id"].take(pa.array(live)), key_lists(keys[live])], names=["item", "keys"])
 

@@ -22,7 +22,7 @@ from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
 from lookalike.items.sets import Sets, hash_texts, text_bounds
-from lookalike.items.shingles import Shingles
+from lookalike.items.shingles import Rows, Shingles
 from lookalike.items.sides import Sides
 from lookalike.kernels.sets import hash_rows, sort_rows
 from lookalike.kernels.sketch import fold_bands
@@ -111,14 +111,19 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     for line in plan.lines():
         run.say(line)
 
-    def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[pa.LargeStringArray], list[np.ndarray]]:
+    def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
         side, table = batch
-        chunks = [shingles.prepare(piece) for piece in pieces(table["text"].combine_chunks())]
-        columns = _joined([sketch_texts(chunk, shingles, plan, met) for chunk in chunks])
-        return side, table.select(["id"]), chunks, columns
+        chunks, made = [], []
+        for piece in pieces(table["text"].combine_chunks()):
+            texts = shingles.prepare(piece)
+            columns, rows = sketch_texts(texts, shingles, plan, met)
+            chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if joins else None, columns.sketched))
+            made.append(columns)
+        return side, table.select(["id"]), chunks, _joined(made)
 
     met = Contents() if storage.held else None  # with files, all texts are sketched
-    chunks: list[pa.LargeStringArray] = []
+    joins = plan.bands is None and not plan.row.moves  # then all sets are needed
+    chunks: list[Chunk] = []
     grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
     done = grown.done
     if done:
@@ -174,21 +179,23 @@ def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
     return [texts.slice(start, stop - start) for start, stop in pairwise([*first.tolist(), len(texts)])]
 
 
-def sketch_texts(texts: pa.LargeStringArray, shingles: Shingles, plan: Plan, met: Contents | None = None) -> Columns:
-    """Return the columns of prepared texts; those with a content met before are not sketched.
+def sketch_texts(
+    texts: pa.LargeStringArray, shingles: Shingles, plan: Plan, met: Contents | None = None
+) -> tuple[Columns, Rows]:
+    """Return the columns of prepared texts, and the shingles of those whose content is new.
 
-    Only simhash and bags need to sort out repeated shingles.
+    Only those are sketched. Only simhash and bags need to sort out repeated shingles.
     """
     content, starts, stops = text_bounds(texts)
     contents = hash_contents(content, starts, stops)
     new = np.ones(len(texts), np.bool_) if met is None else met.add(contents)
-    indptr, elements = shingles.hashes(texts, None if new.all() else np.flatnonzero(new))
+    indptr, elements = rows = shingles.hashes(texts, None if new.all() else np.flatnonzero(new))
     if shingles.bag or plan.sketch == "simhash":
-        indptr, elements = sort_rows(indptr, elements, shingles.bag)
+        indptr, elements = sort_rows(*rows, shingles.bag)
     made = band_keys(plan, indptr, elements)
     counts, keys = np.zeros(len(texts), np.int64), np.empty((len(texts), made.shape[1]), np.uint64)
     counts[new], keys[new] = np.diff(indptr), made
-    return Columns(counts, stops - starts, contents, keys, new)
+    return Columns(counts, stops - starts, contents, keys, new), rows
 
 
 def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
@@ -267,13 +274,25 @@ class TextRows(NamedTuple):
         return self.batch.take(pa.array(self.places)).combine_chunks()
 
 
-class TextSets(Maker):
-    """A maker of the shingle sets of texts in memory, one chunk of texts per task."""
+class Chunk(NamedTuple):
+    """Some texts and, if all sets are needed, the sets of those with a new content."""
 
-    def __init__(self, chunks: list[pa.LargeStringArray], shingles: Shingles):
-        self.chunks = chunks
+    texts: pa.LargeStringArray
+    sets: Sets | None
+    new: np.ndarray
+
+
+class TextSets(Maker):
+    """A maker of the shingle sets of texts in memory, one chunk of texts per task.
+
+    Sets that were made before are handed out once, so that they do not fill memory.
+    """
+
+    def __init__(self, chunks: list[Chunk], shingles: Shingles):
+        self.chunks = [chunk.texts for chunk in chunks]
         self.shingles = shingles
-        self.starts = np.concatenate(([0], np.cumsum([len(chunk) for chunk in chunks], dtype=np.int64)))
+        self.starts = np.concatenate(([0], np.cumsum([len(texts) for texts in self.chunks], dtype=np.int64)))
+        self.ready = {at: chunk for at, chunk in enumerate(chunks) if chunk.sets is not None}
 
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[np.ndarray]:
         """Yield ascending rows, split where chunks end."""
@@ -281,17 +300,21 @@ class TextSets(Maker):
 
     def make(self, rows: np.ndarray) -> Sets:
         """Make the sets of one task's rows."""
-        return Sets.sorted(*self.shingles.hashes(*self._place(rows)), self.shingles.bag)
+        at, inside = self._place(rows)
+        ready = self.ready.pop(at, None)
+        if ready is not None and ready.sets is not None and ready.new[inside].all():
+            return ready.sets.take(np.cumsum(ready.new)[inside] - 1)
+        return Sets.sorted(*self.shingles.hashes(self.chunks[at], inside), self.shingles.bag)
 
-    def _place(self, rows: np.ndarray) -> tuple[pa.LargeStringArray, np.ndarray]:
+    def _place(self, rows: np.ndarray) -> tuple[int, np.ndarray]:
         """Return the chunk that holds one task's rows, and their positions in it."""
-        chunk = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
-        return self.chunks[chunk], rows - self.starts[chunk]
+        at = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
+        return at, rows - self.starts[at]
 
     def look(self, rows: np.ndarray) -> list[str]:
         """Return the texts at ascending positions, as strings."""
         parts = (self._place(part) for part in self.tasks(rows))
-        return [text for chunk, inside in parts for text in chunk.take(pa.array(inside)).to_pylist()]
+        return [text for at, inside in parts for text in self.chunks[at].take(pa.array(inside)).to_pylist()]
 
     def elements(self, item: str) -> "set[str] | Counter[str]":
         """Return the shingles of a prepared text."""

@@ -44,7 +44,7 @@ class OfTexts(Making):
 
     def sketch(self, column: pa.Array) -> Columns:
         texts = self.shingles.prepare(column.cast(pa.large_string()))
-        made = [sketch_texts(piece, self.shingles, self.plan) for piece in pieces(texts)]
+        made = [sketch_texts(piece, self.shingles, self.plan)[0] for piece in pieces(texts)]
         return Columns(*(np.concatenate(arrays) for arrays in zip(*made, strict=True)))
 
 

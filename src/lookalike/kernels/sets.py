@@ -10,13 +10,15 @@ from lookalike.kernels.hashing import GOLDEN, kernel, mix
 
 
 @kernel
-def sort_hashes(values, spare, counts):
+def sort_hashes(values, spare, counts, same=0):
     """Sort `values` in place, given that their high bits are evenly spread. O(n) expected.
 
     Values go to about n slots by their high bits, which leaves each a step or two from its place;
-    an insertion sort does the rest. `spare` holds at least n values and `counts` 2n + 1 numbers.
+    an insertion sort does the rest. `spare` holds at least n values and `counts` 2n + 1 numbers. The
+    highest bits, as many as `same`, are the same in all values; those after them choose the slot.
     """
     n = len(values)
+    same = np.uint64(same)
     if n > 24:
         bits = 1
         while 1 << bits < n:
@@ -25,11 +27,11 @@ def sort_hashes(values, spare, counts):
         slots = 1 << bits
         counts[: slots + 1] = 0
         for x in values:
-            counts[(x >> shift) + np.uint64(1)] += 1
+            counts[((x << same) >> shift) + np.uint64(1)] += 1
         for slot in range(slots):
             counts[slot + 1] += counts[slot]
         for x in values:
-            slot = x >> shift
+            slot = (x << same) >> shift
             spare[counts[slot]] = x
             counts[slot] += 1
     else:
@@ -87,6 +89,18 @@ def sort_rows(indptr, elements, bag):
             sort_hashes(out[start:at], spare, counts)
         out_indptr[row + 1] = at
     return out_indptr, out[:at].copy()
+
+
+@kernel
+def take_rows(indptr, elements, rows):
+    """Return some rows, in the given order: (indptr, elements)."""
+    out_indptr = np.zeros(len(rows) + 1, np.int64)
+    for i in range(len(rows)):
+        out_indptr[i + 1] = out_indptr[i] + indptr[rows[i] + 1] - indptr[rows[i]]
+    out = np.empty(out_indptr[-1], np.uint64)
+    for i in range(len(rows)):
+        out[out_indptr[i] : out_indptr[i + 1]] = elements[indptr[rows[i]] : indptr[rows[i] + 1]]
+    return out_indptr, out
 
 
 @kernel

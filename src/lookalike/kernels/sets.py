@@ -92,15 +92,35 @@ def sort_rows(indptr, elements, bag):
 
 
 @kernel
-def take_rows(indptr, elements, rows):
-    """Return some rows, in the given order: (indptr, elements)."""
-    out_indptr = np.zeros(len(rows) + 1, np.int64)
+def take_rows(starts, sizes, elements):
+    """Return the rows that start here and have these sizes, one after another: (indptr, elements)."""
+    indptr = np.zeros(len(starts) + 1, np.int64)
+    for i in range(len(starts)):
+        indptr[i + 1] = indptr[i] + sizes[i]
+    out = np.empty(indptr[-1], np.uint64)
+    for i in range(len(starts)):
+        out[indptr[i] : indptr[i + 1]] = elements[starts[i] : starts[i] + sizes[i]]
+    return indptr, out
+
+
+@kernel
+def group_rows(count, rows, elements):
+    """Return elements by row, in order, given each one's row of range(count): (indptr, elements)."""
+    indptr = np.zeros(count + 1, np.int64)
+    last, grouped = 0, True
+    for row in rows:
+        grouped &= row >= last
+        last = row
+        indptr[row + 1] += 1
+    for row in range(count):
+        indptr[row + 1] += indptr[row]
+    if grouped:
+        return indptr, elements
+    out, nexts = np.empty(len(elements), np.uint64), indptr.copy()
     for i in range(len(rows)):
-        out_indptr[i + 1] = out_indptr[i] + indptr[rows[i] + 1] - indptr[rows[i]]
-    out = np.empty(out_indptr[-1], np.uint64)
-    for i in range(len(rows)):
-        out[out_indptr[i] : out_indptr[i + 1]] = elements[indptr[rows[i]] : indptr[rows[i] + 1]]
-    return out_indptr, out
+        out[nexts[rows[i]]] = elements[i]
+        nexts[rows[i]] += 1
+    return indptr, out
 
 
 @kernel

@@ -178,22 +178,23 @@ def prefix_join(
     earlier, or -1; another task with other rows can use it again.
     """
     left, right, shared = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
-    n, candidates = 0, 0
+    n, candidates, first = 0, 0, 0
     for number in range(start, stop):
         row = rows[number]
         size = indptr[row + 1] - indptr[row]
-        smallest = least(kind, size, p, q)
+        first = first_of_size(rows, indptr, least(kind, size, p, q), first, number)
         for token in range(prefix_indptr[number], prefix_indptr[number + 1]):
             for at in range(ends[token] - 1, begins[token] - 1, -1):
-                it = rows[posted[at]]
-                its = indptr[it + 1] - indptr[it]
-                if its < smallest:
+                other = posted[at]
+                if other < first:
                     break
-                if values[at] != tokens[token] or met[posted[at]] == number:
+                if met[other] == number or values[at] != tokens[token]:
                     continue
+                it = rows[other]
                 if split != ONE and (it < split) == (row < split):
                     continue
-                met[posted[at]] = number
+                met[other] = number
+                its = indptr[it + 1] - indptr[it]
                 must = need(kind, size, its, p, q)
                 if not can_share(stage, kind, size, places[token], its, spots[at], must, p, q):
                     continue
@@ -204,6 +205,21 @@ def prefix_join(
                     left[n], right[n], shared[n] = min(row, it), max(row, it), both
                     n += 1
     return left[:n], right[:n], shared[:n], candidates
+
+
+@kernel
+def first_of_size(rows, indptr, smallest, low, high):
+    """Return the first number from `low` to `high` whose row has at least `smallest` elements.
+
+    Rows are in order of size.
+    """
+    while low < high:
+        middle = (low + high) // 2
+        if indptr[rows[middle] + 1] - indptr[rows[middle]] < smallest:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from lookalike.core.arrays import even_slices, join_arrays
 from lookalike.core.errors import DataError
-from lookalike.core.run import Run
+from lookalike.core.run import ONE_THREAD, Run
 from lookalike.io.formats import UNTYPED
 from lookalike.io.part import Part
 from lookalike.io.tables import as_text
@@ -103,7 +103,7 @@ class Kinds:
 # --- sets ---
 
 
-class Block(NamedTuple):
+class SetBlock(NamedTuple):
     """Consecutive groups of elements, each with an id and a size."""
 
     ids: pa.Array
@@ -112,7 +112,7 @@ class Block(NamedTuple):
     chunk: Chunk
 
 
-def join_blocks(blocks: list[Block], kinds: Kinds, bag: bool, run: Run) -> tuple[pa.Array, Sets]:
+def join_blocks(blocks: list[SetBlock], kinds: Kinds, bag: bool, run: Run) -> tuple[pa.Array, Sets]:
     """Return the ids and the sets, in order of first appearance; the list is emptied."""
     if not blocks:
         return pa.array([], pa.int64()), Sets(np.zeros(1, np.int64), np.zeros(0, np.uint64), bag)
@@ -157,7 +157,7 @@ class Ids:
         self.count = 0
 
     def add(self, ids: pa.Array, sizes: np.ndarray, whole: bool) -> None:
-        """Add the groups of a block; if `whole`, each group is a whole set. Ids can be encoded."""
+        """Add the groups of a block; if `whole`, each group is a whole set."""
         if not len(ids):
             return
         encoded = ids.dictionary_encode()
@@ -193,9 +193,8 @@ def common_type(kinds: list[pa.DataType]) -> pa.DataType:
     return pa.int64() if all(pa.types.is_integer(k) and k != pa.uint64() for k in kinds) else pa.string()
 
 
-def assemble(count: int, rows: np.ndarray, hashes: np.ndarray, bag: bool, run: Run | None = None) -> Sets:
+def assemble(count: int, rows: np.ndarray, hashes: np.ndarray, bag: bool, run: Run = ONE_THREAD) -> Sets:
     """Return `count` sets of hashes; `rows` gives the set of each hash."""
-    run = run or Run(1)
     indptr, hashes = group_rows(count, rows, hashes)
 
     def make(part: slice) -> Sets:

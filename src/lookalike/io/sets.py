@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError, argument, one_column, parameter
-from lookalike.core.run import Run, Tick
+from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.io.csv import frame_index
-from lookalike.io.elements import MOST_COPIES, Block, Chunk, Kinds, join_blocks, strings_or_integers
+from lookalike.io.elements import MOST_COPIES, Chunk, Kinds, SetBlock, join_blocks, strings_or_integers
 from lookalike.io.formats import NAMED, UNTYPED, format_of
 from lookalike.io.inputs import find_parts
 from lookalike.io.jsonl import simple_types
@@ -124,10 +124,10 @@ class SetSource(ItemSource):
     def read(self, run: Run) -> tuple[pa.Array, Sets]:
         """Read the ids and the sets, in order of first appearance."""
         self._begin()
-        blocks: list[Block] = []
+        blocks: list[SetBlock] = []
         kinds, copies = Kinds(), 0
         with run.stage("read", self.byte_size()) as tick:
-            for part, progress, size, block in run.map(self._block, self._good_blocks(tick)):
+            for part, progress, size, block in run.map(self._block, self._good_blocks(tick, run)):
                 kinds.add(part, block.chunk, part.format not in UNTYPED)
                 copies += 0 if block.chunk.copies is None else int(block.chunk.copies.sum())
                 if copies > MOST_COPIES:
@@ -139,24 +139,24 @@ class SetSource(ItemSource):
             self._end()
             return join_blocks(blocks, kinds, self.bag, run)
 
-    def _good_blocks(self, tick: Tick) -> Iterator[GoodBlock]:
+    def _good_blocks(self, tick: Tick, run: Run) -> Iterator[GoodBlock]:
         """Yield the good rows of all parts, which `_block` turns into sets."""
         for part in self.parts:
             progress = Progress(tick, part)
             with reading(part):
                 columns = self._columns(part)
                 self.columns = columns if columns is not LINES else None
-                for good in self._good(part, columns):
+                for good in self._good(part, columns, run):
                     yield part, progress, columns, good
             progress.finish()
 
-    def _block(self, task: GoodBlock) -> tuple[Part, Progress, int, Block]:
+    def _block(self, task: GoodBlock) -> tuple[Part, Progress, int, SetBlock]:
         """Return the sets of some rows; this runs in threads."""
         part, progress, columns, good = task
         with reading(part):
             groups = self._groups(part, columns, good)
             chunk = Chunk.of(part, groups.values, groups.copies)
-            return part, progress, int(groups.values.nbytes), Block(groups.ids, groups.sizes, columns.listed, chunk)
+            return part, progress, int(groups.values.nbytes), SetBlock(groups.ids, groups.sizes, columns.listed, chunk)
 
     def named(self, ids: pa.Array) -> list[Counter[Any]]:
         """Read some sets again; return their elements as written, and how often each occurs."""
@@ -175,10 +175,10 @@ class SetSource(ItemSource):
         found = [wanted[name] for name in ids.cast(pa.string()).to_pylist()]
         return found if self.bag else [Counter(dict.fromkeys(one, 1)) for one in found]
 
-    def _good(self, part: Part, columns: SetColumns) -> Iterator[Good]:
+    def _good(self, part: Part, columns: SetColumns, run: Run = ONE_THREAD) -> Iterator[Good]:
         """Yield the good rows of a part."""
         wanted = pa.schema([self._wanted(part, name, columns) for name in columns.names])
-        return self._good_rows(part, wanted, partial(bad_rows, part, columns), plain_lists)
+        return self._good_rows(part, wanted, partial(bad_rows, part, columns), plain_lists, run=run)
 
     def _groups(self, part: Part, columns: SetColumns, good: Good) -> ElementGroups:
         """Return some good rows of a part as groups of elements."""

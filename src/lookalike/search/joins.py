@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.core.arrays import even_slices, join_arrays
 from lookalike.core.errors import DataError
-from lookalike.core.run import Run, slices
+from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.items.sets import Sets
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.joins import (
@@ -125,10 +125,9 @@ def by_size(sets: Sets) -> np.ndarray:
 
 
 def index_prefixes(
-    sets: Sets, rows: np.ndarray, ranks: Ranks, measure: tuple[int, int, int], run: Run | None = None
+    sets: Sets, rows: np.ndarray, ranks: Ranks, measure: tuple[int, int, int], run: Run = ONE_THREAD
 ) -> tuple[np.ndarray, ...]:
     """Return the prefixes that `prefix_join` looks up, and the postings that it finds."""
-    run = run or Run(1)
     starts, owners, tokens, places, kept = all_prefixes(sets, rows, ranks, measure, run)
     ordered, mask = sort_keys(tokens, run)
     nominal = np.arange(0, len(ordered), SLICE)
@@ -194,24 +193,23 @@ def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, in
     return Work(len(begins) * times, float((ends - begins).sum()) * times**2, compared * times**2)
 
 
-def element_ranks(sets: Sets, run: Run | None = None) -> Ranks:
+def element_ranks(sets: Sets, run: Run = ONE_THREAD) -> Ranks:
     """Return (ranks, shift): element x has rank ranks[x >> shift], from 0 (in a single set) to 255.
 
     Elements that share their high bits share a rank, which costs only a little selectivity.
     """
-    run = run or Run(1)
     counts, shift = element_counts(sets, run)
     return ranks_of(counts, run), shift
 
 
-def ranks_of(counts: np.ndarray, run: Run) -> np.ndarray:
+def ranks_of(counts: np.ndarray, run: Run = ONE_THREAD) -> np.ndarray:
     """Return the rank of each count, which is about 8 log2(count), and at most 255."""
     ranks = np.empty(len(counts), np.uint8)
     list(run.map(lambda part: rank_counts(counts[part], RANKS, ranks[part]), slices(len(counts), SLICE)))
     return ranks
 
 
-def element_counts(sets: Sets, run: Run | None = None) -> tuple[np.ndarray, np.uint64]:
+def element_counts(sets: Sets, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.uint64]:
     """Return (counts, shift): how many elements, in all sets, have the high bits x >> shift.
 
     Each thread groups some elements by range, and then adds those of one range after another to the
@@ -230,5 +228,5 @@ def element_counts(sets: Sets, run: Run | None = None) -> tuple[np.ndarray, np.u
             with locks[one]:
                 count_numbers(numbers[starts[one] : starts[one + 1]], counts)
 
-    list((run or Run(1)).map(add, slices(len(sets.elements), SLICE)))
+    list(run.map(add, slices(len(sets.elements), SLICE)))
     return counts, shift

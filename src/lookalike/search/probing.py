@@ -109,7 +109,7 @@ def query_ranks(sets: Sets) -> tuple[np.ndarray, np.uint64]:
     selectivity.
     """
     counts, shift = element_counts(sets)
-    return np.minimum(ranks_of(counts, Run(1)), 254) + (counts > 0), shift
+    return np.minimum(ranks_of(counts), 254) + (counts > 0), shift
 
 
 def _checked(name: str, sets: Sets) -> Sets:

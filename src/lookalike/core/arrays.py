@@ -15,7 +15,7 @@ def even_slices(bounds: np.ndarray, step: int) -> list[slice]:
     [slice(0, 3, None), slice(3, 4, None), slice(4, 5, None)]
     """
     cuts = np.searchsorted(bounds, np.arange(0, bounds[-1], step))
-    return [slice(start, stop) for start, stop in pairwise([*np.unique(cuts).tolist(), len(bounds) - 1])]
+    return [slice(start, stop) for start, stop in pairwise(np.unique([*cuts, len(bounds) - 1]).tolist())]
 
 
 def join_arrays(parts: list[Any], run: Run) -> np.ndarray:

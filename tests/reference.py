@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import accumulate, combinations, product
+from itertools import accumulate, combinations, groupby, product
 from operator import mul
 from statistics import NormalDist
 
@@ -181,6 +181,37 @@ def joined(sets, kind, p, q, split=None):
     pairs = [(i, j) for i, j in combinations(range(len(sets)), 2) if split is None or i < split <= j]
     shared = {(i, j): len(set(sets[i]) & set(sets[j])) for i, j in pairs}
     return {(i, j): n for (i, j), n in shared.items() if is_similar(kind, len(sets[i]), len(sets[j]), n, p, q)}
+
+
+def prefix(elements, ranks, probe, index):
+    """Return the tokens of a set: [(element, place, kept)], of rank 1 or more, among the first `probe`."""
+    ordered = sorted(elements, key=lambda x: (ranks[x], x))
+    return [(x, at, at < index) for at, x in enumerate(ordered[:probe]) if ranks[x]]
+
+
+def postings(tokens, same):
+    """Return the postings of tokens [(element, owner, place, kept)], and the range that each looks up.
+
+    Elements x and y share a list of postings if same(x) == same(y).
+    """
+    posted, ranges = [], [None] * len(tokens)
+    lists = [same(element) for element, *_ in tokens]
+    for _, group in groupby(sorted(range(len(tokens)), key=lambda t: (lists[t], t)), lists.__getitem__):
+        begin = len(posted)
+        for token in group:
+            element, owner, place, kept = tokens[token]
+            ranges[token] = (begin, len(posted))
+            posted += [(element, owner, place)] if kept else []
+    return posted, ranges
+
+
+def integers(texts):
+    """Return texts as integers that fit in 64 bits, all signed or all unsigned, or else None."""
+    if not all(re.fullmatch("0|-?[1-9][0-9]*", text, re.ASCII) for text in texts):
+        return None
+    numbers = [int(text) for text in texts]
+    fit = any(all(low <= x < low + 2**64 for x in numbers) for low in (-(2**63), 0))
+    return numbers if fit else None
 
 
 # --- sketches ---

@@ -24,6 +24,7 @@ from lookalike.io.sets import SetSource
 from lookalike.items.sets import Sets, hash_integers, hash_texts, hash_values
 from tests.samples import Row, encode_arrow, encode_csv, encode_jsonl, encode_parquet, write, zstd
 
+THREE = Run(3)
 SIZES = (1, 64, 1000, 1 << 30)  # bytes per batch
 BOM = b"\xef\xbb\xbf"
 WORDS = ["é", "a b", "日本語", "🙂", "", "007", "x", "NULL", "-1"]
@@ -36,9 +37,9 @@ def put(path: Path, content: bytes) -> Path:
 
 
 def check(source: SetSource, expected: dict[Any, Any]) -> None:
-    """Check that the source has exactly these sets, {id: elements}, in order, on every read."""
-    for _ in range(2):
-        ids, sets = source.read(Run(1))
+    """Check that the source has exactly these sets, {id: elements}, in order, with any threads."""
+    for run in (Run(1), THREE):
+        ids, sets = source.read(run)
         wanted = Sets.of([Counter(some) if source.bag else some for some in expected.values()])
         assert ids.to_pylist() == list(expected)
         assert sets.indptr.tolist() == wanted.indptr.tolist()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.kernels.sets import hash_rows, overlaps, sort_rows, sorted_hashes
+from lookalike.kernels.sets import group_rows, hash_rows, overlaps, sort_rows, sorted_hashes, take_rows
 from tests import reference as ref
 from tests.kernel_samples import EDGES, SIZES, THRESHOLDS, as_lists, as_rows, drawn_rows, drawn_sets, seeds, thresholds
 
@@ -30,6 +30,25 @@ def test_sort_rows(rng, bag):
     rows = drawn_rows(rng, 5, repeats=True)
     found = sort_rows(*as_rows(rows), bag)
     assert as_lists(*found) == [ref.sort_row(row, bag) for row in rows]
+
+
+@given(seeds)
+def test_take_rows(rng):
+    rows = drawn_rows(rng, 6)
+    indptr, elements = as_rows(rows)
+    taken = rng.choices(range(6), k=4)
+    starts = indptr[:-1][taken]
+    assert as_lists(*take_rows(starts, np.diff(indptr)[taken], elements)) == [rows[row] for row in taken]
+
+
+@given(st.lists(st.integers(0, 5)))
+def test_group_rows(rows):
+    elements = range(100, 100 + len(rows))
+    for some in (rows, sorted(rows)):
+        found = group_rows(6, np.array(some, np.int64), np.array(elements, np.uint64))
+        assert as_lists(*found) == [
+            [x for x, row in zip(elements, some, strict=True) if row == one] for one in range(6)
+        ]
 
 
 def test_overlap_of_bags_is_the_sum_of_the_lesser_counts():

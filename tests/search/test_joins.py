@@ -14,9 +14,11 @@ from lookalike.core.run import Run
 from lookalike.items.sets import Sets
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels import bounds
+from lookalike.search import joins
 from lookalike.search.joins import STAGES, exact_pairs
+from lookalike.theory import sorting
 from tests import reference as ref
-from tests.kernel_samples import MEASURES, RATIOS
+from tests.kernel_samples import MEASURES, RATIOS, as_rows
 from tests.samples import small_sets
 
 measures = st.sampled_from(MEASURES)
@@ -84,6 +86,46 @@ def test_joins_over_several_tasks(measure):
     expected = ref.joined(sets, *measure)
     assert join(sets, measure, threads=2)[0] == expected
     assert len(expected) > 256
+
+
+@pytest.mark.parametrize("measure", [("JACCARD", 1, 2), ("CONTAINMENT", 9, 10), ("GRAMS", 4, 2)])
+def test_pairs_have_one_order_whatever_the_tasks_and_threads(measure, monkeypatch):
+    """Pairs come in the same order however elements, tokens and look-ups are cut."""
+    rng = random.Random(5)
+    pool = [rng.getrandbits(64) for _ in range(20)]
+    sets = Sets.sorted(*as_rows([rng.choices(pool, k=min(30, int(rng.paretovariate(1)) + 3)) for _ in range(100)]))
+    kinds = (getattr(bounds, measure[0]), *measure[1:])
+
+    def found(run, stage):
+        *pairs, compared = exact_pairs(sets, *kinds, ALONE, 10**9, run, stage)
+        return [column.tolist() for column in pairs], compared
+
+    expected = [found(Run(1), stage) for stage in (0, 3)]
+    assert len(expected[1][0][0]) > 50
+    three = Run(3)
+    for step in (4, 50):
+        for module, name in ((joins, "SLICE"), (joins, "LOOKUPS"), (sorting, "SLICE")):
+            monkeypatch.setattr(module, name, step)
+        monkeypatch.setattr(joins, "RANGE", 8)
+        for run in (Run(1), three):
+            assert [found(run, stage) for stage in (0, 3)] == expected
+
+
+def test_elements_are_counted_alike_by_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(joins, "SLICE", 50)
+    monkeypatch.setattr(joins, "RANGE", 6)
+    rng = random.Random(6)
+    sets = Sets.sorted(*as_rows([rng.choices([rng.getrandbits(64) for _ in range(30)], k=40) for _ in range(60)]))
+    for threads in (1, 4):
+        counts, shift = joins.element_counts(sets, Run(threads))
+        assert np.array_equal(counts, np.bincount(sets.elements >> shift, minlength=len(counts)))
+
+
+@pytest.mark.parametrize("sizes", [[], [0, 0], [3, 0, 1, 3, 2, 1], [70_000, 2, 65_536, 65_535, 70_000, 1]])
+def test_rows_in_order_of_size(sizes):
+    """Rows of equal size keep their order; sizes can need more than 16 bits."""
+    sets = Sets(np.cumsum([0, *sizes]), np.arange(sum(sizes), dtype=np.uint64))
+    assert joins.by_size(sets).tolist() == sorted((row for row, n in enumerate(sizes) if n), key=lambda row: sizes[row])
 
 
 @pytest.mark.parametrize("ratio", RATIOS[:6], ids=str)

@@ -16,16 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError, argument, one_column, parameter
-from lookalike.core.run import Run
+from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.io.csv import frame_index
-from lookalike.io.elements import MOST_COPIES, Elements, Ids, assemble, strings_or_integers
-from lookalike.io.formats import NAMED, format_of
+from lookalike.io.elements import MOST_COPIES, Chunk, Kinds, SetBlock, join_blocks, strings_or_integers
+from lookalike.io.formats import NAMED, UNTYPED, format_of
 from lookalike.io.inputs import find_parts
 from lookalike.io.jsonl import simple_types
 from lookalike.io.part import UTF8, Part
-from lookalike.io.source import BATCH_BYTES, ItemSource, Progress
+from lookalike.io.source import BATCH_BYTES, Good, ItemSource, Progress
 from lookalike.io.tables import as_text, empty_cells, find_faults, is_list, is_text, plain, plain_type, reading
-from lookalike.items.sets import Sets
+from lookalike.items.sets import Sets, text_bounds
+from lookalike.kernels.elements import split_texts
 
 COUNT_NAMES = ("count", "n", "weight", "quantity", "times")
 
@@ -52,6 +53,7 @@ class SetColumns:
 
 
 LINES = SetColumns(None, "text", listed=True)
+GAPS = np.isin(np.arange(256), [*range(9, 14), *range(28, 33), ord(","), ord(";")])  # ASCII white space, and two more
 
 
 class ElementGroups(NamedTuple):
@@ -61,6 +63,9 @@ class ElementGroups(NamedTuple):
     sizes: np.ndarray  # elements of each group, repeats included
     values: pa.Array  # strings or integers
     copies: np.ndarray | None = None  # how often each value occurs, if not once
+
+
+GoodBlock = tuple[Part, Progress, SetColumns, Good]  # some rows, and where they come from
 
 
 class SetSource(ItemSource):
@@ -119,21 +124,39 @@ class SetSource(ItemSource):
     def read(self, run: Run) -> tuple[pa.Array, Sets]:
         """Read the ids and the sets, in order of first appearance."""
         self._begin()
-        ids, elements = Ids(), Elements()
+        blocks: list[SetBlock] = []
+        kinds, copies = Kinds(), 0
         with run.stage("read", self.byte_size()) as tick:
-            for part in self.parts:
-                progress = Progress(tick, part)
-                with reading(part):
-                    columns = self._columns(part)
-                    self.columns = columns if columns is not LINES else None
-                    for groups in self._groups(part, columns):
-                        ids.add(groups.ids, groups.sizes, columns.listed)
-                        elements.add(part, groups.values, groups.copies)
-                        progress(int(groups.values.nbytes))
-                progress.finish()
+            for part, progress, size, block in run.map(self._block, self._good_blocks(tick, run)):
+                kinds.add(part, block.chunk, part.format not in UNTYPED)
+                copies += 0 if block.chunk.copies is None else int(block.chunk.copies.sum())
+                if copies > MOST_COPIES:
+                    most = f"{MOST_COPIES:,}; they add up to more"
+                    raise DataError(f"{part.name}: the counts must add up to at most {most}.")
+                if len(block.ids):
+                    blocks.append(block)
+                progress(size)
             self._end()
-            names, rows = ids.gather()
-            return names, assemble(len(names), rows, elements.hashes(), self.bag)
+            return join_blocks(blocks, kinds, self.bag, run)
+
+    def _good_blocks(self, tick: Tick, run: Run) -> Iterator[GoodBlock]:
+        """Yield the good rows of all parts, which `_block` turns into sets."""
+        for part in self.parts:
+            progress = Progress(tick, part)
+            with reading(part):
+                columns = self._columns(part)
+                self.columns = columns if columns is not LINES else None
+                for good in self._good(part, columns, run):
+                    yield part, progress, columns, good
+            progress.finish()
+
+    def _block(self, task: GoodBlock) -> tuple[Part, Progress, int, SetBlock]:
+        """Return the sets of some rows; this runs in threads."""
+        part, progress, columns, good = task
+        with reading(part):
+            groups = self._groups(part, columns, good)
+            chunk = Chunk.of(part, groups.values, groups.copies)
+            return part, progress, int(groups.values.nbytes), SetBlock(groups.ids, groups.sizes, columns.listed, chunk)
 
     def named(self, ids: pa.Array) -> list[Counter[Any]]:
         """Read some sets again; return their elements as written, and how often each occurs."""
@@ -141,7 +164,8 @@ class SetSource(ItemSource):
         names = pa.array(wanted, pa.string())
         self._begin()
         for part in self.parts:
-            for groups in self._groups(part, self._columns(part)):
+            columns = self._columns(part)
+            for groups in (self._groups(part, columns, good) for good in self._good(part, columns)):
                 own = groups.ids.cast(pa.string())
                 values = groups.sizes if groups.copies is None else groups.sizes > 0  # per group
                 owners = np.repeat(np.arange(len(own)), values)
@@ -151,36 +175,35 @@ class SetSource(ItemSource):
         found = [wanted[name] for name in ids.cast(pa.string()).to_pylist()]
         return found if self.bag else [Counter(dict.fromkeys(one, 1)) for one in found]
 
-    def _groups(self, part: Part, columns: SetColumns) -> Iterator[ElementGroups]:
-        """Yield the good rows of a part, as groups of elements."""
+    def _good(self, part: Part, columns: SetColumns, run: Run = ONE_THREAD) -> Iterator[Good]:
+        """Yield the good rows of a part."""
         wanted = pa.schema([self._wanted(part, name, columns) for name in columns.names])
-        for good in self._good_rows(part, wanted, partial(bad_rows, part, columns), plain_lists):
-            table, numbers = good.table, good.numbers
-            if part.format == "text":
-                yield self._lines(part, table, numbers + 1)
-                continue
-            ids = pa.array(good.before + numbers) if columns.set is None else table[columns.set].combine_chunks()
-            values = table[columns.element]
-            if columns.listed:
-                sizes = pc.list_value_length(values).to_numpy()
-                yield ElementGroups(ids, sizes, strings_or_integers(pc.list_flatten(values)))
-            elif columns.count is None:
-                yield ElementGroups(ids, np.ones(len(ids), np.int64), strings_or_integers(values))
-            else:
-                most = MOST_COPIES + 1 if self.bag else 1
-                counts = np.minimum(whole_counts(table[columns.count]), most).astype(np.int64)
-                there = strings_or_integers(values.filter(pa.array(counts > 0)))
-                yield ElementGroups(ids, counts, there, counts[counts > 0] if self.bag else None)
+        return self._good_rows(part, wanted, partial(bad_rows, part, columns), plain_lists, run=run)
 
-    def _lines(self, part: Part, table: pa.Table, numbers: np.ndarray) -> ElementGroups:
+    def _groups(self, part: Part, columns: SetColumns, good: Good) -> ElementGroups:
+        """Return some good rows of a part as groups of elements."""
+        table, numbers = good.table, good.numbers
+        if part.format == "text":
+            return self._lines(part, as_text(table["text"]), numbers + 1)
+        ids = pa.array(good.before + numbers) if columns.set is None else table[columns.set].combine_chunks()
+        values = table[columns.element]
+        if columns.listed:
+            sizes = pc.list_value_length(values).to_numpy()
+            return ElementGroups(ids, sizes, strings_or_integers(pc.list_flatten(values)))
+        if columns.count is None:
+            return ElementGroups(ids, np.ones(len(ids), np.int64), strings_or_integers(values))
+        most = MOST_COPIES + 1 if self.bag else 1
+        counts = np.minimum(whole_counts(table[columns.count]), most).astype(np.int64)
+        there = strings_or_integers(values.filter(pa.array(counts > 0)))
+        return ElementGroups(ids, counts, there, counts[counts > 0] if self.bag else None)
+
+    def _lines(self, part: Part, texts: pa.LargeStringArray, numbers: np.ndarray) -> ElementGroups:
         """Return one set per line, without the lines that have no elements."""
-        lists, values = split_lines(as_text(table["text"]), self.separator)
-        there = np.asarray(pc.greater(pc.binary_length(values), 0))
-        sizes = np.bincount(np.asarray(pc.list_parent_indices(lists))[there], minlength=len(lists))
+        sizes, values = split_lines(texts, self.separator)
         ids = pa.array(numbers[sizes > 0])
         if len(self.parts) > 1:
             ids = pc.binary_join_element_wise(part.name, ids.cast(pa.string()), ":")
-        return ElementGroups(ids, sizes[sizes > 0], values.filter(pa.array(there)))
+        return ElementGroups(ids, sizes[sizes > 0], values)
 
     def _schema(self, part: Part) -> pa.Schema:
         """Return the columns of a part."""
@@ -294,6 +317,8 @@ def bad_rows(part: Part, columns: SetColumns, table: pa.Table) -> dict[int, str]
 
 def list_faults(lists: pa.Array, name: str) -> dict[int, str]:
     """Return the rows whose list is null, or holds null or invalid UTF-8."""
+    if not lists.null_count and not lists.flatten().null_count and not pa.types.is_large_binary(lists.type.value_type):
+        return {}
     faults = {int(at): f"{name} is null" for at in np.flatnonzero(lists.is_null())}
     there = np.flatnonzero(lists.is_valid())
     lists = lists.take(pa.array(there))
@@ -315,10 +340,19 @@ def whole_counts(column: pa.ChunkedArray) -> np.ndarray:
     return np.where((numbers >= 0) & (numbers == np.floor(numbers)) & (numbers < np.inf), numbers, np.nan)
 
 
-def split_lines(texts: pa.LargeStringArray, separator: str | None) -> tuple[pa.ListArray, pa.LargeStringArray]:
-    """Return the elements of each line, and of all lines; some of them can be empty."""
+def split_lines(texts: pa.LargeStringArray, separator: str | None) -> tuple[np.ndarray, pa.LargeStringArray]:
+    """Return how many elements each line has, and the elements of all lines; none is empty."""
+    content, starts, stops = text_bounds(texts)
+    if separator is None and len(starts) and content[starts[0] : stops[-1]].max(initial=0) < 128:
+        sizes, offsets, data = split_texts(content, starts, stops, GAPS)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        return sizes, pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
     if separator is None:
         lists = pc.utf8_split_whitespace(pc.replace_substring_regex(texts, "[,;]", " "))
-        return lists, lists.flatten()
-    lists = pc.split_pattern(texts, separator)
-    return lists, pc.utf8_trim_whitespace(lists.flatten())
+        values = lists.flatten()
+    else:
+        lists = pc.split_pattern(texts, separator)
+        values = pc.utf8_trim_whitespace(lists.flatten())
+    there = np.asarray(pc.greater(pc.binary_length(values), 0))
+    sizes = np.bincount(np.asarray(pc.list_parent_indices(lists))[there], minlength=len(lists))
+    return sizes, values.filter(pa.array(there))

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError
 from lookalike.kernels.hashing import GOLDEN, mix
-from lookalike.kernels.sets import sort_rows
+from lookalike.kernels.sets import sort_rows, take_rows
 from lookalike.kernels.text import hash_contents
 
 
@@ -79,16 +79,17 @@ class Sets:
 
     def take(self, rows: np.ndarray) -> "Sets":
         """Return the given rows, in that order."""
-        sizes = self.sizes[rows]
-        indptr = np.concatenate(([0], np.cumsum(sizes)))
-        where = np.arange(indptr[-1]) + np.repeat(self.indptr[rows] - indptr[:-1], sizes)
-        return Sets(indptr, self.elements[where], self.bag)
+        starts = self.indptr[:-1][rows]
+        indptr, elements = take_rows(starts, self.indptr[1:][rows] - starts, self.elements)
+        return Sets(indptr, elements, self.bag)
 
     @staticmethod
     def concatenate(parts: "list[Sets]") -> "Sets":
         """Return the rows of all parts, one after another."""
         if not parts:
             return Sets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
+        if len(parts) == 1:
+            return Sets(parts[0].indptr, parts[0].elements, parts[0].bag)
         sizes = np.concatenate([part.sizes for part in parts])
         elements = np.concatenate([part.elements for part in parts])
         return Sets(np.concatenate(([0], np.cumsum(sizes))), elements, parts[0].bag)

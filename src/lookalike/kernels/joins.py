@@ -14,10 +14,38 @@ LENGTH, PREFIX, POSITION, SUFFIX = range(4)  # stages of filtering; each include
 
 
 @kernel
-def count_elements(elements, shift, counts):
-    """Add one to counts[x >> shift] for each element x."""
+def by_range(elements, shift, width, ranges):
+    """Group the high bits x >> shift of elements by range: (starts, numbers).
+
+    Range i holds the numbers from i << width to (i + 1) << width, numbers[starts[i]:starts[i + 1]].
+    """
+    starts = np.zeros(ranges + 1, np.int64)
     for x in elements:
-        counts[x >> shift] += 1
+        starts[(x >> shift >> np.uint64(width)) + np.uint64(1)] += 1
+    for i in range(ranges):
+        starts[i + 1] += starts[i]
+    nexts = starts[:-1].copy()
+    numbers = np.empty(len(elements), np.uint32)
+    for x in elements:
+        number = x >> shift
+        numbers[nexts[number >> np.uint64(width)]] = number
+        nexts[number >> np.uint64(width)] += 1
+    return starts, numbers
+
+
+@kernel
+def count_numbers(numbers, counts):
+    """Add one to counts[x] for each number x."""
+    for x in numbers:
+        counts[x] += 1
+
+
+@kernel
+def rank_counts(counts, table, ranks):
+    """Write the rank of each count: table[count], or where the table ends, 8 log2(count)."""
+    for i in range(len(counts)):
+        count = counts[i]
+        ranks[i] = table[count] if count < len(table) else min(np.ceil(8 * np.log2(count)), 255)
 
 
 @kernel
@@ -29,47 +57,61 @@ def prefixes(indptr, elements, rows, ranks, shift, kind, p, q):
     `kept` marks those in the shorter prefix that is indexed. Rank 0 stands for elements that no
     other set has; they count in the prefix but match nothing, and are left out.
     """
-    total = 0
+    total, longest = 0, 0
     for row in rows:
-        total += prefix_lengths(kind, indptr[row + 1] - indptr[row], p, q)[0]
+        size = indptr[row + 1] - indptr[row]
+        longest = max(longest, size)
+        total += prefix_lengths(kind, size, p, q)[0]
     out_indptr = np.zeros(len(rows) + 1, np.int64)
     out, places, kept = np.empty(total, np.uint64), np.empty(total, np.int32), np.empty(total, np.bool_)
+    found = np.empty(longest, np.uint8)  # the ranks of a row: looking them up is slow
     starts = np.empty(257, np.int64)
     at = 0
     for r in range(len(rows)):
         values = elements[indptr[rows[r]] : indptr[rows[r] + 1]]
         probe, index = prefix_lengths(kind, len(values), p, q)
-        starts[:] = 0
-        for x in values:
-            starts[np.int64(ranks[x >> shift]) + 1] += 1
-        for rank in range(256):
+        top = np.uint8(0)
+        for i in range(len(values)):
+            found[i] = ranks[values[i] >> shift]
+            top = max(top, found[i])
+        starts[: np.int64(top) + 2] = 0
+        for i in range(len(values)):
+            starts[np.int64(found[i]) + 1] += 1
+        for rank in range(np.int64(top) + 1):
             starts[rank + 1] += starts[rank]
         unique = min(starts[1], probe)  # the elements of rank 0 come first
-        for x in values:
-            rank = np.int64(ranks[x >> shift])
+        for i in range(len(values)):
+            rank = np.int64(found[i])
             place = starts[rank]
             starts[rank] += 1
             if rank > 0 and place < probe:
                 token = at + place - unique
-                out[token], places[token], kept[token] = x, place, place < index
+                out[token], places[token], kept[token] = values[i], place, place < index
         at += probe - unique
         out_indptr[r + 1] = at
     return out_indptr, out[:at].copy(), places[:at].copy(), kept[:at].copy()
 
 
 @kernel
-def post(ordered, mask, tokens, owners, places, kept):
-    """Turn sorted tokens into postings: (values, rows, spots, begins, ends).
+def count_kept(ordered, mask, kept):
+    """Return how many of the tokens in `ordered` are kept: see `post`."""
+    n = 0
+    for x in ordered:
+        n += kept[x & mask]
+    return n
+
+
+@kernel
+def post(ordered, mask, tokens, owners, places, kept, first, values, rows, spots, begins, ends):
+    """Turn sorted tokens into postings, the first of them number `first`.
 
     A number in `ordered` holds the high bits of an element, and a token's number in the bits of the
     mask. Tokens of one element are adjacent, in order of their rows; those `kept` are posted with
-    their element, row and place. For token t, begins[t]:ends[t] are the postings of earlier rows;
-    they include elements that differ from it only in the bits of the mask.
+    their element, row and place, in `values`, `rows` and `spots`. For token t, begins[t]:ends[t] are
+    the postings of earlier rows; they include elements that differ from it only in the bits of the
+    mask. No element is cut: `ordered` holds all its tokens, or none.
     """
-    rows, spots = np.empty(len(ordered), np.int32), np.empty(len(ordered), np.int32)
-    values = np.empty(len(ordered), np.uint64)
-    begins, ends = np.empty(len(ordered), np.int64), np.empty(len(ordered), np.int64)
-    n, begin = 0, 0
+    n, begin = first, first
     for i in range(len(ordered)):
         if i > 0 and (ordered[i] ^ ordered[i - 1]) & ~mask != 0:
             begin = n
@@ -78,7 +120,17 @@ def post(ordered, mask, tokens, owners, places, kept):
         if kept[token]:
             values[n], rows[n], spots[n] = tokens[token], owners[token], places[token]
             n += 1
-    return values[:n].copy(), rows[:n].copy(), spots[:n].copy(), begins, ends
+
+
+@kernel
+def count_lookups(starts, begins, ends):
+    """Return for each row how many tokens it has and how many postings they look up, in all."""
+    out = np.empty(len(starts) - 1, np.int64)
+    for row in range(len(out)):
+        out[row] = starts[row + 1] - starts[row]
+        for token in range(starts[row], starts[row + 1]):
+            out[row] += ends[token] - begins[token]
+    return out
 
 
 @kernel
@@ -114,7 +166,7 @@ def can_share(stage, kind, a, i, b, j, least, p, q):
 
 @kernel
 def prefix_join(
-    start, stop, rows, prefix_indptr, tokens, places, values, posted, spots, begins, ends,
+    start, stop, met, rows, prefix_indptr, tokens, places, values, posted, spots, begins, ends,
     indptr, elements, kind, p, q, stage, split,
 ):  # fmt: skip
     """Return similar pairs whose larger row is in range(start, stop), and how many were candidates.
@@ -122,26 +174,27 @@ def prefix_join(
     `rows` are in order of size, and `posted` holds their numbers in it. Each look-up walks back
     over the postings of smaller rows until one is too small to be similar. A row is first met at
     the first element that both prefixes share, which is the first that both sets share, so its
-    positions show whether the sets can be similar.
+    positions show whether the sets can be similar. `met` holds, for each row, a row that met it
+    earlier, or -1; another task with other rows can use it again.
     """
-    met = np.full(len(rows), -1, np.int32)  # the number of the last row that met each row
     left, right, shared = np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16, np.int64)
-    n, candidates = 0, 0
+    n, candidates, first = 0, 0, 0
     for number in range(start, stop):
         row = rows[number]
         size = indptr[row + 1] - indptr[row]
-        smallest = least(kind, size, p, q)
+        first = first_of_size(rows, indptr, least(kind, size, p, q), first, number)
         for token in range(prefix_indptr[number], prefix_indptr[number + 1]):
             for at in range(ends[token] - 1, begins[token] - 1, -1):
-                it = rows[posted[at]]
-                its = indptr[it + 1] - indptr[it]
-                if its < smallest:
+                other = posted[at]
+                if other < first:
                     break
-                if values[at] != tokens[token] or met[posted[at]] == number:
+                if met[other] == number or values[at] != tokens[token]:
                     continue
+                it = rows[other]
                 if split != ONE and (it < split) == (row < split):
                     continue
-                met[posted[at]] = number
+                met[other] = number
+                its = indptr[it + 1] - indptr[it]
                 must = need(kind, size, its, p, q)
                 if not can_share(stage, kind, size, places[token], its, spots[at], must, p, q):
                     continue
@@ -152,6 +205,21 @@ def prefix_join(
                     left[n], right[n], shared[n] = min(row, it), max(row, it), both
                     n += 1
     return left[:n], right[:n], shared[:n], candidates
+
+
+@kernel
+def first_of_size(rows, indptr, smallest, low, high):
+    """Return the first number from `low` to `high` whose row has at least `smallest` elements.
+
+    Rows are in order of size.
+    """
+    while low < high:
+        middle = (low + high) // 2
+        if indptr[rows[middle] + 1] - indptr[rows[middle]] < smallest:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @kernel

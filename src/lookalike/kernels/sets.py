@@ -10,13 +10,15 @@ from lookalike.kernels.hashing import GOLDEN, kernel, mix
 
 
 @kernel
-def sort_hashes(values, spare, counts):
+def sort_hashes(values, spare, counts, same=0):
     """Sort `values` in place, given that their high bits are evenly spread. O(n) expected.
 
     Values go to about n slots by their high bits, which leaves each a step or two from its place;
-    an insertion sort does the rest. `spare` holds at least n values and `counts` 2n + 1 numbers.
+    an insertion sort does the rest. `spare` holds at least n values and `counts` 2n + 1 numbers. The
+    highest bits, as many as `same`, are the same in all values; those after them choose the slot.
     """
     n = len(values)
+    same = np.uint64(same)
     if n > 24:
         bits = 1
         while 1 << bits < n:
@@ -25,11 +27,11 @@ def sort_hashes(values, spare, counts):
         slots = 1 << bits
         counts[: slots + 1] = 0
         for x in values:
-            counts[(x >> shift) + np.uint64(1)] += 1
+            counts[((x << same) >> shift) + np.uint64(1)] += 1
         for slot in range(slots):
             counts[slot + 1] += counts[slot]
         for x in values:
-            slot = x >> shift
+            slot = (x << same) >> shift
             spare[counts[slot]] = x
             counts[slot] += 1
     else:
@@ -87,6 +89,38 @@ def sort_rows(indptr, elements, bag):
             sort_hashes(out[start:at], spare, counts)
         out_indptr[row + 1] = at
     return out_indptr, out[:at].copy()
+
+
+@kernel
+def take_rows(starts, sizes, elements):
+    """Return the rows that start here and have these sizes, one after another: (indptr, elements)."""
+    indptr = np.zeros(len(starts) + 1, np.int64)
+    for i in range(len(starts)):
+        indptr[i + 1] = indptr[i] + sizes[i]
+    out = np.empty(indptr[-1], np.uint64)
+    for i in range(len(starts)):
+        out[indptr[i] : indptr[i + 1]] = elements[starts[i] : starts[i] + sizes[i]]
+    return indptr, out
+
+
+@kernel
+def group_rows(count, rows, elements):
+    """Return elements by row, in order, given each one's row of range(count): (indptr, elements)."""
+    indptr = np.zeros(count + 1, np.int64)
+    last, grouped = 0, True
+    for row in rows:
+        grouped &= row >= last
+        last = row
+        indptr[row + 1] += 1
+    for row in range(count):
+        indptr[row + 1] += indptr[row]
+    if grouped:
+        return indptr, elements
+    out, nexts = np.empty(len(elements), np.uint64), indptr.copy()
+    for i in range(len(rows)):
+        out[nexts[rows[i]]] = elements[i]
+        nexts[rows[i]] += 1
+    return indptr, out
 
 
 @kernel

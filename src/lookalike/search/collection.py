@@ -204,7 +204,7 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
     with run.stage("plan"):
-        plan = fit(sets.take(rows), len(sets), partial(element_ranks, sets))
+        plan = fit(sets.take(rows), len(sets), partial(element_ranks, sets, run))
     for line in plan.lines():
         run.say(line)
 

@@ -1,20 +1,39 @@
 """Join exactly: find every pair at or above the threshold with an index of rare-first prefixes."""
 
 from collections.abc import Iterator
+from itertools import pairwise
+from threading import Lock, local
 from typing import NamedTuple
 
 import numpy as np
 
+from lookalike.core.arrays import even_slices, join_arrays
 from lookalike.core.errors import DataError
-from lookalike.core.run import Run, slices
+from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.items.sets import Sets
 from lookalike.items.sides import ALONE, Sides
-from lookalike.kernels.joins import SUFFIX, count_elements, length_join, post, prefix_join, prefixes
-from lookalike.theory.banding import sort_keys, too_many
+from lookalike.kernels.joins import (
+    SUFFIX,
+    by_range,
+    count_kept,
+    count_lookups,
+    count_numbers,
+    length_join,
+    post,
+    prefix_join,
+    prefixes,
+    rank_counts,
+)
+from lookalike.theory.banding import too_many
+from lookalike.theory.sorting import sort_keys
 
 STAGES = ("length", "prefix", "position", "suffix")
-SLICE = 1 << 16  # counts turned into ranks at a time
+SLICE = 1 << 18  # elements, counts or tokens per task
+LOOKUPS = 1 << 20  # postings that a task looks up, unless that makes more than
+MOST_TASKS = 1 << 12
+RANGE = 20  # threads count elements in ranges of 2**20 counts, which the processor's cache holds
 Ranks = tuple[np.ndarray, np.uint64]
+RANKS = np.ceil(8 * np.log2(np.maximum(np.arange(1 << 12), 1))).astype(np.uint8)  # of small counts
 ALIKE: Ranks = (np.ones(2, np.uint8), np.uint64(63))  # all elements have one rank, and keep their own order
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int]  # left, right, elements shared, pairs compared
 
@@ -37,15 +56,17 @@ def exact_pairs(
     `stage` is the last filter to use. With two collections, only pairs across them count. More than
     `limit` pairs are an error.
     """
-    found, total = [], 0
-    for part in exact_parts(sets, kind, p, q, sides, run, stage, ranked):
-        found.append(part)
+    found: tuple[list[np.ndarray], ...] = ([], [], [])
+    total, compared = 0, 0
+    for *part, seen in exact_parts(sets, kind, p, q, sides, run, stage, ranked):
+        for column, values in zip(found, part, strict=True):
+            column.append(values)
+        compared += seen
         total += len(part[0])
         if total > limit:
             raise too_many(total, limit)
-    none = np.zeros(0, np.int64)
-    left, right, shared = (np.concatenate([none, *(part[i] for part in found)]) for i in range(3))
-    return left, right, shared, sum(part[3] for part in found)
+    left, right, shared = (join_arrays(column, run) for column in found)
+    return left, right, shared, compared
 
 
 def exact_parts(
@@ -55,23 +76,30 @@ def exact_parts(
     rows = by_size(sets)
     measure, split = (kind, p, q), sides.split
     index: tuple[np.ndarray, ...] = ()
+    work = np.arange(len(rows))  # without an index, each row is compared with the smaller ones
     if stage:
         with run.stage("index prefixes"):
-            index = index_prefixes(sets, rows, ALIKE if ranked else element_ranks(sets), measure)
+            index = index_prefixes(sets, rows, ALIKE if ranked else element_ranks(sets, run), measure, run)
+            work = count_work(index, run)
+    own = local()
 
-    def work(part: slice) -> Found:
+    def join(part: slice) -> Found:
         found: Found
         if stage:
-            found = prefix_join(part.start, part.stop, rows, *index, sets.indptr, sets.elements, *measure, stage, split)
+            if not hasattr(own, "met"):
+                own.met = np.full(len(rows), -1, np.int32)
+            bounds = (part.start, part.stop, own.met)
+            found = prefix_join(*bounds, rows, *index, sets.indptr, sets.elements, *measure, stage, split)
         else:
             found = length_join(part.start, part.stop, rows, sets.indptr, sets.elements, *measure, split)
         return found
 
-    step = max(256, len(rows) // 256)  # rows per task; each task scans all rows once
+    done = np.concatenate(([0], np.cumsum(work)))
+    tasks = even_slices(done, max(LOOKUPS, int(done[-1]) // MOST_TASKS))
     with run.stage("compare", len(rows)) as tick:
-        for part in run.map(work, slices(len(rows), step)):
+        for task, part in zip(tasks, run.map(join, tasks), strict=True):
             yield part
-            tick(step)
+            tick(task.stop - task.start)
 
 
 def in_order(sets: Sets, order: np.ndarray) -> Sets:
@@ -89,15 +117,64 @@ def in_order(sets: Sets, order: np.ndarray) -> Sets:
 
 def by_size(sets: Sets) -> np.ndarray:
     """Return the rows that are not empty, small ones first."""
-    rows = np.argsort(sets.sizes, kind="stable")
-    return rows[np.searchsorted(sets.sizes[rows], 1) :]
+    sizes = sets.sizes
+    rows = np.flatnonzero(sizes)
+    for shift in range(0, int(sizes.max(initial=0)).bit_length(), 16):  # NumPy sorts 16 bits in linear time
+        rows = rows[np.argsort((sizes[rows] >> shift).astype(np.uint16), kind="stable")]
+    return rows
 
 
-def index_prefixes(sets: Sets, rows: np.ndarray, ranks: Ranks, measure: tuple[int, int, int]) -> tuple[np.ndarray, ...]:
+def index_prefixes(
+    sets: Sets, rows: np.ndarray, ranks: Ranks, measure: tuple[int, int, int], run: Run = ONE_THREAD
+) -> tuple[np.ndarray, ...]:
     """Return the prefixes that `prefix_join` looks up, and the postings that it finds."""
-    starts, tokens, places, kept = prefixes(sets.indptr, sets.elements, rows, *ranks, *measure)
-    owners = np.repeat(np.arange(len(rows)), np.diff(starts))
-    return starts, tokens, places, *post(*sort_keys(tokens), tokens, owners, places, kept)
+    starts, owners, tokens, places, kept = all_prefixes(sets, rows, ranks, measure, run)
+    ordered, mask = sort_keys(tokens, run)
+    nominal = np.arange(0, len(ordered), SLICE)
+    cuts = np.unique(np.searchsorted(ordered, ordered[nominal] & ~mask))  # where the tokens of an element begin
+    tasks = [slice(start, stop) for start, stop in pairwise([*cuts.tolist(), len(ordered)])]
+    counts = run.map(lambda part: count_kept(ordered[part], mask, kept), tasks)
+    firsts = np.cumsum([0, *counts])
+    total = int(firsts[-1])
+    postings = np.empty(total, np.uint64), np.empty(total, np.int32), np.empty(total, np.int32)
+    bounds = np.empty(len(tokens), np.int64), np.empty(len(tokens), np.int64)
+
+    def fill(at: int) -> None:
+        post(ordered[tasks[at]], mask, tokens, owners, places, kept, firsts[at], *postings, *bounds)
+
+    list(run.map(fill, range(len(tasks))))
+    return starts, tokens, places, *postings, *bounds
+
+
+def all_prefixes(
+    sets: Sets, rows: np.ndarray, ranks: Ranks, measure: tuple[int, int, int], run: Run
+) -> tuple[np.ndarray, ...]:
+    """Return the result of `prefixes` with the row of each token: (indptr, rows, tokens, places, kept)."""
+    tasks = even_slices(np.concatenate(([0], np.cumsum(sets.sizes[rows]))), SLICE)
+    found = list(run.map(lambda part: prefixes(sets.indptr, sets.elements, rows[part], *ranks, *measure), tasks))
+    firsts = np.cumsum([0, *(len(tokens) for _, tokens, _, _ in found)])
+    total = int(firsts[-1])
+    starts, owners = np.zeros(len(rows) + 1, np.int64), np.empty(total, np.int32)
+    tokens, places, kept = np.empty(total, np.uint64), np.empty(total, np.int32), np.empty(total, np.bool_)
+
+    def copy(at: int) -> None:
+        part, here = tasks[at], slice(firsts[at], firsts[at + 1])
+        indptr, tokens[here], places[here], kept[here] = found[at]
+        found[at] = ()  # frees its memory
+        starts[part.start + 1 : part.stop + 1] = indptr[1:] + here.start
+        owners[here] = np.repeat(np.arange(part.start, part.stop, dtype=np.int32), np.diff(indptr))
+
+    list(run.map(copy, range(len(tasks))))
+    return starts, owners, tokens, places, kept
+
+
+def count_work(index: tuple[np.ndarray, ...], run: Run) -> np.ndarray:
+    """Return for each row how many postings it looks up, from the result of `index_prefixes`."""
+    starts, *_, begins, ends = index
+    parts = run.map(
+        lambda part: count_lookups(starts[part.start : part.stop + 1], begins, ends), even_slices(starts, SLICE)
+    )
+    return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
 def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, int, int]) -> Work:
@@ -109,28 +186,47 @@ def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, in
     starts, *index = index_prefixes(sample, rows, ranks, measure)
     *_, begins, ends = index
     times = items / max(1, len(sample))
+    met = np.full(len(rows), -1, np.int32)
     *_, compared = prefix_join(
-        0, len(rows), rows, starts, *index, sample.indptr, sample.elements, *measure, SUFFIX, ALONE.split
+        0, len(rows), met, rows, starts, *index, sample.indptr, sample.elements, *measure, SUFFIX, ALONE.split
     )
     return Work(len(begins) * times, float((ends - begins).sum()) * times**2, compared * times**2)
 
 
-def element_ranks(sets: Sets) -> Ranks:
+def element_ranks(sets: Sets, run: Run = ONE_THREAD) -> Ranks:
     """Return (ranks, shift): element x has rank ranks[x >> shift], from 0 (in a single set) to 255.
 
     Elements that share their high bits share a rank, which costs only a little selectivity.
     """
-    counts, shift = element_counts(sets)
+    counts, shift = element_counts(sets, run)
+    return ranks_of(counts, run), shift
+
+
+def ranks_of(counts: np.ndarray, run: Run = ONE_THREAD) -> np.ndarray:
+    """Return the rank of each count, which is about 8 log2(count), and at most 255."""
     ranks = np.empty(len(counts), np.uint8)
-    for part in slices(len(counts), SLICE):  # floats for all of them would take several times the memory
-        ranks[part] = np.minimum(np.ceil(8 * np.log2(np.maximum(counts[part], 1))), 255)
-    return ranks, shift
+    list(run.map(lambda part: rank_counts(counts[part], RANKS, ranks[part]), slices(len(counts), SLICE)))
+    return ranks
 
 
-def element_counts(sets: Sets) -> tuple[np.ndarray, np.uint64]:
-    """Return (counts, shift): how many elements, in all sets, have the high bits x >> shift."""
+def element_counts(sets: Sets, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.uint64]:
+    """Return (counts, shift): how many elements, in all sets, have the high bits x >> shift.
+
+    Each thread groups some elements by range, and then adds those of one range after another to the
+    counts, while no other thread adds to the same range.
+    """
     bits = min(27, max(10, len(sets.elements).bit_length() + 1))
     shift = np.uint64(64 - bits)
     counts = np.zeros(1 << bits, np.int32)
-    count_elements(sets.elements, shift, counts)
+    locks = [Lock() for _ in range(0, len(counts), 1 << RANGE)]
+
+    def add(part: slice) -> None:
+        starts, numbers = by_range(sets.elements[part], shift, RANGE, len(locks))
+        first = part.start // SLICE  # threads begin with different ranges
+        for at in range(len(locks)):
+            one = (first + at) % len(locks)
+            with locks[one]:
+                count_numbers(numbers[starts[one] : starts[one + 1]], counts)
+
+    list(run.map(add, slices(len(sets.elements), SLICE)))
     return counts, shift

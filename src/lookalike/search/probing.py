@@ -11,7 +11,7 @@ from lookalike.kernels.joins import prefixes
 from lookalike.kernels.probes import prefix_probe
 from lookalike.measures import MEASURES
 from lookalike.measures.table import OF_SETS, SHORT, usual_names
-from lookalike.search.joins import Found, element_counts
+from lookalike.search.joins import Found, element_counts, ranks_of
 from lookalike.search.plan import parse_threshold
 
 STEP = 64  # queries per task
@@ -109,8 +109,7 @@ def query_ranks(sets: Sets) -> tuple[np.ndarray, np.uint64]:
     selectivity.
     """
     counts, shift = element_counts(sets)
-    ranks = np.minimum(np.ceil(8 * np.log2(np.maximum(counts, 1))) + 1, 255) * (counts > 0)
-    return ranks.astype(np.uint8), shift
+    return np.minimum(ranks_of(counts), 254) + (counts > 0), shift
 
 
 def _checked(name: str, sets: Sets) -> Sets:

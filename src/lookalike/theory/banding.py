@@ -14,6 +14,7 @@ from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.buckets import members, new_pairs
 from lookalike.kernels.sets import sorted_hashes
 from lookalike.kernels.sketch import fold_bands
+from lookalike.theory.sorting import low_bits
 
 CHUNK = 1 << 18  # candidate pairs yielded at a time
 MOST_AT_ONCE = 32  # keys are sorted in parts unless the memory is this many times their size
@@ -160,11 +161,6 @@ def sort_keys(keys: np.ndarray) -> tuple[np.ndarray, np.uint64]:
     """
     mask = low_bits(len(keys))
     return sorted_hashes((keys & ~mask) | np.arange(len(keys), dtype=np.uint64)), mask
-
-
-def low_bits(items: int) -> np.uint64:
-    """Return a mask of the low bits that hold the numbers of this many items."""
-    return np.uint64((1 << max(1, (items - 1).bit_length())) - 1)
 
 
 def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> np.ndarray:

@@ -1,0 +1,43 @@
+"""Sort keys in parts, so that several threads can share the work.
+
+Keys are 64-bit hashes, so their high bits are evenly spread. A part holds the keys that have the
+same high bits. Each slice of the keys counts those of each part, and then puts them into place.
+"""
+
+import numpy as np
+
+from lookalike.kernels.hashing import kernel
+from lookalike.kernels.sets import sort_hashes
+
+
+@kernel
+def count_parts(keys, high):
+    """Return how many keys belong to each part; a key's `high` highest bits are its part's number."""
+    counts = np.zeros(np.int64(1) << np.int64(high), np.int64)
+    for x in keys:
+        counts[x >> np.uint64(64 - high)] += 1
+    return counts
+
+
+@kernel
+def place_keys(keys, first, high, mask, places, out):
+    """Write each key to its part, with its position in the bits of the mask, in order.
+
+    Positions count from `first`, and the next key of part i goes to out[places[i]].
+    """
+    for i in range(len(keys)):
+        part = keys[i] >> np.uint64(64 - high)
+        out[places[part]] = (keys[i] & ~mask) | np.uint64(first + i)
+        places[part] += 1
+
+
+@kernel
+def sort_parts(values, bounds, high):
+    """Sort the parts values[bounds[i]:bounds[i + 1]], each in place."""
+    longest = 0
+    for i in range(len(bounds) - 1):
+        longest = max(longest, bounds[i + 1] - bounds[i])
+    spare = np.empty(longest, np.uint64)
+    counts = np.empty(2 * longest + 1, np.int32)
+    for i in range(len(bounds) - 1):
+        sort_hashes(values[bounds[i] : bounds[i + 1]], spare, counts, high)

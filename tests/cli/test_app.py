@@ -13,7 +13,8 @@ import typer
 from typer.main import get_command
 
 import lookalike
-from lookalike.cli import COMMANDS, program
+from lookalike.cli import COMMANDS
+from lookalike.cli.app import program
 from lookalike.cli.app import GivenOptions, command
 from lookalike.core.errors import UsageError
 from tests.commands import Commands, environment, spawn
@@ -67,7 +68,8 @@ def test_commands_are_in_the_order_of_their_list(run: Commands) -> None:
     assert shown == list(COMMANDS)
     script = """
 import lookalike.cli.index
-from lookalike.cli import COMMANDS, program
+from lookalike.cli import COMMANDS
+from lookalike.cli.app import program
 assert list(program().commands) == list(COMMANDS)
 """
     assert spawn(script=script).communicate() == (b"", b"")

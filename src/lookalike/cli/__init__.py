@@ -13,17 +13,27 @@ import sys
 import time
 import warnings
 from contextlib import suppress
-from importlib import import_module
 
-from typer.core import TyperGroup
 from typer.exceptions import Abort, Exit, TyperException
-from typer.main import get_command
 
-# In the order of the help, which lists groups of commands last.
-COMMANDS = (
-    "pairs", "match", "sets", "vectors", "dedup", "clusters", "resolve", "baskets", "serve", "curve", "tune", "report",
-    "demo", "fingerprints", "index",
-)  # fmt: skip
+# What the help says of each command, in its order, so that it need not import them.
+COMMANDS = {
+    "pairs": "List all similar pairs of documents, each one verified.",
+    "match": "List all similar pairs of a document in LEFT and a document in RIGHT.",
+    "sets": "List all similar pairs of sets: one set per line, or one element of a set per row.",
+    "vectors": "List all similar pairs of vectors: embeddings, rows of numbers, bit codes or pictures.",
+    "dedup": "Remove documents that are similar to one that is kept; write the rest with all columns.",
+    "clusters": "Group documents connected by similar pairs into clusters, without listing the pairs.",
+    "resolve": "Find records of the same person or thing in two tables or one, with probabilities.",
+    "baskets": "Find similar users or items from purchases or ratings, and recommend items.",
+    "serve": "Serve an index over HTTP, with a web page to query it.",
+    "curve": "Show the probability that a pair becomes a candidate, by similarity or distance.",
+    "tune": "Show the bands and rows that reach a recall at a threshold, and what they cost.",
+    "report": "Write a web page that shows the items found side by side, and how reliable the result is.",
+    "demo": "Find similar pairs among the example documents that come with lookalike.",
+    "fingerprints": "Enroll fingerprints and identify unknown prints.",
+    "index": "Keep a collection in a folder, and look up similar items in it.",
+}
 begun = time.perf_counter()  # when the running command was called
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
 
@@ -47,20 +57,8 @@ def main() -> None:
     sys.exit(code)
 
 
-def program() -> TyperGroup:
-    """Import the modules of all commands, which registers them, and return the program."""
-    from lookalike.cli.app import app
-
-    for name in COMMANDS:
-        import_module(f"lookalike.cli.{name}")
-    for registered in (app.registered_commands, app.registered_groups):  # some modules import others, so order varies
-        registered.sort(key=lambda one: COMMANDS.index(one.name or ""))
-    command = get_command(app)
-    assert isinstance(command, TyperGroup)
-    return command
-
-
 def _run() -> int:
+    from lookalike.cli.app import program
     from lookalike.core.errors import LookalikeError
 
     warnings.showwarning = _show_warning

@@ -7,11 +7,15 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from importlib import import_module
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
 
+from lookalike.cli import COMMANDS
+from lookalike.cli.values import convert_quickly
 from lookalike.core.errors import LookalikeError, UsageError, is_out_of_memory, naming_options
 
 Function = TypeVar("Function", bound=Callable[..., None])
@@ -27,6 +31,10 @@ def examples(*lines: str) -> str:
 class Command(TyperCommand):
     """A command whose help shows no type beside --help."""
 
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        convert_quickly(self.params)
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, including --help."""
         return without_types(super().get_params(ctx))
@@ -35,9 +43,38 @@ class Command(TyperCommand):
 class Group(TyperGroup):
     """A group of commands whose help shows no type beside --help and the options for completion."""
 
+    def __init__(self, **settings: Any):
+        super().__init__(**settings)
+        convert_quickly(self.params)
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, including --help."""
         return without_types(super().get_params(ctx))
+
+
+class Program(Group):
+    """The whole program; it imports the module of a command only to run it or to show its help."""
+
+    def __init__(self, *, commands: dict[str, Any], **settings: Any):
+        listed = {name: TyperCommand(name, help=line) for name, line in COMMANDS.items()}
+        super().__init__(commands={**listed, **commands}, **settings)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of the command, the command, and the arguments after it."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else program(name).commands[name], rest
+
+
+def program(*names: str) -> Program:
+    """Return the program with these commands, whose modules register them when they are imported.
+
+    All other commands that are not imported yet are only listed, with their first lines of help.
+    """
+    for name in names:
+        import_module(f"lookalike.cli.{name}")
+    made = get_command(app)
+    assert isinstance(made, Program)
+    return made
 
 
 def without_types(parameters: list[Any]) -> list[Any]:
@@ -49,7 +86,7 @@ def without_types(parameters: list[Any]) -> list[Any]:
 
 
 app = typer.Typer(
-    cls=Group,
+    cls=Program,
     help="Find similar items in collections too large to compare pair by pair.",
     epilog=examples(
         "lookalike demo",

@@ -70,7 +70,7 @@ def test_commands_are_in_the_order_of_their_list(run: Commands) -> None:
 import lookalike.cli.index
 from lookalike.cli import COMMANDS
 from lookalike.cli.app import program
-assert list(program().commands) == list(COMMANDS)
+assert list(program(*COMMANDS).commands) == list(COMMANDS)
 """
     assert spawn(script=script).communicate() == (b"", b"")
 
@@ -82,7 +82,7 @@ def test_each_command_is_in_the_file_of_its_name() -> None:
 
 
 def test_the_help_of_every_command_has_an_example() -> None:
-    waiting: list[Any] = [program()]
+    waiting: list[Any] = [program(*COMMANDS)]
     seen = 0
     while waiting:
         command = waiting.pop()

@@ -71,7 +71,7 @@ def test_the_times_add_up_to_what_the_user_waited(
     monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))  # each look takes a second
     err = run("dedup", corpus, "-o", out / "kept.jsonl").err
     line = next(line for line in err.splitlines() if line.startswith("time: "))
-    times = dict(re.findall(r"(?:, |: )([a-z ]+) ([\d.]+) s", line))
+    times = dict(re.findall(r"(?:, |: )([a-z -]+) ([\d.]+) s", line))
     total = float(times.pop("in all"))
     assert {"write", "other"} <= set(times)
     assert sum(map(float, times.values())) == pytest.approx(total)

@@ -7,6 +7,7 @@ and `axis`.
 May import: everything. To add a command, write its file and name it in `COMMANDS`.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,9 @@ import warnings
 from contextlib import suppress
 
 from typer.exceptions import Abort, Exit, TyperException
+
+from lookalike.core.imports import refuse
+from lookalike.core.process import process_start
 
 # What the help says of each command, in its order, so that it need not import them.
 COMMANDS = {
@@ -34,27 +38,39 @@ COMMANDS = {
     "fingerprints": "Enroll fingerprints and identify unknown prints.",
     "index": "Keep a collection in a folder, and look up similar items in it.",
 }
-begun = time.perf_counter()  # when the running command was called
+begun = time.perf_counter()  # when the running command began
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
+GARBAGE = 50_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
 
 
 def main() -> None:
-    """Run the command line; report any error the user can fix as one line and an exit code."""
+    """Run the command line as a process of its own, in which nothing else happens."""
+    gc.set_threshold(GARBAGE)
+    refuse("pandas")  # pyarrow would import it, in case that an array is one of pandas
+    code = run(process_start())
+    gc.freeze()  # at exit, do not look for garbage among all that was imported
+    sys.exit(code)
+
+
+def run(start: float) -> int:
+    """Run the command in `sys.argv`, for which the user has waited since `start`; return the exit code.
+
+    Errors that the user can fix are reported as one line.
+    """
     global begun
-    begun = time.perf_counter()
+    begun = start
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up after SIGTERM too
     try:
-        code = _run()
+        return _run()
     except (KeyboardInterrupt, Abort):
-        code = _complain("interrupted; no incomplete file was left.", 1)
+        return _complain("interrupted; no incomplete file was left.", 1)
     except BrokenPipeError:  # standard output was closed early, as by `head`
-        code = 0
         _drop_output()
+        return 0
     except OSError as error:
-        code = _complain(f"{error.filename or 'failed'}: {error.strerror or error}.", 1)
+        return _complain(f"{error.filename or 'failed'}: {error.strerror or error}.", 1)
     except MemoryError:
-        code = _complain("out of memory.", 1)
-    sys.exit(code)
+        return _complain("out of memory.", 1)
 
 
 def _run() -> int:
@@ -63,13 +79,15 @@ def _run() -> int:
 
     warnings.showwarning = _show_warning
     command = program()
-    if COMPLETING in os.environ:  # the shell asks for completions
-        command.main(prog_name="lookalike")
     try:  # not `app()`, which handles interrupts and closed pipes itself
+        if COMPLETING in os.environ:  # the shell asks for completions
+            command.main(prog_name="lookalike")
         with command.make_context("lookalike", sys.argv[1:]) as context:
             command.invoke(context)
     except Exit as finished:
         return finished.exit_code
+    except SystemExit as completed:
+        return int(completed.code or 0)
     except LookalikeError as error:
         _drop_output()
         return _complain(str(error), error.exit_code)

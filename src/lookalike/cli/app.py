@@ -17,6 +17,7 @@ from typer.main import get_command
 from lookalike.cli import COMMANDS
 from lookalike.cli.values import convert_quickly
 from lookalike.core.errors import LookalikeError, UsageError, is_out_of_memory, naming_options
+from lookalike.core.imports import allow
 
 Function = TypeVar("Function", bound=Callable[..., None])
 OTHER_NAMES = {"shingles": "shingle", "fields": "field", "distance": "spot_distance"}  # in Python, of options
@@ -31,25 +32,17 @@ def examples(*lines: str) -> str:
 class Command(TyperCommand):
     """A command whose help shows no type beside --help."""
 
-    def __init__(self, *args: Any, **settings: Any):
-        super().__init__(*args, **settings)
-        convert_quickly(self.params)
-
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, including --help."""
-        return without_types(super().get_params(ctx))
+        return tidied(super().get_params(ctx))
 
 
 class Group(TyperGroup):
     """A group of commands whose help shows no type beside --help and the options for completion."""
 
-    def __init__(self, **settings: Any):
-        super().__init__(**settings)
-        convert_quickly(self.params)
-
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, including --help."""
-        return without_types(super().get_params(ctx))
+        return tidied(super().get_params(ctx))
 
 
 class Program(Group):
@@ -77,8 +70,12 @@ def program(*names: str) -> Program:
     return made
 
 
-def without_types(parameters: list[Any]) -> list[Any]:
-    """Return the parameters, without the type <bool> that typer shows for flags it adds itself."""
+def tidied(parameters: list[Any]) -> list[Any]:
+    """Return the parameters, without the type <bool> that typer shows for flags it adds itself.
+
+    They convert usual values quickly.
+    """
+    convert_quickly(parameters)
     for one in parameters:
         if isinstance(one, TyperOption) and one.is_flag:
             one.metavar = ""
@@ -190,6 +187,8 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
             given = GivenOptions(frozenset(name for name, source in sources.items() if source in GIVEN_BY))
             options = {one.name or "": max(one.opts, key=len) for one in context.command.params}
             same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
+            if values.get("engine") == "spark":
+                allow("pandas")
             with naming_options(options | same), explaining_memory(values, given):
                 function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
 

@@ -33,5 +33,5 @@ class UsualValues:
 def convert_quickly(parameters: Iterable[Any]) -> None:
     """Make parameters of typer convert usual values without Pydantic."""
     for one in parameters:
-        typers = one.get_runtime_param
-        one.get_runtime_param = partial(UsualValues, one.type_descriptor.annotation, typers)
+        if "get_runtime_param" not in vars(one):
+            one.get_runtime_param = partial(UsualValues, one.type_descriptor.annotation, one.get_runtime_param)

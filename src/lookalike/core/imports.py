@@ -1,4 +1,7 @@
-"""Keep other packages from importing modules that they can use, but that we do not need."""
+"""Keep other packages from importing modules that they can use, but that we do not need.
+
+A refused module seems not to be installed, unless it is imported already.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -7,25 +10,39 @@ from importlib.machinery import ModuleSpec
 from typing import Any
 
 
-class Refused:
-    """A finder that says that a module does not exist; one that is imported already stays usable."""
+class Refusal:
+    """A finder of modules that finds none, and raises an error for those that are refused."""
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self) -> None:
+        self.names: set[str] = set()
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
-        """Raise an error for the refused module, and leave all others to the next finder."""
-        if name == self.name:
+        """Raise an error for a refused module, and leave all others to the next finder."""
+        if name in self.names:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return None
+
+
+_refusal = Refusal()
+
+
+def refuse(name: str) -> None:
+    """Refuse to import a module from now on."""
+    _refusal.names.add(name)
+    if _refusal not in sys.meta_path:
+        sys.meta_path.insert(0, _refusal)
+
+
+def allow(name: str) -> None:
+    """Allow to import a module again."""
+    _refusal.names.discard(name)
 
 
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
     """Refuse to import a module within a block."""
-    refused = Refused(name)
-    sys.meta_path.insert(0, refused)
+    refuse(name)
     try:
         yield
     finally:
-        sys.meta_path.remove(refused)
+        allow(name)

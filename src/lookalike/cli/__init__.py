@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from typer.exceptions import Abort, Exit, TyperException
 
-from lookalike.core.imports import refuse
+from lookalike.core.late_pandas import import_pandas_late
 from lookalike.core.process import process_start
 
 # What the help says of each command, in its order, so that it need not import them.
@@ -46,7 +46,7 @@ GARBAGE = 50_000  # new objects before Python looks for garbage among them; impo
 def main() -> None:
     """Run the command line as a process of its own, in which nothing else happens."""
     gc.set_threshold(GARBAGE)
-    refuse("pandas")  # pyarrow would import it, in case that an array is one of pandas
+    import_pandas_late()
     code = run(process_start())
     gc.freeze()  # at exit, do not look for garbage among all that was imported
     sys.exit(code)

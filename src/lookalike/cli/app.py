@@ -17,7 +17,7 @@ from typer.main import get_command
 from lookalike.cli import COMMANDS
 from lookalike.cli.values import convert_quickly
 from lookalike.core.errors import LookalikeError, UsageError, is_out_of_memory, naming_options
-from lookalike.core.imports import allow
+from lookalike.core.late_pandas import import_pandas_early
 
 Function = TypeVar("Function", bound=Callable[..., None])
 OTHER_NAMES = {"shingles": "shingle", "fields": "field", "distance": "spot_distance"}  # in Python, of options
@@ -188,7 +188,7 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
             options = {one.name or "": max(one.opts, key=len) for one in context.command.params}
             same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
             if values.get("engine") == "spark":
-                allow("pandas")
+                import_pandas_early()
             with naming_options(options | same), explaining_memory(values, given):
                 function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
 

@@ -1,7 +1,4 @@
-"""Keep other packages from importing modules that they can use, but that we do not need.
-
-A refused module seems not to be installed, unless it is imported already.
-"""
+"""Keep other packages from importing modules that they can use, but that we do not need."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,38 +8,24 @@ from typing import Any
 
 
 class Refusal:
-    """A finder of modules that finds none, and raises an error for those that are refused."""
+    """A finder that says that a module is not installed."""
 
-    def __init__(self) -> None:
-        self.names: set[str] = set()
+    def __init__(self, name: str):
+        self.name = name
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
-        """Raise an error for a refused module, and leave all others to the next finder."""
-        if name in self.names:
+        """Raise an error for the refused module, and leave all others to the next finder."""
+        if name == self.name:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return None
 
 
-_refusal = Refusal()
-
-
-def refuse(name: str) -> None:
-    """Refuse to import a module from now on."""
-    _refusal.names.add(name)
-    if _refusal not in sys.meta_path:
-        sys.meta_path.insert(0, _refusal)
-
-
-def allow(name: str) -> None:
-    """Allow to import a module again."""
-    _refusal.names.discard(name)
-
-
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
-    """Refuse to import a module within a block."""
-    refuse(name)
+    """Refuse to import a module within a block, unless it is imported already."""
+    refusal = Refusal(name)
+    sys.meta_path.insert(0, refusal)
     try:
         yield
     finally:
-        allow(name)
+        sys.meta_path.remove(refusal)

@@ -5,7 +5,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from threading import Timer
 from typing import TYPE_CHECKING
@@ -63,9 +63,11 @@ class TerminalRun(Run):
         if self.on_terminal:
             self.say(line)
 
-    def stage(self, name: str, total: float | None = None) -> AbstractContextManager[Tick]:
+    @contextmanager
+    def stage(self, name: str, total: float | None = None) -> Iterator[Tick]:
         self.seconds.setdefault(START_UP, self.waited())
-        return super().stage(name, total)
+        with super().stage(name, total) as tick:
+            yield tick
 
     @contextmanager
     def show(self, name: str, total: float | None) -> Iterator[Tick]:
@@ -97,7 +99,7 @@ class LateBar:
         columns = (parts.SpinnerColumn(), parts.TextColumn("{task.description}"), parts.BarColumn())
         counts = (parts.MofNCompleteColumn(), parts.TimeRemainingColumn())
         bar = parts.Progress(*columns, *counts, console=self.run.console, transient=True)
-        bar.add_task(self.name, total=self.total, completed=self.done)
+        bar.update(bar.add_task(self.name, total=self.total), completed=self.done)
         bar.start()
         self.bar = bar
 

@@ -17,7 +17,6 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
 from tempfile import TemporaryFile, gettempdir, mkdtemp
-from typing import Any
 
 SETTING = "NUMBA_CACHE_DIR"
 _waiting: list[Callable[[], None]] = []  # at most one

@@ -10,12 +10,12 @@ from lookalike.kernels import is_compiling
 with refusing("scipy"):  # slow to import: Numba only looks at its version
     from numba import njit
     from numba.core.caching import FunctionCache, NullCache
-    from numba.core.runtime import rtsys
+    from numba.core.runtime.nrt import rtsys
 
 __all__ = ["MachineCode", "njit"]
 
 
-class MachineCode(NullCache):  # type: ignore[misc]
+class MachineCode(NullCache):
     """The cached machine code of one kernel.
 
     Before it loads machine code, Numba's own cache imports and registers everything that a function

@@ -84,7 +84,7 @@ def test_the_time_before_the_command_counts(corpus: Path, out: Path) -> None:
 import time
 from lookalike import cli
 start = time.perf_counter() - 1000  # a slow start
-cli.process_start = lambda: start
+cli.process_start = lambda otherwise: start
 cli.main()
 """
     line = spawn("pairs", corpus, "-o", out / "pairs.csv", script=script).communicate()[1].decode().splitlines()[-1]

@@ -2,9 +2,10 @@
 
 Lives here: one file per command, with its options and messages; `app` (registers commands),
 `options` (shared options), `documents` (shared by the commands on documents), `against` and
-`on_spark` (alternative engines), `outputs`, `workdir`, `summary`, `progress`, `terminal`, `plots`
-and `axis`.
-May import: everything. To add a command, write its file and name it in `COMMANDS`.
+`on_spark` (alternative engines), `outputs`, `workdir`, `summary`, `progress`, `terminal`, `values`
+(of options), `plots` and `axis`.
+May import: everything. To add a command, write its file, and put it in `COMMANDS` with the first
+line of its help.
 """
 
 import gc
@@ -17,6 +18,7 @@ from contextlib import suppress
 
 from typer.exceptions import Abort, Exit, TyperException
 
+from lookalike import _imported
 from lookalike.core.late_pandas import import_pandas_late
 from lookalike.core.process import process_start
 
@@ -47,7 +49,7 @@ def main() -> None:
     """Run the command line as a process of its own, in which nothing else happens."""
     gc.set_threshold(GARBAGE)
     import_pandas_late()
-    code = run(process_start())
+    code = run(process_start(_imported))
     gc.freeze()  # at exit, do not look for garbage among all that was imported
     sys.exit(code)
 

@@ -9,21 +9,20 @@ from pathlib import Path
 PROC = Path("/proc/self")  # on Linux; elsewhere it does not exist
 
 
-def process_start() -> float:
+def process_start(otherwise: float) -> float:
     """Return when this process started, on the clock of `time.perf_counter`.
 
-    Where the system does not say, or if the process ran another program before this one, as a shell
-    does that replaces itself by its last command, return the time of this call.
+    Return `otherwise` where the system does not say, and if the process ran another program before
+    this one, as a shell does that replaces itself by its last command.
     """
-    now = time.perf_counter()
     if resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt:  # it started other processes and waited for them
-        return now
+        return otherwise
     try:
         after_name = (PROC / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
         started = int(after_name[19]) / os.sysconf("SC_CLK_TCK")  # seconds since the system was booted
-        return now - max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)
+        return time.perf_counter() - max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)
     except (OSError, ValueError, IndexError, AttributeError):
-        return now
+        return otherwise
 
 
 def peak_memory() -> int:

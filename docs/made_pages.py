@@ -214,13 +214,14 @@ def heading(text: str, line: str) -> list[str]:
 
 def commands() -> Iterator[str]:
     """Yield the page of all commands and their options, from the same source as `--help`."""
-    from lookalike.cli import program
+    from lookalike.cli import COMMANDS
+    from lookalike.cli.app import program
 
     yield "# The command line\n"
     yield "`lookalike COMMAND --help` shows the same. Results go to the file that `--out` names or to standard output,"
     yield "plan, progress and summary to standard error. [Formats and guarantees](../formats-and-guarantees.md) has the"
     yield "formats, and what the exit codes mean.\n"
-    for name, command in program().commands.items():
+    for name, command in program(*COMMANDS).commands.items():
         yield f"## {name}\n"
         yield from of_group(name, command) if hasattr(command, "commands") else of_command(name, command)
 

@@ -5,13 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
-from lookalike.cli import main
+from lookalike import cli
 
 
 class Outcome(NamedTuple):
@@ -34,12 +35,10 @@ class Commands:
         self.capsys.readouterr()
         before = signal.getsignal(signal.SIGTERM)
         try:
-            with pytest.raises(SystemExit) as ended:
-                main()
+            code = cli.run(time.perf_counter())
         finally:
             signal.signal(signal.SIGTERM, before)
-        assert isinstance(ended.value.code, int)
-        return Outcome(ended.value.code, *self.capsys.readouterr())
+        return Outcome(code, *self.capsys.readouterr())
 
 
 def environment() -> dict[str, str]:

@@ -5,9 +5,11 @@ Everything else turns things into items, collects collisions, checks them, and s
 """
 
 from importlib import import_module
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+_imported = perf_counter()  # commands take their time from here if the system does not say when they started
 
 # In the order of the pipeline. Names load on first use, so that `lookalike --help` need not wait for kernels.
 _HOMES = {

@@ -18,12 +18,11 @@ from lookalike.items.bits import Bits
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
 from lookalike.results import Clusters, Dedup, Pairs
-from lookalike.search import sets, vectors
+from lookalike.search import sets
 from lookalike.search.audit import Audit
 from lookalike.search.base import Search
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import take_sides
-from lookalike.search.nearest import both_directions, first_k
 from lookalike.search.settings import MAX_PAIRS, Settings
 from lookalike.search.storage import starting, storage_for
 
@@ -407,6 +406,8 @@ def _pairs(collections: list[Any], settings: Settings) -> Pairs:
         audit = search.audit_pairs(settings.audit, left, right, values) if settings.audit else None
         wanted: dict[str, Any] = {}
         if settings.k is not None:
+            from lookalike.search.nearest import both_directions, first_k  # only neighbours need it
+
             with run.stage("order"):
                 if not sides.two and not plan.directed:
                     left, right, values = both_directions(left, right, values)
@@ -435,6 +436,8 @@ def _started(collections: list[Any], settings: Settings) -> Iterator[Search]:
     """Read the collections, plan the search, and sketch the items; large arrays are in memory or in files."""
     items = take_sides(collections, settings.measure, settings.run)
     if isinstance(items[0], Vectors | Bits):
+        from lookalike.search import vectors  # only vectors need it
+
         yield vectors.start(items, settings)
     else:
         with storage_for(items, settings) as storage:

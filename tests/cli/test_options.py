@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lookalike.cli import program
+from lookalike.cli.app import program
 from lookalike.measures.table import OF_VECTORS, usual_names
 from tests.commands import Commands, complaint
 
@@ -14,7 +14,7 @@ DOCUMENTS, SETS = usual_names("sets", "bags", "strings"), usual_names("sets", "b
 
 def words(command: str, option: str) -> list[str]:
     """Return the words in the help of an option."""
-    found = program()
+    found = program(command.split()[0])
     for name in command.split():
         found = found.commands[name]
     help = next(parameter.help for parameter in found.params if f"--{option}" in parameter.opts)

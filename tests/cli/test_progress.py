@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lookalike.core.run import Run
 from tests.commands import SLOW, Commands, spawn
 
 
@@ -71,7 +72,61 @@ def test_the_times_add_up_to_what_the_user_waited(
     monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))  # each look takes a second
     err = run("dedup", corpus, "-o", out / "kept.jsonl").err
     line = next(line for line in err.splitlines() if line.startswith("time: "))
-    times = dict(re.findall(r"(?:, |: )([a-z ]+) ([\d.]+) s", line))
+    times = dict(re.findall(r"(?:, |: )([a-z -]+) ([\d.]+) s", line))
     total = float(times.pop("in all"))
-    assert {"write", "other"} <= set(times)
+    assert {"start-up", "write", "other"} <= set(times)
     assert sum(map(float, times.values())) == pytest.approx(total)
+
+
+def test_the_time_before_the_command_counts(corpus: Path, out: Path) -> None:
+    """The user waits for Python and for imports, too."""
+    script = """
+import time
+from lookalike import cli
+start = time.perf_counter() - 1000  # a slow start
+cli.process_start = lambda otherwise: start
+cli.main()
+"""
+    line = spawn("pairs", corpus, "-o", out / "pairs.csv", script=script).communicate()[1].decode().splitlines()[-1]
+    times = dict(re.findall(r"(?:, |: )([a-z -]+) ([\d.]+) s", line))
+    total = float(times.pop("in all"))
+    assert float(times["start-up"]) >= 1000
+    assert sum(map(float, times.values())) == pytest.approx(total, abs=0.1)  # of rounded and left out times
+
+
+def test_a_stage_within_a_stage_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+    run = Run()
+    with run.stage("outer"):
+        now += 1
+        with run.stage("inner"):
+            now += 2
+        with run.stage("inner"), run.stage("innermost"):
+            now += 4
+        now += 8
+    assert run.seconds == {"inner": 2, "innermost": 4, "outer": 9}
+
+
+SPARED = (
+    "pandas.core", "scipy", "matplotlib", "jinja2", "lmdb", "rich", "pydantic", "rapidfuzz", "pyspark",
+    "numba.np.linalg", "lookalike.report", "lookalike.index", "lookalike.entities", "lookalike.spark",
+    "lookalike.search.vectors", "lookalike.io.vectors", "lookalike.io.sets",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["pairs", "dedup", "clusters"])
+def test_commands_import_only_what_they_need(run: Commands, corpus: Path, out: Path, command: str) -> None:
+    """Once their kernels are compiled, which needs more."""
+    args = [command, corpus, "-t", 0.5, "--threads", 2, "-o", out / "found.csv"]
+    assert run(*args).code == 0
+    script = f"""
+import sys
+from lookalike.cli import main
+try:
+    main()
+finally:
+    print([name for name in {SPARED} if name in sys.modules])
+"""
+    assert spawn(*args, script=script).communicate()[0] == b"[]\n"

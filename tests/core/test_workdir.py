@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.cli import main
+from lookalike import cli
 from lookalike.core import workdir
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
@@ -286,7 +286,7 @@ def test_a_removal_that_is_interrupted(run, corpus, out, monkeypatch, removed):
         patched.setattr(os, "unlink", killed)
         patched.setattr("sys.argv", ["lookalike", *map(str, command)])
         with pytest.raises(Cut):
-            main()
+            cli.run(time.perf_counter())
     assert names[0] == workdir.MANIFEST
     before = (out / "c.jsonl").read_bytes()
     assert len(list((out / "w" / workdir.RUN).iterdir())) > 5

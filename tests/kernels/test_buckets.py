@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from lookalike.kernels import buckets as bucket_kernels
 from lookalike.kernels.buckets import ONE
-from lookalike.theory.banding import Buckets, low_bits, sort_keys
+from lookalike.theory.banding import Buckets
+from lookalike.theory.sorting import low_bits, sort_keys
 from tests import reference as ref
 from tests.kernel_samples import EDGES, SIZES, as_lists, as_rows, drawn_sets, seeds, thresholds
 

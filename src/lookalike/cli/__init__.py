@@ -2,76 +2,94 @@
 
 Lives here: one file per command, with its options and messages; `app` (registers commands),
 `options` (shared options), `documents` (shared by the commands on documents), `against` and
-`on_spark` (alternative engines), `outputs`, `workdir`, `summary`, `progress`, `terminal`, `plots`
-and `axis`.
-May import: everything. To add a command, write its file and name it in `COMMANDS`.
+`on_spark` (alternative engines), `outputs`, `workdir`, `summary`, `progress`, `terminal`, `values`
+(of options), `plots` and `axis`.
+May import: everything. To add a command, write its file, and put it in `COMMANDS` with the first
+line of its help.
 """
 
+import gc
 import os
 import signal
 import sys
 import time
 import warnings
 from contextlib import suppress
-from importlib import import_module
 
-from typer.core import TyperGroup
 from typer.exceptions import Abort, Exit, TyperException
-from typer.main import get_command
 
-# In the order of the help, which lists groups of commands last.
-COMMANDS = (
-    "pairs", "match", "sets", "vectors", "dedup", "clusters", "resolve", "baskets", "serve", "curve", "tune", "report",
-    "demo", "fingerprints", "index",
-)  # fmt: skip
-begun = time.perf_counter()  # when the running command was called
+from lookalike import _imported
+from lookalike.core.late_pandas import import_pandas_late
+from lookalike.core.process import process_start
+
+# What the help says of each command, in its order, so that it need not import them.
+COMMANDS = {
+    "pairs": "List all similar pairs of documents, each one verified.",
+    "match": "List all similar pairs of a document in LEFT and a document in RIGHT.",
+    "sets": "List all similar pairs of sets: one set per line, or one element of a set per row.",
+    "vectors": "List all similar pairs of vectors: embeddings, rows of numbers, bit codes or pictures.",
+    "dedup": "Remove documents that are similar to one that is kept; write the rest with all columns.",
+    "clusters": "Group documents connected by similar pairs into clusters, without listing the pairs.",
+    "resolve": "Find records of the same person or thing in two tables or one, with probabilities.",
+    "baskets": "Find similar users or items from purchases or ratings, and recommend items.",
+    "serve": "Serve an index over HTTP, with a web page to query it.",
+    "curve": "Show the probability that a pair becomes a candidate, by similarity or distance.",
+    "tune": "Show the bands and rows that reach a recall at a threshold, and what they cost.",
+    "report": "Write a web page that shows the items found side by side, and how reliable the result is.",
+    "demo": "Find similar pairs among the example documents that come with lookalike.",
+    "fingerprints": "Enroll fingerprints and identify unknown prints.",
+    "index": "Keep a collection in a folder, and look up similar items in it.",
+}
+begun = time.perf_counter()  # when the running command began
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
+GARBAGE = 50_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
 
 
 def main() -> None:
-    """Run the command line; report any error the user can fix as one line and an exit code."""
-    global begun
-    begun = time.perf_counter()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up after SIGTERM too
-    try:
-        code = _run()
-    except (KeyboardInterrupt, Abort):
-        code = _complain("interrupted; no incomplete file was left.", 1)
-    except BrokenPipeError:  # standard output was closed early, as by `head`
-        code = 0
-        _drop_output()
-    except OSError as error:
-        code = _complain(f"{error.filename or 'failed'}: {error.strerror or error}.", 1)
-    except MemoryError:
-        code = _complain("out of memory.", 1)
+    """Run the command line as a process of its own, in which nothing else happens."""
+    gc.set_threshold(GARBAGE)
+    import_pandas_late()
+    code = run(process_start(_imported))
+    gc.freeze()  # at exit, do not look for garbage among all that was imported
     sys.exit(code)
 
 
-def program() -> TyperGroup:
-    """Import the modules of all commands, which registers them, and return the program."""
-    from lookalike.cli.app import app
+def run(start: float) -> int:
+    """Run the command in `sys.argv`, for which the user has waited since `start`; return the exit code.
 
-    for name in COMMANDS:
-        import_module(f"lookalike.cli.{name}")
-    for registered in (app.registered_commands, app.registered_groups):  # some modules import others, so order varies
-        registered.sort(key=lambda one: COMMANDS.index(one.name or ""))
-    command = get_command(app)
-    assert isinstance(command, TyperGroup)
-    return command
+    Errors that the user can fix are reported as one line.
+    """
+    global begun
+    begun = start
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up after SIGTERM too
+    try:
+        return _run()
+    except (KeyboardInterrupt, Abort):
+        return _complain("interrupted; no incomplete file was left.", 1)
+    except BrokenPipeError:  # standard output was closed early, as by `head`
+        _drop_output()
+        return 0
+    except OSError as error:
+        return _complain(f"{error.filename or 'failed'}: {error.strerror or error}.", 1)
+    except MemoryError:
+        return _complain("out of memory.", 1)
 
 
 def _run() -> int:
+    from lookalike.cli.app import program
     from lookalike.core.errors import LookalikeError
 
     warnings.showwarning = _show_warning
     command = program()
-    if COMPLETING in os.environ:  # the shell asks for completions
-        command.main(prog_name="lookalike")
     try:  # not `app()`, which handles interrupts and closed pipes itself
+        if COMPLETING in os.environ:  # the shell asks for completions
+            command.main(prog_name="lookalike")
         with command.make_context("lookalike", sys.argv[1:]) as context:
             command.invoke(context)
     except Exit as finished:
         return finished.exit_code
+    except SystemExit as completed:
+        return int(completed.code or 0)
     except LookalikeError as error:
         _drop_output()
         return _complain(str(error), error.exit_code)

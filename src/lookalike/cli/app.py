@@ -7,12 +7,17 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from importlib import import_module
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
 
+from lookalike.cli import COMMANDS
+from lookalike.cli.values import convert_quickly
 from lookalike.core.errors import LookalikeError, UsageError, is_out_of_memory, naming_options
+from lookalike.core.late_pandas import import_pandas_early
 
 Function = TypeVar("Function", bound=Callable[..., None])
 OTHER_NAMES = {"shingles": "shingle", "fields": "field", "distance": "spot_distance"}  # in Python, of options
@@ -29,7 +34,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, including --help."""
-        return without_types(super().get_params(ctx))
+        return tidied(super().get_params(ctx))
 
 
 class Group(TyperGroup):
@@ -37,11 +42,40 @@ class Group(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, including --help."""
-        return without_types(super().get_params(ctx))
+        return tidied(super().get_params(ctx))
 
 
-def without_types(parameters: list[Any]) -> list[Any]:
-    """Return the parameters, without the type <bool> that typer shows for flags it adds itself."""
+class Program(Group):
+    """The whole program; it imports the module of a command only to run it or to show its help."""
+
+    def __init__(self, *, commands: dict[str, Any], **settings: Any):
+        listed = {name: TyperCommand(name, help=line) for name, line in COMMANDS.items()}
+        super().__init__(commands={**listed, **commands}, **settings)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of the command, the command, and the arguments after it."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else program(name).commands[name], rest
+
+
+def program(*names: str) -> Program:
+    """Return the program with these commands, whose modules register them when they are imported.
+
+    All other commands that are not imported yet are only listed, with their first lines of help.
+    """
+    for name in names:
+        import_module(f"lookalike.cli.{name}")
+    made = get_command(app)
+    assert isinstance(made, Program)
+    return made
+
+
+def tidied(parameters: list[Any]) -> list[Any]:
+    """Return the parameters, without the type <bool> that typer shows for flags it adds itself.
+
+    They convert usual values quickly.
+    """
+    convert_quickly(parameters)
     for one in parameters:
         if isinstance(one, TyperOption) and one.is_flag:
             one.metavar = ""
@@ -49,7 +83,7 @@ def without_types(parameters: list[Any]) -> list[Any]:
 
 
 app = typer.Typer(
-    cls=Group,
+    cls=Program,
     help="Find similar items in collections too large to compare pair by pair.",
     epilog=examples(
         "lookalike demo",
@@ -153,6 +187,8 @@ def command(*lines: str, of: typer.Typer = app) -> Callable[[Function], Function
             given = GivenOptions(frozenset(name for name, source in sources.items() if source in GIVEN_BY))
             options = {one.name or "": max(one.opts, key=len) for one in context.command.params}
             same = {other: options[name] for other, name in OTHER_NAMES.items() if name in options}
+            if values.get("engine") == "spark":
+                import_pandas_early()
             with naming_options(options | same), explaining_memory(values, given):
                 function(**{one.name: _value_of(one.name, kinds[one.name], values, given) for one in parameters})
 

@@ -1,11 +1,10 @@
 """Print what commands report at the end: what was read and found, notes, time and memory."""
 
-import resource
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lookalike.cli.progress import TerminalRun
+from lookalike.core.process import peak_memory
 from lookalike.core.wording import counted, verified
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ def summary(
         lines.append(crowded_note(stats["crowded"], item))
     if result.audit is not None:
         lines.append(result.audit.line())
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2)
-    lines.append(f"{time_line(run)}; peak memory {memory:,.0f} MB")
+    lines.append(f"{time_line(run)}; peak memory {peak_memory() / 2**20:,.0f} MB")
     return lines
 
 
@@ -82,7 +80,10 @@ def expected_recall(plan: "Plan", bounded: bool) -> str:
 
 
 def time_line(run: TerminalRun) -> str:
-    """Return how long each stage took, without those that took almost no time, and all of it."""
+    """Return how long each stage took, without those that took almost no time, and all of it.
+
+    The time begins with the process, and includes what happened before the first stage.
+    """
     total = run.waited()
     times = {**run.seconds, "other": total - sum(run.seconds.values())}
     shown = [f"{name} {taken:.2f} s" for name, taken in times.items() if taken >= 0.005]

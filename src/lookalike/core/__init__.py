@@ -2,7 +2,8 @@
 
 Lives here: `errors` (messages and parameter checks), `run` (threads and progress), `arrays` (tasks
 of equal work, and their results), `storage` and `workdir` (large arrays, in memory or in files),
-`files` (safe creation of files), `stamps` (changes of files), `wording`, `words` (word lists in text
-files), `statistics`, `drawing` and `display` (pictures and notebooks).
+`files` (safe creation of files), `stamps` (changes of files), `process` (its start and memory),
+`imports` and `late_pandas` (to import less), `wording`, `words` (word lists in text files),
+`statistics`, `drawing` and `display` (pictures and notebooks).
 May import: nothing from lookalike. A helper belongs here only if unrelated rooms need it.
 """

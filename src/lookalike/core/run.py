@@ -33,11 +33,15 @@ class Run:
 
     @contextmanager
     def stage(self, name: str, total: float | None = None) -> Iterator[Tick]:
-        """Time a stage and show its progress; yields a function to call with each amount done."""
-        start = time.perf_counter()
+        """Time a stage and show its progress; yields a function to call with each amount done.
+
+        The time of stages within this one counts as theirs only, so that all add up to the whole.
+        """
+        start, before = time.perf_counter(), sum(self.seconds.values())
         with self.show(name, total) as tick:
             yield tick
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+        within = sum(self.seconds.values()) - before
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start - within
 
     @contextmanager
     def show(self, name: str, total: float | None) -> Iterator[Tick]:

@@ -25,7 +25,7 @@ from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
 from lookalike.search.plan import make_plan
 from lookalike.search.tables import distinct, merge
-from lookalike.theory.banding import sort_keys
+from lookalike.theory.sorting import sort_keys
 
 MOST_PER_RECORD = 30  # average pairs per record that share a value; beyond that, the value alone says too little
 MOST_PAIRS = 200_000_000
@@ -183,13 +183,14 @@ def alike(
     """
     make_plan(threshold=threshold, recall=RECALL, method="lsh", advice="Raise the threshold.")  # or raise an error
     records = len(columns[0].values)
-    distinctive = [
-        replace(column, canonical=pc.if_else(pa.array(rare(value_keys(column))), column.canonical, None))
-        for column in columns
-        if column.kind != "category"
-    ]
-    ends = [0, records] if sides.first is None else [0, sides.first, records]
-    tables = [record_sets(distinctive, slice(start, stop)) for start, stop in pairwise(ends)]
+    with run.stage("shingles"):
+        distinctive = [
+            replace(column, canonical=pc.if_else(pa.array(rare(value_keys(column))), column.canonical, None))
+            for column in columns
+            if column.kind != "category"
+        ]
+        ends = [0, records] if sides.first is None else [0, sides.first, records]
+        tables = [record_sets(distinctive, slice(start, stop)) for start, stop in pairwise(ends)]
     find = find_matches if sides.two else find_pairs
     most = MOST_PER_RECORD * max(1000, records)
     try:
@@ -228,7 +229,8 @@ def record_sets(columns: Sequence[Column], part: slice) -> Sets:
 
 def near_values(column: Column, sides: Sides, nearest: int, run: Run) -> list[np.ndarray]:
     """Pair each record with its nearest ones, in the other table if any, by words of a field."""
-    vectors = word_vectors(column.canonical)
+    with run.stage("words"):
+        vectors = word_vectors(column.canonical)
     records = vectors.shape[0]
     rows = np.flatnonzero(np.diff(vectors.indptr))
     first, second = sides.apart(rows)

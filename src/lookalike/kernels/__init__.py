@@ -7,7 +7,7 @@ Numba notices changes to a kernel's own file, but not to the kernels it calls. S
 code is dropped here if any source file of this folder is newer.
 
 Lives here: compiled loops, one file per data structure; no files, random numbers or Python objects.
-May import: nothing from lookalike except other kernels. Each has a plain twin in the tests.
+May import: `core.imports` and other kernels. Each has a plain twin in the tests.
 """
 
 import os
@@ -17,31 +17,20 @@ from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR
 from tempfile import TemporaryFile, gettempdir, mkdtemp
-from typing import Any
 
 SETTING = "NUMBA_CACHE_DIR"
-
-
-_listeners: list[Any] = []  # at most one
+_waiting: list[Callable[[], None]] = []  # at most one
 
 
 def when_compiling(notify: Callable[[], None]) -> None:
     """Call `notify` once when a kernel must be compiled, as on a first run; that takes seconds."""
-    from numba.core import event
+    _waiting[:] = [notify]
 
-    class Listener(event.Listener):
-        def on_start(self, _: Any) -> None:
-            if self in _listeners:
-                _listeners.remove(self)
-                notify()
 
-        def on_end(self, _: Any) -> None:
-            pass
-
-    for old in _listeners:
-        event.unregister("numba:compile", old)
-    _listeners[:] = [Listener()]
-    event.register("numba:compile", _listeners[0])
+def is_compiling() -> None:
+    """Notify whoever waits for this."""
+    while _waiting:
+        _waiting.pop()()
 
 
 def _here() -> Path:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from lookalike.kernels.machine_code import MachineCode, njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: a step that visits all residues evenly
 BASE = np.uint64(0xD1342543DE82EF95)  # odd: the base of polynomial hashes
@@ -18,12 +19,23 @@ EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)  # no hash: an empty bin of a sketch, the 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile to machine code that releases the GIL and does not check for division by zero."""
-    return njit(nogil=True, cache=True, error_model="numpy")(function)
+    return _compiled(function)
 
 
 def fused_kernel(function: Callable[..., Any]) -> Any:
     """Compile like `kernel`, but round a product and a sum once: faster, for inexact bounds."""
-    return njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})(function)
+    return _compiled(function, fastmath={"contract"})
+
+
+def summing_kernel(function: Callable[..., Any]) -> Any:
+    """Compile like `fused_kernel`, but add numbers in any order."""
+    return _compiled(function, fastmath={"contract", "reassoc"})
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    compiled = njit(nogil=True, error_model="numpy", **options)(function)
+    compiled._cache = MachineCode(function)
+    return compiled
 
 
 @kernel

@@ -7,9 +7,8 @@ precision, with a margin for rounding.
 """
 
 import numpy as np
-from numba import njit
 
-from lookalike.kernels.hashing import fused_kernel, kernel
+from lookalike.kernels.hashing import fused_kernel, kernel, summing_kernel
 
 ROWS = 4  # rows of a block that are multiplied at a time
 STEP = 4  # dimensions that are multiplied at a time
@@ -93,7 +92,7 @@ def near_vectors(values, centre, scales, halves, order, rectangles, bounds):
     return out[:n].copy()
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc"})
+@summing_kernel
 def _four(block, i, j):
     """Return the products of one row with the four from j on, summed in any order."""
     a, b, c, d, e = block[i], block[j], block[j + 1], block[j + 2], block[j + 3]

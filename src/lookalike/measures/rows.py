@@ -6,13 +6,11 @@ measured in blocks of pairs, in double precision.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from rapidfuzz import process
-from rapidfuzz.distance import DamerauLevenshtein, Indel, Levenshtein
 
 from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.items.sets import Sets
@@ -22,12 +20,8 @@ from lookalike.kernels.vectors import ANGLE, COSINE, DISTANCE, measure_rows
 
 BLOCK = 1 << 20  # numbers to work on at a time
 
-# The values of `moves` for `edit`, which say what counts as one edit, and the functions that count.
-MOVES: dict[str, Any] = {
-    "indel": Indel.distance,
-    "levenshtein": Levenshtein.distance,
-    "transpositions": DamerauLevenshtein.distance,
-}
+# The values of `moves` for `edit`, which say what counts as one edit, and where RapidFuzz counts them.
+MOVES = {"indel": "Indel", "levenshtein": "Levenshtein", "transpositions": "DamerauLevenshtein"}
 
 
 def bag_jaccard(bags: Sets, left: np.ndarray, right: np.ndarray, union: str = "max") -> np.ndarray:
@@ -133,8 +127,18 @@ def edit(strings: Sequence[str], left: np.ndarray, right: np.ndarray, moves: str
     one, two = ([strings[i] for i in side.tolist()] for side in (left, right))
     if isinstance(strings, str) or not all(isinstance(string, str) for string in (*one, *two)):
         raise DataError("items must be strings.")
-    distances: np.ndarray = process.cpdist(one, two, scorer=MOVES[moves], dtype=np.int64)
+    from rapidfuzz import process  # slow to import
+
+    distances: np.ndarray = process.cpdist(one, two, scorer=counter(moves), dtype=np.int64)
     return distances
+
+
+def counter(moves: str) -> Callable[..., int]:
+    """Return the function that counts the edits between two strings."""
+    from rapidfuzz import distance  # slow to import
+
+    counted: Callable[..., int] = getattr(distance, MOVES[moves]).distance
+    return counted
 
 
 def levenshtein(strings: Sequence[str], left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, 
 from typing import Any
 
 import numpy as np
-from rapidfuzz.distance import LCSseq
 
 from lookalike.core.errors import DataError, UsageError, choice, warn
 from lookalike.measures import rows
-from lookalike.measures.rows import MOVES
+from lookalike.measures.rows import MOVES, counter
 
 
 def jaccard(a: Collection[Any], b: Collection[Any]) -> float:
@@ -176,7 +175,7 @@ def edit(x: Sequence[Hashable], y: Sequence[Hashable], moves: str = "indel") -> 
     [3, 3, 2]
     """
     choice("moves", moves, MOVES)
-    return int(MOVES[moves](*_symbols(x, y)))
+    return int(counter(moves)(*_symbols(x, y)))
 
 
 def levenshtein(x: Sequence[Hashable], y: Sequence[Hashable]) -> int:
@@ -197,6 +196,8 @@ def lcs(x: Any, y: Any) -> Any:
     >>> lcs("abcde", "acfdeg"), lcs([1, 2, 3], [3, 1, 2])
     ('acde', [1, 2])
     """
+    from rapidfuzz.distance import LCSseq  # slow to import
+
     blocks = LCSseq.editops(*_symbols(x, y)).as_matching_blocks()
     kept = [symbol for block in blocks for symbol in x[block.a : block.a + block.size]]
     return "".join(kept) if isinstance(x, str) else kept

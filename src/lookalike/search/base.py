@@ -85,8 +85,9 @@ class Search(Holder):
 
     def identical(self, order: np.ndarray | None = None) -> Groups:
         """Group identical items; the first one in `order`, or in the collection, is the head."""
-        order = self.live if order is None else order
-        return group_identical(self.contents, order, self.sides, self.storage.memory, self.run)
+        with self.run.stage("identical"):
+            first = self.live if order is None else order
+            return group_identical(self.contents, first, self.sides, self.storage.memory, self.run)
 
     def order(self, settings: Settings) -> np.ndarray:
         """Return the items that can be similar to another, in the order in which to keep them.

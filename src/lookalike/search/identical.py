@@ -13,7 +13,8 @@ from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import add_rows
-from lookalike.theory.banding import all_pairs, in_buckets, sort_keys, too_many
+from lookalike.theory.banding import all_pairs, in_buckets, too_many
+from lookalike.theory.sorting import sort_keys
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from lookalike.io.documents import Source
 from lookalike.io.formats import VECTOR_SUFFIXES
 from lookalike.io.objects import unwrapped
 from lookalike.io.tables import is_list, is_text
-from lookalike.io.vectors import VectorSource
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets, hash_values
 from lookalike.items.shingles import Shingles, as_array
@@ -165,6 +164,8 @@ def as_vectors(given: Any, ids: list[Any] | None, measure: str, run: Run) -> Vec
         given = pa.table({"vector": given})
     paths = isinstance(given, list | tuple) and given and all(isinstance(one, Path) for one in given)
     if isinstance(given, str | Path | pa.Table) or paths:
+        from lookalike.io.vectors import VectorSource  # only vectors need it
+
         return VectorSource(given, bits=bits).read(run)
     if not hasattr(given, "__iter__") or isinstance(given, bytes | set | frozenset):
         raise UsageError(f"items must be a matrix, rows of numbers, a table or a path; got {type(given).__name__}.")

@@ -28,13 +28,12 @@ are nearly all pairs of similar length.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from rapidfuzz import process
 
 from lookalike.core.run import Run, slices
 from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
 from lookalike.kernels.bounds import GRAMS
-from lookalike.measures.rows import MOVES
+from lookalike.measures.rows import counter
 from lookalike.search.joins import Found, exact_pairs
 from lookalike.theory.banding import CHUNK, too_many
 
@@ -54,6 +53,8 @@ def edit_pairs(texts: Sequence[str], edits: int, moves: str, sides: Sides, limit
     which edits are allowed. Pairs are compared by their grams; those that share enough of them, or
     are very short, by their edit distance. More than `limit` pairs are an error.
     """
+    from rapidfuzz import process  # slow to import
+
     found = [(np.zeros(0, np.int64),) * 3]
     total, compared = 0, 0
     for chunks, pairs, seen in candidates(texts, edits, moves, sides, run):
@@ -62,7 +63,7 @@ def edit_pairs(texts: Sequence[str], edits: int, moves: str, sides: Sides, limit
             for left, right in chunks:
                 one, two = ([texts[i] for i in side.tolist()] for side in (left, right))
                 distance = process.cpdist(
-                    one, two, scorer=MOVES[moves], score_cutoff=edits, dtype=np.int64, workers=run.threads
+                    one, two, scorer=counter(moves), score_cutoff=edits, dtype=np.int64, workers=run.threads
                 )
                 near = distance <= edits
                 found.append((left[near], right[near], distance[near]))

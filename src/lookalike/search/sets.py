@@ -27,7 +27,6 @@ from lookalike.search.identical import Groups
 from lookalike.search.inputs import check_measure, check_shingles, no_threshold, order_of
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
 from lookalike.search.plan import fit, make_plan
-from lookalike.search.qgrams import edit_pairs
 from lookalike.search.settings import Settings
 from lookalike.search.verify import both_ways, verify_bands
 from lookalike.theory.banding import Buckets, find_buckets
@@ -114,6 +113,8 @@ class SetSearch(Search):
         assert isinstance(maker, TextSets)
         plan, sides = self.plan, self.sides.among(rows)
         texts = maker.look(rows)
+        from lookalike.search.qgrams import edit_pairs  # only edit distances need it
+
         left, right, values, compared = edit_pairs(texts, int(plan.threshold), plan.row.moves, sides, limit, self.run)
         return Found(rows[left], rows[right], values, np.zeros(len(rows), np.int64), compared)
 

@@ -23,7 +23,8 @@ from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sketch import fold_bands
 from lookalike.search.multiprobe import probe_keys
 from lookalike.search.spaces import Functions, Space
-from lookalike.theory.banding import sort_keys, too_many
+from lookalike.theory.banding import too_many
+from lookalike.theory.sorting import sort_keys
 
 SLICE = 1 << 12  # items hashed per task
 FUNCTIONS = 32  # computed at a time: enough to keep a core busy, few enough for memory

@@ -14,7 +14,7 @@ from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.buckets import members, new_pairs
 from lookalike.kernels.sets import sorted_hashes
 from lookalike.kernels.sketch import fold_bands
-from lookalike.theory.sorting import low_bits
+from lookalike.theory.sorting import low_bits, sort_keys
 
 CHUNK = 1 << 18  # candidate pairs yielded at a time
 MOST_AT_ONCE = 32  # keys are sorted in parts unless the memory is this many times their size
@@ -151,16 +151,6 @@ def sorted_part(keys: np.ndarray, part: int, parts: int) -> tuple[np.ndarray, np
     mask, shift = low_bits(len(keys)), np.uint64(64 - (parts.bit_length() - 1))
     places = np.flatnonzero(keys >> shift == part).astype(np.uint64)
     return sorted_hashes((keys[places] & ~mask) | places), mask
-
-
-def sort_keys(keys: np.ndarray) -> tuple[np.ndarray, np.uint64]:
-    """Sort keys together with their positions: (ordered, mask).
-
-    Each number holds the high bits of a key, and the key's position in the bits of the mask. Keys
-    lose their low bits: with a million items 44 bits remain, and false matches are found later.
-    """
-    mask = low_bits(len(keys))
-    return sorted_hashes((keys & ~mask) | np.arange(len(keys), dtype=np.uint64)), mask
 
 
 def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> np.ndarray:

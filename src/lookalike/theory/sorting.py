@@ -1,9 +1,9 @@
-"""Sort keys with all threads."""
+"""Sort keys, in several threads."""
 
 import numpy as np
 
 from lookalike.core.arrays import even_slices
-from lookalike.core.run import Run, slices
+from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.kernels.sorting import count_parts, place_keys, sort_parts
 
 SLICE = 1 << 18  # keys per task
@@ -11,7 +11,7 @@ PART = 14  # a part has about 2**14 keys, which the processor's cache holds,
 MOST_PARTS = 11  # unless more than 2**11 parts were needed
 
 
-def sort_keys(keys: np.ndarray, run: Run) -> tuple[np.ndarray, np.uint64]:
+def sort_keys(keys: np.ndarray, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.uint64]:
     """Sort keys together with their positions: (ordered, mask).
 
     Each number holds the high bits of a key, and the key's position in the bits of the mask. Keys

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from lookalike.core.run import slices
 from lookalike.io.tables import is_string
-from lookalike.kernels.escapes import escape, escaped_starts
 
 CELLS = 256  # cells turned into Python objects at a time, which take several times the memory
 SMALLEST, LARGEST = 1e-4, 1e10  # of the numbers that Arrow writes as Python does, apart from ".0"
@@ -25,7 +24,7 @@ def json_lines(table: pa.Table) -> pa.Buffer:
     if not len(table):
         return pa.py_buffer(b"")
     pieces: list[Any] = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
+    for name, column in dict(zip(table.column_names, table.columns, strict=True)).items():
         pieces += [pa.scalar(f"{', ' if pieces else '{'}{as_json(name)}: ", TEXT), _cells(column)]
     return joined([*pieces, pa.scalar("}\n", TEXT)])
 
@@ -63,6 +62,8 @@ def _cells(column: pa.ChunkedArray) -> pa.LargeStringArray:
 
 
 def _strings(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    from lookalike.kernels.escapes import escape, escaped_starts  # slow to load, and other formats do not need it
+
     _, starts, data = texts.buffers()
     places = np.frombuffer(starts, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     content = np.frombuffer(data or b"", np.uint8)

@@ -26,7 +26,7 @@ from lookalike.io.tables import is_string
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
 TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # these can be compressed
 GROUP = 1 << 14  # the most rows of a Parquet row group, of an Arrow batch, or of a piece of text
-GROUP_BYTES, TEXT_BYTES = 1 << 24, 1 << 22  # the most bytes of strings, except in the last row: of a group, of a piece
+GROUP_BYTES, TEXT_BYTES = 1 << 23, 1 << 22  # the most bytes of strings, except in the last row: of a group, of a piece
 BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
 Prepare = Callable[[Any], pa.Table]  # makes the rows to write from a batch
 

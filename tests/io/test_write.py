@@ -4,6 +4,7 @@ import datetime
 import gzip
 import io
 import json
+import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from csv import DictReader
@@ -247,10 +248,34 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, suffix: 
     path = tmp_path / f"out{suffix}"
     path.write_text("old")
     expected = DataError if isinstance(failure, OSError) else type(failure)
-    with pytest.raises(expected):
-        write_tables(tables(), str(path), SETTINGS)
+    for threads in (1, 4):
+        with pytest.raises(expected):
+            write_tables(tables(), str(path), SETTINGS, run=Run(threads))
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_full_disk(tmp_path: Path, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(file: int, content: memoryview, at: int) -> int:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "out.parquet"
+    path.write_text("old")
+    monkeypatch.setattr("os.pwrite", full)
+    with pytest.raises(DataError, match=r"out\.parquet: cannot be written: No space left on device"):
+        write_tables(cuts(TABLE, 1), str(path), SETTINGS, run=Run(threads))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv"])
+def test_a_disk_that_takes_a_few_bytes_at_a_time(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.pwrite
+    monkeypatch.setattr("os.pwrite", lambda file, content, at: write(file, content[:100], at))
+    path = tmp_path / f"out{suffix}"
+    write_tables(cuts(TABLE, 1), str(path), SETTINGS, run=Run(4))
+    assert read(path).equals(TABLE)
 
 
 def test_the_file_is_not_there_before_it_is_complete(tmp_path: Path) -> None:

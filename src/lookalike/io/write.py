@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -144,8 +145,8 @@ def _writing(
             groups = regroup(run.map(lambda batch: weighed(prepare(batch)), batches), GROUP, size)
             pieces = encode(kind or "", groups, settings, path.endswith(".gz"), run)
             if path == "-":
-                for piece in pieces:
-                    file.writelines(piece)
+                for part in chain.from_iterable(pieces):
+                    _write_all(file, part)
             else:
                 for _ in run.map(lambda task: _put(file, *task), _placed(pieces)):
                     pass
@@ -171,6 +172,13 @@ def _put(file: IO[bytes], at: int, piece: Piece) -> None:
         while len(rest):
             done = os.pwrite(file.fileno(), rest, at)
             rest, at = rest[done:], at + done
+
+
+def _write_all(file: IO[bytes], part: Any) -> None:
+    """Write bytes to a pipe, which can take fewer of them at a time if Python does not buffer them."""
+    rest = memoryview(part)
+    while len(rest):
+        rest = rest[file.write(rest) :]
 
 
 @contextmanager

@@ -26,7 +26,6 @@ from lookalike.io.row_groups import encode_group, join_groups
 from lookalike.io.write import (
     GROUP,
     GROUP_BYTES,
-    TEXT_BYTES,
     check_output,
     regroup,
     replacing,
@@ -141,7 +140,7 @@ def test_groups_of_long_texts_have_fewer_rows(pieces: tuple[int, ...]) -> None:
 def test_bytes_of_kept_rows_do_not_depend_on_batches_and_threads(tmp_path: Path, suffix: str) -> None:
     """The texts are long, so that there are several groups, whose ends are not those of batches."""
     rng = np.random.default_rng(1)
-    texts = [f"{at} " * (TEXT_BYTES // 60) for at in range(100)]
+    texts = [f"{at} " * (GROUP_BYTES // 120) for at in range(100)]
     table, keep = pa.table({"text": texts, "n": range(100)}), rng.random(100) < 0.7
     expected, contents = table.filter(pa.array(keep)), set()
     for threads, step in ((1, 100), (2, 7), (8, 1), (8, 30)):
@@ -171,6 +170,10 @@ def test_lines_are_copied_as_they_are(tmp_path: Path, suffix: str) -> None:
     assert len(contents) == 1
     content = gzip.decompress(path.read_bytes()) if suffix.endswith(".gz") else path.read_bytes()
     assert content == b"\n".join([*lines, b""])
+    for batches in ([], [(pa.array([b"{}"], pa.large_binary()), np.zeros(1, bool))]):
+        with writing_lines(batches, str(path), Run(2)):
+            pass
+        assert (gzip.decompress(path.read_bytes()) if suffix.endswith(".gz") else path.read_bytes()) == b""
 
 
 @pytest.mark.parametrize("suffix", [".jsonl.gz", ".csv.gz"])

@@ -26,8 +26,8 @@ from lookalike.io.tables import is_string
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
 TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # these can be compressed
-GROUP = 1 << 14  # the most rows of a Parquet row group, of an Arrow batch, or of a piece of text
-GROUP_BYTES, TEXT_BYTES = 1 << 23, 1 << 22  # the most bytes of strings, except in the last row: of a group, of a piece
+GROUP = 1 << 14  # the most rows of a group: a Parquet row group, an Arrow batch, or a piece of text
+GROUP_BYTES, TEXT_BYTES = 1 << 23, 1 << 21  # a group ends with the row that fills it; pieces of text are smaller
 BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
 Prepare = Callable[[Any], pa.Table]  # makes the rows to write from a batch
 
@@ -96,8 +96,7 @@ def writing(
 ) -> Iterator[None]:
     """Like `write_tables`, but move the file into place only if the `with` block succeeds."""
     batches = (table[part] for table in tables for part in slices(len(table), GROUP) or [slice(0)])
-    prepare = without_formulas if excel_safe and is_separated(path) else _as_it_is
-    with _writing(batches, prepare, path, kind_of(path), settings, run):
+    with _writing(batches, _shown(path, excel_safe), path, kind_of(path), settings, run):
         yield
 
 
@@ -110,10 +109,10 @@ def writing_kept(
     run: Run | None = None,
 ) -> Iterator[None]:
     """Like `writing`, for tables with masks of the rows to keep."""
+    shown = _shown(path, excel_safe)
 
     def kept(batch: tuple[pa.Table, np.ndarray]) -> pa.Table:
-        table = batch[0].filter(pa.array(batch[1]))
-        return without_formulas(table) if excel_safe and is_separated(path) else table
+        return shown(batch[0].filter(pa.array(batch[1])))
 
     with _writing(batches, kept, path, kind_of(path), settings, run):
         yield
@@ -153,8 +152,9 @@ def _writing(
         yield
 
 
-def _as_it_is(table: pa.Table) -> pa.Table:
-    return table
+def _shown(path: str, excel_safe: bool) -> Prepare:
+    """Return what is done to a table before it is written."""
+    return without_formulas if excel_safe and is_separated(path) else lambda table: table
 
 
 def _placed(pieces: Iterable[Piece]) -> Iterator[tuple[int, Piece]]:

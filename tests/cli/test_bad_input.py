@@ -5,11 +5,14 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lookalike.io.write
+from lookalike.io.encode import encode
 from tests.commands import GUARD, SLOW, Commands, Outcome, complaint, environment, left_in, spawn
 from tests.samples import encode_csv, encode_jsonl, families, sentence, write
 
@@ -365,13 +368,13 @@ def test_an_interrupt(corpus: Path, out: Path, sent: signal.Signals) -> None:
 def test_an_interrupt_while_writing(tmp_path: Path, out: Path, run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", ROWS)
 
-    def interrupted(*args: object) -> None:
-        if not left_in(out):  # before the search, to see whether the format can hold the columns
-            return
-        assert len(left_in(out)) == 2  # both files are being written
-        raise KeyboardInterrupt
+    def interrupted(kind: str, *rest: Any) -> Iterator[Any]:
+        if kind == ".csv" and left_in(out):  # not before the search, to see whether the format can hold the columns
+            assert len(left_in(out)) == 2  # both files are being written
+            raise KeyboardInterrupt
+        return encode(kind, *rest)
 
-    monkeypatch.setitem(lookalike.io.write._WRITERS, ".csv", interrupted)
+    monkeypatch.setattr(lookalike.io.write, "encode", interrupted)
     message = fails(run, 1, "dedup", path, "-o", out / "kept.csv", "--removed", out / "removed.jsonl", out=out)
     assert message == "interrupted; no incomplete file was left."
 

@@ -1,10 +1,13 @@
-"""Check that the settings written to result files are read back unchanged."""
+"""Check what result files hold: all rows, and settings that are read back unchanged."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import lookalike
-from lookalike.results.files import audit_of, settings_of, sides_of, stats_of
+from lookalike.core.run import Run
+from lookalike.results import files
+from lookalike.results.files import audit_of, settings_of, sides_of, stats_of, tables_of
 
 TEXTS = ["the cat sat on the mat", "the cat sat on the hat", "something else"]
 
@@ -39,3 +42,17 @@ def test_pages():
 @pytest.mark.parametrize("settings", [{}, {"audit": "1 2", "read": "many", "nearest": "few"}])
 def test_settings_that_say_nothing(settings):
     assert (audit_of(settings), sides_of(settings), stats_of(settings)) == (None, [], {})
+
+
+@pytest.mark.parametrize("find", [lookalike.find_pairs, lookalike.find_clusters, lookalike.dedup])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_tables_hold_all_rows(find, threads, monkeypatch):
+    """They are the rows of `to_arrow`, in tables of at most three rows; the first has the columns, but no rows."""
+    monkeypatch.setattr(files, "BATCH", 3)
+    for items in ([{at // 4, 100 + at // 3} for at in range(30)], [{at} for at in range(9)]):
+        found = find(items, threshold=0.9)
+        first, *rest = tables_of(found, Run(threads))
+        whole = found.to_arrow()
+        assert len(first) == 0
+        assert pa.concat_tables([first, *rest]).equals(whole)
+        assert [len(table) for table in rest] == [min(3, len(whole) - start) for start in range(0, len(whole), 3)]

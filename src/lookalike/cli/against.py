@@ -17,7 +17,7 @@ from lookalike import __version__
 from lookalike.cli.app import GivenOptions
 from lookalike.cli.documents import open_documents, shingles_of
 from lookalike.cli.options import CollectionOptions, PageOptions, ReadingOptions, keywords
-from lookalike.cli.outputs import copies_lines, needs_strings, writing_kept
+from lookalike.cli.outputs import copies_lines, needs_strings, writing_batches
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import bad_files_note, crowded_note, no_items_note, time_line
 from lookalike.core.errors import UsageError
@@ -75,9 +75,9 @@ def dedup_against(
         settings, dropped = {"version": __version__, "index": Path(path).name}, Dropped(index.measured)
         with run.stage("sift") as tick, index.sieve(update=update, digest=digest) as sieve, dropped:
             sifted = sift(source, out, sieve, dropped, run, tick)
-            with writing_kept(sifted, options.output, settings, copies_lines(source, out)):
+            with writing_batches(sifted, options.output, settings, copies_lines(source, out), run):
                 if removed is not None:
-                    write_tables(dropped.tables(), removed, settings, options.output.excel_safe)
+                    write_tables(dropped.tables(), removed, settings, options.output.excel_safe, run)
         facts = index.info(buckets=False)
     if isinstance(sieve, Replay):
         run.say("note: an earlier run added these same documents; the output is the same as then")

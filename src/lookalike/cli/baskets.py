@@ -1,6 +1,6 @@
 """The command `lookalike baskets`: similar users or items from ratings, and recommendations."""
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -120,10 +120,11 @@ def baskets(inputs: opt.Inputs, *, options: BasketOptions, given: GivenOptions) 
         show(ratings, names, options, run)
         return
     groups = find_groups(ratings, options.groups, options, run)
-    written: AbstractContextManager[None] = nullcontext()
-    if options.groups_out is not None:
-        written = writing([groups_table(groups, names)], options.groups_out, settings(options), options.excel_safe)
-    with written:
+    with ExitStack() as stack:
+        if options.groups_out is not None:
+            with run.stage("write"):
+                table = groups_table(groups, names)
+                stack.enter_context(writing([table], options.groups_out, settings(options), options.excel_safe, run))
         show(ratings.by_groups(groups), names, options, run)
 
 
@@ -267,7 +268,7 @@ def write_pairs(ratings: "Ratings", names: "Names | None", options: BasketOption
         if names is not None and options.by == "item":
             for side in ("left", "right"):
                 table = table.append_column(f"{side}_name", names.of(table[side]))
-        write_tables([table], options.out, {**plan, **settings(options)}, options.excel_safe)
+        write_tables([table], options.out, {**plan, **settings(options)}, options.excel_safe, run)
     write_page(found, options.report, run)
     for line in summary(found, run, "set"):
         run.say(line)
@@ -299,7 +300,7 @@ def write_recommendations(ratings: "Ratings", names: "Names | None", options: Ba
         table = recommended_table(found, names, flat=kind_of(options.out) in (".csv", ".tsv"))
         line = f"found: {counted(len(found), 'item')} liked by any of {counted(found.neighbours, 'similar user')}"
     with run.stage("write"):
-        write_tables([table], options.out, settings(options), options.excel_safe)
+        write_tables([table], options.out, settings(options), options.excel_safe, run)
     if options.recommend is not None and len(found) and not run.quiet:
         Terminal(stderr=True).print(shown_table(found, names))
     run.say(line)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.options import flag, option
-from lookalike.cli.outputs import check_outputs, check_page, copies_lines, needs_strings, write_page, writing_kept
+from lookalike.cli.outputs import check_outputs, check_page, copies_lines, needs_strings, write_page, writing_batches
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.workdir import working_in
 from lookalike.core.errors import DataError, UsageError, one_column
@@ -105,7 +105,7 @@ def dedup_locally(
     from lookalike import find
     from lookalike.cli.documents import open_documents, search_settings, summarize_documents
     from lookalike.io.write import writing
-    from lookalike.results.files import settings_of
+    from lookalike.results.files import settings_of, tables_of
 
     out = options.output.out
     run = TerminalRun(**vars(options.running))
@@ -117,11 +117,11 @@ def dedup_locally(
         result = find.dedup(source, keep=best, **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
         safe = options.output.excel_safe
-        dropped = nullcontext() if removed is None else writing([result.to_arrow()], removed, about, safe)
+        dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)
         lines = copies_lines(source, out)
         with run.stage("write", len(result.ids)) as tick, dropped:
             batches = source.lines() if lines else source.tables(needs_strings(out))
-            with writing_kept(with_keep(batches, result.keep, tick), options.output, about, lines):
+            with writing_batches(with_keep(batches, result.keep, tick), options.output, about, lines, run):
                 pass
         write_page(result, options.output.report, run)
     summarize_documents(result, run, [source], inputs, options)

@@ -180,9 +180,10 @@ def finish(found: "Pairs", output: OutputOptions, line: str, settings: dict[str,
     """Write the pairs, and print how many of all pairs were compared."""
     from lookalike import __version__
     from lookalike.io.write import write_tables
+    from lookalike.results.files import tables_of
 
     with run.stage("write"):
-        write_tables([found.to_arrow()], output.out, {"version": __version__, **settings}, output.excel_safe)
+        write_tables(tables_of(found, run), output.out, {"version": __version__, **settings}, output.excel_safe, run)
     write_page(found, output.report, run)
     compared, of = found.stats["compared"], found.stats["pairs"]
     run.say(line)

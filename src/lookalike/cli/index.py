@@ -175,7 +175,7 @@ def query(
         found = opened.query_batch(read_like(opened, inputs, items, run), threshold=threshold, k=k, run=run)
         with run.stage("write"):
             about = {"version": __version__, "index": Path(path).name}
-            write_tables([found.to_arrow()], out, about, excel_safe)
+            write_tables([found.to_arrow()], out, about, excel_safe, run)
         matches, asked = counted(len(found), "match", "es"), counted(len(found.ids), "item")
         compared, recall = counted(found.stats["candidates"], "candidate pair"), opened.recall(threshold)
         expected = f"expected recall at the threshold {recall:.4f}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lookalike.cli.options import OutputOptions
 from lookalike.cli.progress import TerminalRun, command_line
 from lookalike.core.errors import UsageError
+from lookalike.core.run import Run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,10 +55,10 @@ def write_result(
 ) -> None:
     """Write the table of a result, with the settings that produced it, and its report if wanted."""
     from lookalike.io.write import write_tables
-    from lookalike.results.files import settings_of
+    from lookalike.results.files import settings_of, tables_of
 
     with run.stage("write"):
-        write_tables([result.to_arrow()], output.out, settings_of(result, pages), output.excel_safe)
+        write_tables(tables_of(result, run), output.out, settings_of(result, pages), output.excel_safe, run)
     write_page(result, output.report, run)
 
 
@@ -83,19 +84,15 @@ def needs_strings(out: str) -> bool:
     return kind_of(out) not in (".parquet", ".arrow")
 
 
-def writing_kept(
-    batches: "Iterable[tuple[Any, np.ndarray]]", output: OutputOptions, settings: dict[str, str], lines: bool
+def writing_batches(
+    batches: "Iterable[tuple[Any, np.ndarray]]", output: OutputOptions, settings: dict[str, str], lines: bool, run: Run
 ) -> AbstractContextManager[None]:
     """Write the kept rows of tables, or with `lines` the kept lines, of batches and their masks.
 
     The file appears when the context ends without an error.
     """
-    import pyarrow as pa
-
-    from lookalike.io.write import writing, writing_lines
+    from lookalike.io.write import writing_kept, writing_lines
 
     if lines:
-        chosen = (line for some, keep in batches for line, kept in zip(some, keep.tolist(), strict=True) if kept)
-        return writing_lines(chosen, output.out)
-    kept = (table.filter(pa.array(keep)) for table, keep in batches)
-    return writing(kept, output.out, settings, output.excel_safe)
+        return writing_lines(batches, output.out, run)
+    return writing_kept(batches, output.out, settings, output.excel_safe, run)

@@ -191,11 +191,11 @@ def write(
         settings["note"] = found.stats["note"]
     shown = found.every if every and found.every is not None else found
     with run.stage("write"):
-        write_tables([shown.to_arrow()], out, settings, files.excel_safe)
+        write_tables([shown.to_arrow()], out, settings, files.excel_safe, run)
         if files.clusters is not None:
-            write_tables([found.clusters().to_arrow()], files.clusters, settings, files.excel_safe)
+            write_tables([found.clusters().to_arrow()], files.clusters, settings, files.excel_safe, run)
         if files.table is not None:
-            write_tables([basis_table(found)], files.table, settings, files.excel_safe)
+            write_tables([basis_table(found)], files.table, settings, files.excel_safe, run)
         if files.plot is not None and found.validation is not None:
             with picture(Path(files.plot)) as axes:
                 draw_shares(axes, found.validation, found.cut_off)

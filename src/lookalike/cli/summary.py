@@ -64,7 +64,7 @@ def _found(result: "Pairs | Clusters | Dedup", item: str) -> str:
         pairs = counted(len(result), "neighbour" if "nearest" in stats else "similar pair")
         return f"{pairs}{verified(len(result))}; {compared}"
     if isinstance(result, Clusters):
-        return f"{counted(len(result), 'cluster')} of {counted(len(result.to_arrow()), item)}"
+        return f"{counted(len(result), 'cluster')} of {counted(int((result.sizes > 1).sum()), item)}"
     if not stats["dropped"]:
         return "nothing to remove"
     return f"{counted(stats['dropped'], item)} to remove, each similar to one of the {stats['kept']:,} kept"

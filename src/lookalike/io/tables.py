@@ -67,6 +67,11 @@ def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
     return column.cast(pa.large_string()).combine_chunks()
 
 
+def is_string(kind: pa.DataType) -> bool:
+    """Return whether values of this type are strings or bytes, stored one after the other."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_binary(kind))
+
+
 def is_binary(kind: pa.DataType) -> bool:
     """Return whether a column of texts holds bytes, not strings."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -2,19 +2,17 @@
 
 A file appears whole or not at all: it is written under a temporary name in the same folder, and
 moved into place when it is complete. Rows are regrouped by fixed rules, so that the bytes do not
-depend on the batches in which the rows arrived.
+depend on the batches in which the rows arrived. Threads filter, encode, compress and write the
+groups; the caller's thread only decides where groups end and where their bytes go in the file.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from gzip import GzipFile
-from io import BytesIO
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,16 +20,16 @@ import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.files import replacing_file
-from lookalike.core.run import slices
+from lookalike.core.run import Run, slices
+from lookalike.io.encode import LINES, Group, Piece, encode, without_formulas
+from lookalike.io.tables import is_string
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
 TEXTS = {".jsonl": ".jsonl", ".ndjson": ".jsonl", ".csv": ".csv", ".tsv": ".tsv"}  # these can be compressed
-LEVEL = 4  # of gzip: twice as fast as the usual 6, for files up to 5% larger
-LINES = 256  # rows turned into lines of JSON at a time
-GROUP, GROUP_BYTES = 1 << 14, 1 << 26  # rows and approximate bytes of a Parquet row group or Arrow batch
+GROUP = 1 << 14  # the most rows of a group: a Parquet row group, an Arrow batch, or a piece of text
+GROUP_BYTES, TEXT_BYTES = 1 << 23, 1 << 21  # a group ends with the row that fills it; pieces of text are smaller
 BYTES_HINT = "a column holds bytes that are not valid UTF-8; a .parquet or .arrow file can hold them."
-FORMULA, WRITTEN_NUMBER = r"\A[=+\-@\t\r]", r"\A[-+]?[0-9.,]+([eE][-+]?[0-9]+)?\z"
-STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+Prepare = Callable[[Any], pa.Table]  # makes the rows to write from a batch
 
 
 def check_output(path: str) -> None:
@@ -73,33 +71,114 @@ def is_separated(path: str) -> bool:
     return kind_of(path) in (".csv", ".tsv")
 
 
-def write_tables(tables: Iterable[pa.Table], path: str, settings: dict[str, str], excel_safe: bool = False) -> None:
+def write_tables(
+    tables: Iterable[pa.Table], path: str, settings: dict[str, str], excel_safe: bool = False, run: Run | None = None
+) -> None:
     """Write tables of one schema to one file; Parquet and Arrow store the settings as metadata.
 
-    With `excel_safe`, CSV and TSV hold no text that a spreadsheet would take for a formula.
+    With `excel_safe`, CSV and TSV hold no text that a spreadsheet would take for a formula. The
+    threads of `run` do the work; by default, the caller's thread does.
     """
-    with writing(tables, path, settings, excel_safe):
+    with writing(tables, path, settings, excel_safe, run):
         pass
 
 
 def check_columns(schema: pa.Schema, path: str) -> None:
     """Raise an error, before any work is done, if the format cannot hold a type of these columns."""
     with _explained(path):
-        _WRITERS[kind_of(path) or ""](iter([schema.empty_table()]), BytesIO(), {})
+        for _ in encode(kind_of(path) or "", iter([[schema.empty_table()]]), {}, False, Run(1)):
+            pass
 
 
 @contextmanager
 def writing(
-    tables: Iterable[pa.Table], path: str, settings: dict[str, str], excel_safe: bool = False
+    tables: Iterable[pa.Table], path: str, settings: dict[str, str], excel_safe: bool = False, run: Run | None = None
 ) -> Iterator[None]:
     """Like `write_tables`, but move the file into place only if the `with` block succeeds."""
-    check_output(path)
-    if excel_safe and is_separated(path):
-        tables = map(_without_formulas, tables)
-    with replacing(path) as place, _compressed(path, place) as file:
-        with _explained(path):
-            _WRITERS[kind_of(path) or ""](regroup(tables), file, settings)
+    batches = (table[part] for table in tables for part in slices(len(table), GROUP) or [slice(0)])
+    with _writing(batches, _shown(path, excel_safe), path, kind_of(path), settings, run):
         yield
+
+
+@contextmanager
+def writing_kept(
+    batches: Iterable[tuple[pa.Table, np.ndarray]],
+    path: str,
+    settings: dict[str, str],
+    excel_safe: bool = False,
+    run: Run | None = None,
+) -> Iterator[None]:
+    """Like `writing`, for tables with masks of the rows to keep."""
+    shown = _shown(path, excel_safe)
+
+    def kept(batch: tuple[pa.Table, np.ndarray]) -> pa.Table:
+        return shown(batch[0].filter(pa.array(batch[1])))
+
+    with _writing(batches, kept, path, kind_of(path), settings, run):
+        yield
+
+
+@contextmanager
+def writing_lines(
+    batches: Iterable[tuple[pa.LargeBinaryArray, np.ndarray]], path: str, run: Run | None = None
+) -> Iterator[None]:
+    """Like `writing_kept`, for lines of JSON, which are written as they are."""
+
+    def kept(batch: tuple[pa.LargeBinaryArray, np.ndarray]) -> pa.Table:
+        lines = pa.array(batch[0], pa.large_binary())
+        return pa.table({"line": lines.filter(pa.array(batch[1]))})
+
+    with _writing(batches, kept, path, LINES, {}, run):
+        yield
+
+
+@contextmanager
+def _writing(
+    batches: Iterable[Any], prepare: Prepare, path: str, kind: str | None, settings: dict[str, str], run: Run | None
+) -> Iterator[None]:
+    check_output(path)
+    run = run or Run(1)
+    size = GROUP_BYTES if kind in (".parquet", ".arrow") else TEXT_BYTES
+    with replacing(path) as file:
+        with _explained(path):
+            groups = regroup(run.map(lambda batch: weighed(prepare(batch)), batches), GROUP, size)
+            pieces = encode(kind or "", groups, settings, path.endswith(".gz"), run)
+            if path == "-":
+                for part in chain.from_iterable(pieces):
+                    _write_all(file, part)
+            else:
+                for _ in run.map(lambda task: _put(file, *task), _placed(pieces)):
+                    pass
+        yield
+
+
+def _shown(path: str, excel_safe: bool) -> Prepare:
+    """Return what is done to a table before it is written."""
+    return without_formulas if excel_safe and is_separated(path) else lambda table: table
+
+
+def _placed(pieces: Iterable[Piece]) -> Iterator[tuple[int, Piece]]:
+    """Yield the pieces of a file with their places."""
+    at = 0
+    for piece in pieces:
+        yield at, piece
+        at += sum(map(len, piece))
+
+
+def _put(file: IO[bytes], at: int, piece: Piece) -> None:
+    """Write a piece at its place; another thread can write another one at the same time."""
+    for part in piece:
+        rest = memoryview(part)
+        while len(rest):
+            done = os.pwrite(file.fileno(), rest, at)
+            rest, at = rest[done:], at + done
+
+
+def _write_all(file: IO[bytes], part: Any) -> None:
+    """Write bytes to a pipe, which can take fewer of them at a time if Python does not buffer them."""
+    rest = memoryview(part)
+    while len(rest):
+        rest = rest[file.write(rest) :]
 
 
 @contextmanager
@@ -116,22 +195,6 @@ def _explained(path: str) -> Iterator[None]:
     except (pa.ArrowException, UnicodeError) as error:  # a column that this format cannot hold
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: cannot be written: {BYTES_HINT if 'UTF8' in reason else reason}") from error
-
-
-def write_lines(lines: Iterable[bytes], path: str) -> None:
-    """Write lines of JSON as they are."""
-    with writing_lines(lines, path):
-        pass
-
-
-@contextmanager
-def writing_lines(lines: Iterable[bytes], path: str) -> Iterator[None]:
-    """Like `write_lines`, but move the file into place only if the `with` block succeeds."""
-    check_output(path)
-    with replacing(path) as place, _compressed(path, place) as file:
-        for line in lines:
-            file.write(line + b"\n")
-        yield
 
 
 @contextmanager
@@ -153,26 +216,31 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-@contextmanager
-def _compressed(path: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Open the file for compression if its name ends in .gz; the bytes omit the name and time."""
-    if not path.endswith(".gz"):
-        yield file
-        return
-    with GzipFile(filename="", mode="wb", compresslevel=LEVEL, fileobj=file, mtime=0) as small:
-        yield small  # type: ignore[misc]
+class Weighed(NamedTuple):
+    """A table, and the number of bytes in the strings of each of its rows."""
+
+    table: pa.Table
+    weights: np.ndarray
 
 
-def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYTES) -> Iterator[pa.Table]:
-    """Yield the rows in tables of `rows` rows or `size` bytes of text; an empty one if no rows."""
-    waiting: list[pa.Table] = []
+def weighed(table: pa.Table) -> Weighed:
+    """Return a table with the weights of its rows."""
+    weights = np.zeros(len(table), np.int64)
+    for column in table.columns:
+        if is_string(column.type):
+            weights += pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    return Weighed(table, weights)
+
+
+def regroup(batches: Iterable[Weighed], rows: int, size: int) -> Iterator[Group]:
+    """Yield the rows in groups of `rows` rows or `size` bytes of strings; an empty one if no rows."""
+    waiting: Group = []
     count = filled = given = 0
-    for table in tables:
+    for table, weights in batches:
         if waiting and not _joins(waiting[-1], table):
             if count:
-                yield _copy(waiting)
+                yield waiting
             waiting, count, filled, given = [], 0, 0, given + (count > 0)
-        weights = _text_bytes(table)
         waiting.append(table[:0])
         start = 0
         while start < len(table):
@@ -181,10 +249,10 @@ def regroup(tables: Iterable[pa.Table], rows: int = GROUP, size: int = GROUP_BYT
             waiting.append(table.slice(start, stop - start))
             count, filled, start = count + stop - start, int(total[stop - start - 1]), stop
             if count == rows or filled >= size:
-                yield _copy(waiting)
+                yield waiting
                 waiting, count, filled, given = [], 0, 0, given + 1
     if count or (waiting and not given):
-        yield _copy(waiting)
+        yield waiting
 
 
 def _joins(one: pa.Table, other: pa.Table) -> bool:
@@ -196,113 +264,3 @@ def _joins(one: pa.Table, other: pa.Table) -> bool:
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return False
     return True
-
-
-def _text_bytes(table: pa.Table) -> np.ndarray:
-    """Return the number of bytes in the strings of each row."""
-    total = np.zeros(len(table), np.int64)
-    for column in table.columns:
-        if any(test(column.type) for test in STRINGS):
-            total += pc.fill_null(pc.binary_length(column), 0).to_numpy()
-    return total
-
-
-def _copy(tables: list[pa.Table]) -> pa.Table:
-    """Copy the rows, because the memory layout of slices can show in the bytes of an Arrow file."""
-    table = pa.concat_tables(tables, promote_options="default")
-    columns = [pa.concat_arrays([*column.chunks, pa.array([], column.type)]) for column in table.columns]
-    return pa.Table.from_arrays(columns, schema=table.schema)
-
-
-def _write_parquet(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
-    import pyarrow.parquet as pq
-
-    first = next(tables, pa.table({}))
-    schema = _with_settings(first.schema, settings)
-    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        for table in _chain(first, tables):
-            writer.write_table(table.cast(schema), row_group_size=GROUP)
-
-
-def _write_arrow(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
-    first = next(tables, pa.table({}))
-    schema = _with_settings(first.schema, settings)
-    with pa.ipc.new_file(file, schema) as writer:
-        for table in _chain(first, tables):
-            writer.write_table(table.cast(schema))
-
-
-def _write_csv(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str], separator: str = ",") -> None:
-    from pyarrow import csv
-
-    for at, table in enumerate(map(_flat, tables)):
-        csv.write_csv(table, file, csv.WriteOptions(include_header=at == 0, delimiter=separator))
-
-
-def _flat(table: pa.Table) -> pa.Table:
-    """Return the table with nested values as JSON, because a cell of CSV cannot hold them."""
-    for at, field in enumerate(table.schema):
-        if pa.types.is_nested(field.type):
-            cells = [None if value is None else _json(value) for value in table.column(at).to_pylist()]
-            table = table.set_column(at, field.name, pa.array(cells, pa.string()))
-    return table
-
-
-def _without_formulas(table: pa.Table) -> pa.Table:
-    """Return the table with an apostrophe before names and texts that begin like a formula."""
-    for at, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):
-            table = table.set_column(at, field.name, table.column(at).cast(field.type.value_type))
-        if any(test(table.schema.field(at).type) for test in STRINGS):
-            table = table.set_column(at, field.name, _as_text(table.column(at)))
-    return table.rename_columns(_as_text(pa.array(table.column_names, pa.string())).to_pylist())
-
-
-def _as_text(cells: Any) -> Any:
-    formula = pc.and_(
-        pc.match_substring_regex(cells, FORMULA), pc.invert(pc.match_substring_regex(cells, WRITTEN_NUMBER))
-    )
-    quote, nothing = (pa.scalar(text, cells.type) for text in ("'", ""))
-    return pc.if_else(formula, pc.binary_join_element_wise(quote, cells, nothing), cells)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=_as_string)
-
-
-def _write_jsonl(tables: Iterator[pa.Table], file: IO[bytes], settings: dict[str, str]) -> None:
-    for table in map(_finite, tables):
-        for part in slices(len(table), LINES):  # Python objects take several times the memory
-            for row in table[part].to_pylist():
-                file.write(_json(row).encode() + b"\n")
-
-
-_WRITERS: dict[str, Callable[[Iterator[pa.Table], IO[bytes], dict[str, str]], None]] = {
-    ".parquet": _write_parquet,
-    ".arrow": _write_arrow,
-    ".jsonl": _write_jsonl,
-    ".csv": _write_csv,
-    ".tsv": partial(_write_csv, separator="\t"),
-}
-
-
-def _with_settings(schema: pa.Schema, settings: dict[str, str]) -> pa.Schema:
-    ours = {f"lookalike.{name}".encode(): value.encode() for name, value in settings.items()}
-    return schema.with_metadata({**(schema.metadata or {}), **ours})
-
-
-def _finite(table: pa.Table) -> pa.Table:
-    """Return the table with null in place of nan and infinity, which JSON does not have."""
-    for at, field in enumerate(table.schema):
-        if pa.types.is_floating(field.type):
-            table = table.set_column(at, field, pc.if_else(pc.is_finite(table.column(at)), table.column(at), None))
-    return table
-
-
-def _as_string(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def _chain(first: Any, rest: Iterable[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest

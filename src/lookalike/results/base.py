@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lookalike.search.plan import Plan
 
 SHOWN = 10  # rows of a table in a notebook
-BATCH = 1 << 16  # rows that iteration looks up at a time
+BATCH = 1 << 16  # rows that are looked up at a time
 
 
 class Result(ABC):

@@ -1,6 +1,7 @@
 """Groups of similar items."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Clusters(Grouped):
     stats: dict[str, Any] = field(default_factory=dict)
     holder: Holder | None = None
 
-    @property
+    @cached_property
     def sizes(self) -> np.ndarray:
         """The size of each item's cluster."""
         sizes: np.ndarray = np.bincount(self.label, minlength=len(self.label))[self.label]
@@ -44,15 +45,18 @@ class Clusters(Grouped):
         """Count the clusters of two items or more."""
         return int(np.count_nonzero(np.bincount(self.label, minlength=1) > 1))
 
-    def _members(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the items of clusters of two or more, cluster by cluster, and where each cluster begins."""
+    @cached_property
+    def _items(self) -> np.ndarray:
+        """The items of clusters of two or more, cluster by cluster."""
         items = np.flatnonzero(self.sizes > 1)
-        items = items[np.argsort(self.label[items], kind="stable")]
-        labels = self.label[items]
-        return items, np.append(np.flatnonzero(np.diff(labels, prepend=-1)), len(items))
+        return items[np.argsort(self.label[items], kind="stable")]
+
+    def _members(self) -> tuple[np.ndarray, np.ndarray]:
+        labels = self.label[self._items]
+        return self._items, np.append(np.flatnonzero(np.diff(labels, prepend=-1)), len(labels))
 
     def _table(self, rows: Any) -> pa.Table:
-        items = self._members()[0][rows]
+        items = self._items[rows]
         first = self.ids.take(pa.array(self.label[items]))
         return pa.table({"cluster": first, "id": self.ids.take(pa.array(items)), "size": self.sizes[items]})
 

@@ -1,6 +1,7 @@
 """Which items to keep and which to remove."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,12 +48,16 @@ class Dedup(Measured):
         """The ids of the kept items."""
         return self.ids.filter(pa.array(self.keep))
 
+    @cached_property
+    def _removed(self) -> np.ndarray:
+        return np.flatnonzero(~self.keep)
+
     def __len__(self) -> int:
         """Count the removed items."""
-        return int(np.count_nonzero(~self.keep))
+        return len(self._removed)
 
     def _table(self, rows: Any) -> pa.Table:
-        removed = np.flatnonzero(~self.keep)[rows]
+        removed = self._removed[rows]
         kept = self.ids.take(pa.array(self.centre[removed]))
         return pa.table({"id": self.ids.take(pa.array(removed)), "kept": kept, self.kind: self.values[removed]})
 
@@ -62,7 +67,7 @@ class Dedup(Measured):
 
     def explain(self, row: int) -> Explanation:
         """Explain why an item was removed: what it shares with the item kept instead."""
-        removed = int(np.flatnonzero(~self.keep)[self._position(row)])
+        removed = int(self._removed[self._position(row)])
         return explained(self.holder, int(self.centre[removed]), removed)
 
     def __repr__(self) -> str:

@@ -1,16 +1,28 @@
-"""What result files say about how the result was made: written as settings, and read back from them.
+"""What result files hold: the rows, and how the result was made, written as settings and read back from them.
 
 Parquet and Arrow files carry these settings as metadata; the plan adds its own, which `report.load` reads back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from lookalike import __version__
+from lookalike.core.run import Run, slices
+from lookalike.results.base import BATCH
 from lookalike.results.clusters import Clusters
 from lookalike.results.dedup import Dedup
 from lookalike.results.pairs import Pairs
+
+
+def tables_of(result: Pairs | Clusters | Dedup, run: Run) -> Iterator[pa.Table]:
+    """Yield the rows of `to_arrow` in tables of a bounded size, whose ids threads look up; the first is empty."""
+    rows = int(np.count_nonzero(result.sizes > 1)) if isinstance(result, Clusters) else len(result)
+    yield result._table(slice(0))
+    yield from run.map(result._table, slices(rows, BATCH))
 
 
 def settings_of(result: Pairs | Clusters | Dedup, pages: str | None = None) -> dict[str, str]:

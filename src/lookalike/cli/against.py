@@ -236,9 +236,9 @@ def sift(
     own = source.has_ids()
     numbered = all(part.format == "text" for part in source.parts)  # lines have no ids of their own
     if copies_lines(source, out):
-        batches: Iterator[tuple[pa.Table, Any]] = source.with_lines()
+        batches: Iterator[tuple[pa.Table, Any]] = source.with_lines(run)
     else:
-        batches = source.with_rows(needs_strings(out))
+        batches = source.with_rows(needs_strings(out), run)
         yield next(batches)[1], np.zeros(0, bool)  # empty: carries the columns
 
     def named_batches() -> Iterator[tuple[pa.Array, list[Any] | None, Any]]:

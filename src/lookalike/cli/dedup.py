@@ -120,7 +120,7 @@ def dedup_locally(
         dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)
         lines = copies_lines(source, out)
         with run.stage("write", len(result.ids)) as tick, dropped:
-            batches = source.lines() if lines else source.tables(needs_strings(out))
+            batches = source.lines(run) if lines else source.tables(needs_strings(out), run)
             with writing_batches(with_keep(batches, result.keep, tick), options.output, about, lines, run):
                 pass
         write_page(result, options.output.report, run)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.run import Run
-from lookalike.io.json_text import as_json, joined, json_lines
+from lookalike.io.json_text import as_json, content_of, json_lines
 from lookalike.io.row_groups import encode_group, join_groups
 from lookalike.io.tables import is_string
 
@@ -116,7 +116,7 @@ def _json(table: pa.Table, first: bool) -> pa.Buffer:
 
 
 def _lines(table: pa.Table, first: bool) -> pa.Buffer:
-    return joined([table.column(0).chunk(0), pa.scalar(b"\n", table.schema[0].type)])
+    return content_of(table.column(0).chunk(0))
 
 
 def _separated(table: pa.Table, first: bool, separator: str) -> pa.Buffer:
@@ -154,7 +154,7 @@ def _as_text(cells: Any) -> Any:
     return pc.if_else(formula, pc.binary_join_element_wise(quote, cells, nothing), cells)
 
 
-LINES = "lines"  # raw lines: the only column of the groups
+LINES = "lines"  # raw lines, with line feeds: the only column of the groups
 TEXTS: dict[str, TextOf] = {
     ".jsonl": _json,
     ".csv": partial(_separated, separator=","),

@@ -26,15 +26,14 @@ def json_lines(table: pa.Table) -> pa.Buffer:
     pieces: list[Any] = []
     for name, column in dict(zip(table.column_names, table.columns, strict=True)).items():
         pieces += [pa.scalar(f"{', ' if pieces else '{'}{as_json(name)}: ", TEXT), _cells(column)]
-    return joined([*pieces, pa.scalar("}\n", TEXT)])
+    return content_of(pc.binary_join_element_wise(*pieces, pa.scalar("}\n", TEXT), pa.scalar("", TEXT)))
 
 
-def joined(pieces: list[Any]) -> pa.Buffer:
-    """Return the rows one after the other, each made of its cells in these columns and of constants."""
-    rows = pc.binary_join_element_wise(*pieces, pa.scalar("", pieces[-1].type))
+def content_of(rows: pa.LargeStringArray | pa.LargeBinaryArray) -> pa.Buffer:
+    """Return the bytes of all rows, one after the other."""
     _, starts, data = rows.buffers()
     first, last = np.frombuffer(starts, np.int64)[[rows.offset, rows.offset + len(rows)]].tolist()
-    return data.slice(first, last - first)
+    return data.slice(first, last - first) if last > first else pa.py_buffer(b"")
 
 
 def as_json(value: Any) -> str:

@@ -122,11 +122,10 @@ def writing_kept(
 def writing_lines(
     batches: Iterable[tuple[pa.LargeBinaryArray, np.ndarray]], path: str, run: Run | None = None
 ) -> Iterator[None]:
-    """Like `writing_kept`, for lines of JSON, which are written as they are."""
+    """Like `writing_kept`, for lines of JSON, which have line feeds and are written as they are."""
 
     def kept(batch: tuple[pa.LargeBinaryArray, np.ndarray]) -> pa.Table:
-        lines = pa.array(batch[0], pa.large_binary())
-        return pa.table({"line": lines.filter(pa.array(batch[1]))})
+        return pa.table({"line": batch[0].filter(pa.array(batch[1]))})
 
     with _writing(batches, kept, path, LINES, {}, run):
         yield

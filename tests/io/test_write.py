@@ -75,7 +75,8 @@ def regrouped(tables: Iterable[pa.Table], rows: int, size: int = GROUP_BYTES) ->
 
 def write_lines(lines: list[bytes], path: str, run: Run | None = None) -> None:
     """Write lines in batches of two, with one before each batch that is not kept."""
-    batches = [[b"no", *lines[at : at + 2]] for at in range(0, len(lines), 2)]
+    ended = [line + b"\n" for line in lines]
+    batches = [[b"no\n", *ended[at : at + 2]] for at in range(0, len(ended), 2)]
     masked = ((pa.array(batch, pa.large_binary()), np.arange(len(batch)) > 0) for batch in batches)
     with writing_lines(masked, path, run):
         pass

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import BadFile
-from lookalike.io.part import Block, Part, Task, ready, selected
+from lookalike.io.part import Block, Part, Task, evenly, ready, selected
 
 BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
@@ -21,6 +21,13 @@ BYTES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.ty
 def table_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     """Yield slices of an Arrow table in memory."""
     return map(ready, cut(selected(part.content, schema), size))
+
+
+def table_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Iterator[Task]:
+    """Yield slices from all over an Arrow table in memory."""
+    table = selected(part.content, schema)
+    rows = rows_for(size, table.nbytes, len(table))
+    return (ready(Block(table.slice(at * rows, rows))) for at in evenly(len(table) // rows, count))
 
 
 def table_schema(part: Part) -> pa.Schema:

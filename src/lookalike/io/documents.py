@@ -6,12 +6,15 @@ pages can be in any encoding; their text is compared, and the pages themselves a
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +25,7 @@ from lookalike.io.formats import FORMATS, PAGE_SUFFIXES, format_of
 from lookalike.io.inputs import find_parts
 from lookalike.io.json_types import all_columns
 from lookalike.io.jsonl import has_column, only, simple_types
-from lookalike.io.part import DOCUMENT_BYTES, UTF8, Part
+from lookalike.io.part import DOCUMENT_BYTES, UTF8, Part, Task, evenly
 from lookalike.io.source import BATCH_BYTES, Good, ItemSource, id_column
 from lookalike.io.tables import (
     as_text,
@@ -41,6 +44,7 @@ from lookalike.items.page_limits import too_costly
 from lookalike.items.pages import article_text, decode_page, need_selectolax, visible_text
 
 TEXT_NAMES = ("text", "content", "body", "document")
+SPOTS, SPOT_BYTES, SPOT_ROWS = 8, 1 << 19, 64  # places of a sample, and what to read at each
 MARKUP = 10  # about how many bytes of a web page there are per byte of its text
 
 
@@ -197,6 +201,38 @@ class Source(ItemSource):
         sample = (pc.sum(pc.binary_length(texts)).as_py() or 0) + len(texts) if lines else int(texts.nbytes)
         return max(len(texts), size * len(texts) // max(1, sample))
 
+    def samples(self, run: Run = ONE_THREAD) -> list[pa.LargeStringArray]:
+        """Return some texts from SPOTS places all over the inputs, or from their beginning.
+
+        Bad rows and files are left out here: reading all documents reports them.
+        """
+        parts = [self.parts[at] for at in evenly(len(self.parts), SPOTS)]
+        tasks = chain.from_iterable(self._spots(part, -(-SPOTS // len(parts))) for part in parts)
+        found: list[pa.LargeStringArray] = []
+        with suppress(DataError):
+            found = [texts for texts in run.map(lambda task: task(), tasks) if len(texts)]
+        if len(found) < SPOTS // 2:
+            with suppress(DataError):
+                found = [next(self.batches())["text"].combine_chunks()]
+        return found
+
+    def _spots(self, part: Part, count: int) -> Iterator[Callable[[], pa.LargeStringArray]]:
+        """Yield functions that return the texts at some places of a part."""
+        spots = FORMATS[part.format].spots
+        if spots is None:
+            return
+        with reading(part):
+            for task in spots(part, pa.schema([self._keys(part).field(0)]), SPOT_BYTES, count):
+                yield partial(self._texts_at, part, task)
+
+    def _texts_at(self, part: Part, task: Task) -> pa.LargeStringArray:
+        """Return the first good texts that a task reads."""
+        with reading(part):
+            block = next(iter(task()))
+            table = self._decode(part, block.table.slice(0, SPOT_ROWS), strings=True)
+            bad = self._text_faults(part, table)
+            return self._compared(part, table.take(np.delete(np.arange(len(table)), list(bad))))
+
     def _documents(
         self,
         whole: bool,
@@ -218,10 +254,14 @@ class Source(ItemSource):
         self._end()
 
     def _find_faults(self, part: Part, table: pa.Table) -> dict[int, str]:
-        """Return the bad rows of a table, each with its fault; also pages that cost too much to parse."""
-        text, identity = self._columns(part)
-        faults = find_faults(table, text, identity, self.html)
-        faults |= find_long(table[text], text, self.max_document_bytes)
+        """Return the bad rows of a table, each with its fault."""
+        _, identity = self._columns(part)
+        return self._text_faults(part, table) | ({} if identity is None else find_faults(table, identity))
+
+    def _text_faults(self, part: Part, table: pa.Table) -> dict[int, str]:
+        """Return the rows with a bad text; also pages that cost too much to parse."""
+        text, _ = self._columns(part)
+        faults = find_faults(table, text, self.html) | find_long(table[text], text, self.max_document_bytes)
         if self.html:
             pages = enumerate(_strings(table[text]).cast(pa.large_binary()).to_pylist())
             checked = {at: too_costly(page) for at, page in pages if page is not None and at not in faults}

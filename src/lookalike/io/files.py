@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.core.errors import too_long
-from lookalike.io.part import BOM, CODECS, Block, Part, Task, open_path, read_start
+from lookalike.io.part import BOM, CODECS, Block, Part, Task, evenly, open_path, read_start
 from lookalike.items.pages import decode_page
 
 SCHEMA = pa.schema([("id", pa.string()), ("text", pa.large_string())])
@@ -46,6 +46,13 @@ def file_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
         return
     for paths in _together(part.paths, size):
         yield partial(_read, replace(part, paths=paths), size)
+
+
+def file_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Iterator[Task]:
+    """Yield tasks that read some files each, from all over the list."""
+    some = 1 + len(part.paths) // (8 * count)
+    for at in evenly(len(part.paths) // some, count) if part.content is None else ():
+        yield partial(_read, replace(part, paths=part.paths[at * some : (at + 1) * some]), size)
 
 
 def _together(paths: tuple[Path, ...], size: int) -> Iterator[tuple[Path, ...]]:

@@ -22,7 +22,9 @@ class Format:
     suffixes: tuple[str, ...] = ()
     magic: tuple[bytes, ...] = ()  # first bytes of its files
     rows: Callable[[Part], int] | None = None  # counts the rows of a part without reading it
+    spots: Callable[[Part, pa.Schema, int, int], Iterator[Task]] | None = None  # some rows each, from all over a part
     encoded: bool = False  # text, which can be in any encoding
+    cost: float = 2.0  # nanoseconds on one core to read and check a byte
     columns: bool = True  # whether its files have columns of their own, though an empty one can lack them
 
     def read(self, part: Part, schema: pa.Schema, size: int) -> Iterator[Block]:
@@ -32,18 +34,39 @@ class Format:
 
 FORMATS: Mapping[str, Format] = {
     "parquet": Format(
-        parquet.parquet_tasks, parquet.parquet_schema, (".parquet", ".pq"), (b"PAR1",), rows=parquet.parquet_rows
+        parquet.parquet_tasks,
+        parquet.parquet_schema,
+        (".parquet", ".pq"),
+        (b"PAR1",),
+        rows=parquet.parquet_rows,
+        spots=parquet.parquet_spots,
     ),
     "arrow": Format(
         arrow.arrow_tasks, arrow.arrow_schema, (".arrow", ".feather", ".ipc"), (b"ARROW1", b"\xff\xff\xff\xff")
     ),
-    "jsonl": Format(jsonl.json_tasks, jsonl.json_schema, (".jsonl", ".ndjson", ".json"), (b"{",), encoded=True),
+    "jsonl": Format(
+        jsonl.json_tasks,
+        jsonl.json_schema,
+        (".jsonl", ".ndjson", ".json"),
+        (b"{",),
+        encoded=True,
+        spots=jsonl.json_spots,
+    ),
     "csv": Format(csv.csv_tasks, csv.csv_schema, (".csv",), encoded=True),
     "tsv": Format(csv.csv_tasks, csv.csv_schema, (".tsv",), encoded=True),
     "excel": Format(excel.excel_tasks, excel.excel_schema, (".xlsx",)),
-    "text": Format(lines.line_tasks, lines.lines_schema, (".txt",), encoded=True, columns=False),
-    "files": Format(files.file_tasks, files.files_schema, encoded=True, columns=False, rows=files.files_rows),
-    "table": Format(arrow.table_tasks, arrow.table_schema, rows=arrow.table_rows),
+    "text": Format(
+        lines.line_tasks, lines.lines_schema, (".txt",), encoded=True, columns=False, spots=lines.line_spots
+    ),
+    "files": Format(
+        files.file_tasks,
+        files.files_schema,
+        encoded=True,
+        columns=False,
+        rows=files.files_rows,
+        spots=files.file_spots,
+    ),
+    "table": Format(arrow.table_tasks, arrow.table_schema, rows=arrow.table_rows, spots=arrow.table_spots),
 }
 NAMED = tuple(name for name in FORMATS if name != "table")  # those that users can name
 TABLES = tuple(name for name in NAMED if FORMATS[name].columns)

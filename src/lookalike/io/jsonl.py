@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import too_long
-from lookalike.io.lines import line_blocks, with_line_feeds
+from lookalike.io.lines import line_blocks, range_blocks, with_line_feeds
 from lookalike.io.part import BOM, Block, Part, Task
 from lookalike.kernels.lines import BLANK, OTHER, line_ends, line_kinds
 
@@ -73,6 +73,15 @@ def simple_types(schema: pa.Schema, lists: bool = False) -> pa.Schema:
 def json_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     """Yield tasks that read the columns of the schema; a line that does not fit them is faulty."""
     return (partial(_read_block, block, schema, longest_line(part)) for block in json_blocks(part, size))
+
+
+def json_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Iterator[Task]:
+    """Yield tasks that read lines from all over a part; none for an array, which is read whole."""
+    with part.open() as stream:
+        if stream.read(HEAD).removeprefix(BOM).lstrip().startswith(b"["):
+            return
+    for block in range_blocks(part, size, longest_line(part), count):
+        yield partial(_read_block, block, schema, longest_line(part))
 
 
 def _read_block(read: Callable[[], bytes], schema: pa.Schema, longest: int) -> list[Block]:

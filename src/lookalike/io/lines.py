@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.io.part import BOM, Block, Part, Task, read_start
+from lookalike.io.part import BOM, Block, Part, Task, evenly, read_start
 from lookalike.kernels.lines import line_ends
 
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.large_string())])
@@ -63,6 +63,17 @@ def lines_between(path: Path, start: int, stop: int, longest: int) -> bytes:
             parts.append(more[: more.find(b"\n") + 1] or more)
             held += len(parts[-1])
     return b"".join(parts).removeprefix(BOM if start == 0 else b"")
+
+
+def range_blocks(part: Part, size: int, longest: int, count: int) -> Iterator[Callable[[], bytes]]:
+    """Yield functions that return blocks of lines from all over a plain file, and none for others."""
+    for at in evenly(part.stored_size() // size, count) if part.is_plain() else ():
+        yield partial(lines_between, part.paths[0], at * size, (at + 1) * size, longest)
+
+
+def line_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Iterator[Task]:
+    """Yield tasks that read lines from all over a part."""
+    return (partial(_documents, block) for block in range_blocks(part, size, part.most, count))
 
 
 def line_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:

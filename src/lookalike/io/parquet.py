@@ -1,6 +1,7 @@
 """Reads Parquet files: runs of pages in several threads, or row groups one after the other."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -9,27 +10,51 @@ import pyarrow as pa
 from lookalike.io.arrow import cut, rows_for
 from lookalike.io.parquet_pages import rows_to_decode
 from lookalike.io.parquet_runs import RowGroup, row_group
-from lookalike.io.part import Block, Part, Task, ready, selected
+from lookalike.io.part import Block, Part, Task, evenly, ready, selected
 
 ROWS = 1 << 14  # the most rows to read at a time, if not by pages
 
 
 def parquet_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     """Yield tasks that read the columns of the schema, with those from the folders' names."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(part.raw()) as file:
-        meta, have = file.metadata, file.schema_arrow.names
-        columns = [name for name in schema.names if name in have] or have[:1]  # one column, to know the number of rows
-        # Arrow checks the columns of all row groups here. If one is damaged, asking for its size below would abort.
-        next(file.iter_batches(1, columns=columns, use_threads=False), None)
-        wanted = [i for i in range(meta.num_columns) if meta.schema.column(i).path.partition(".")[0] in columns]
-        for group in range(meta.num_row_groups):
+    with _opened(part, schema) as (file, columns, wanted):
+        have = file.schema_arrow.names
+        for group in range(file.metadata.num_row_groups):
             pages = row_group(part, file, group, wanted)
             if pages is None:
                 yield from map(ready, _row_group(part, file, group, wanted, columns, schema, size))
             else:
                 yield from (partial(_run, part, pages, run, have, schema, size) for run in pages.runs(size))
+
+
+def parquet_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Iterator[Task]:
+    """Yield tasks that read a run of pages each, from all over a part; none for lists and structs."""
+    with _opened(part, schema) as (file, _, wanted):
+        groups = file.metadata.num_row_groups
+        for group in evenly(groups, count):
+            pages = row_group(part, file, group, wanted)
+            if pages is None:
+                return
+            runs = list(pages.runs(size))
+            for at in evenly(len(runs), max(1, count // groups)):
+                yield partial(_run, part, pages, runs[at], file.schema_arrow.names, schema, size)
+
+
+@contextmanager
+def _opened(part: Part, schema: pa.Schema) -> Iterator[tuple[Any, list[str], list[int]]]:
+    """Open a file; yield it with the columns to read, and the numbers of those within them."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(part.raw()) as file:
+        meta, have = file.metadata, file.schema_arrow.names
+        columns = [name for name in schema.names if name in have] or have[:1]  # one column, to know the number of rows
+        # Arrow checks the columns of all row groups here. If one is damaged, asking for its size later would abort.
+        next(file.iter_batches(1, columns=columns, use_threads=False), None)
+        yield (
+            file,
+            columns,
+            [i for i in range(meta.num_columns) if meta.schema.column(i).path.partition(".")[0] in columns],
+        )
 
 
 def _run(part: Part, pages: RowGroup, run: slice, have: list[str], schema: pa.Schema, size: int) -> Iterator[Block]:

@@ -125,6 +125,16 @@ def ready(block: Block) -> Task:
     return lambda: (block,)
 
 
+def evenly(total: int, count: int) -> list[int]:
+    """Return `count` numbers from all over range(total), or all of them if there are fewer.
+
+    >>> evenly(100, 4), evenly(3, 8)
+    ([12, 37, 62, 87], [0, 1, 2])
+    """
+    count = min(total, count)
+    return [(2 * at + 1) * total // (2 * count) for at in range(count)]
+
+
 def selected(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return the columns that a schema names; if it names all, two columns can share a name."""
     return table if table.column_names == schema.names else table.select(schema.names)

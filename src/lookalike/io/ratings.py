@@ -200,7 +200,7 @@ class RatingSource(ItemSource):
         if columns.rating is not None:
             faults |= not_numbers(table, columns.rating, VALUE, f"{columns.rating} must be a number")
         for name in (columns.item, columns.user):
-            faults |= find_faults(table, name, None)
+            faults |= find_faults(table, name)
             if is_text(table[name].type):
                 faults |= empty_cells(table[name], name)
         return faults

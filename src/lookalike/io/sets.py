@@ -302,7 +302,7 @@ def bad_rows(part: Part, columns: SetColumns, table: pa.Table) -> dict[int, str]
         if is_list(column.type):
             found = list_faults(column.combine_chunks(), name)
         else:
-            found = find_faults(table, name, None)
+            found = find_faults(table, name)
             if part.format in ("csv", "tsv"):  # an empty cell is their null
                 found |= empty_cells(column, name)
         faults = found | faults
@@ -325,7 +325,7 @@ def list_faults(lists: pa.Array, name: str) -> dict[int, str]:
     values, rows = lists.flatten(), there[np.asarray(pc.list_parent_indices(lists))]
     faults |= {int(row): f"{name} holds null" for row in rows[np.asarray(values.is_null())]}
     if pa.types.is_large_binary(values.type):
-        found = find_faults(pa.table({name: values.fill_null(b"")}), name, None)
+        found = find_faults(pa.table({name: values.fill_null(b"")}), name)
         faults |= {int(rows[at]): why for at, why in reversed(found.items())}
     return faults
 

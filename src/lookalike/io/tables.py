@@ -122,20 +122,17 @@ def find_long(column: pa.ChunkedArray, name: str, most: int) -> dict[int, str]:
     return {int(at): too_long(name, most) for at in np.flatnonzero(pc.fill_null(pc.greater(lengths, most), False))}
 
 
-def find_faults(table: pa.Table, text: str, identity: str | None, html: bool = False) -> dict[int, str]:
-    """Return the bad rows of a table, each with its fault; web pages can be in any encoding."""
+def find_faults(table: pa.Table, name: str, any_encoding: bool = False) -> dict[int, str]:
+    """Return the rows with a bad value in a column, each with its fault."""
     faults: dict[int, str] = {}
-    for name in (text, identity):
-        if name is None:
-            continue
-        column = table[name]
-        if column.null_count:
-            faults |= {int(at): f"{name} is null" for at in np.flatnonzero(column.is_null())}
-        if is_text(column.type) and not (html and name == text):
-            try:
-                as_text(column).validate(full=True)
-            except pa.ArrowInvalid:
-                faults |= not_utf8(column, name)
+    column = table[name]
+    if column.null_count:
+        faults |= {int(at): f"{name} is null" for at in np.flatnonzero(column.is_null())}
+    if is_text(column.type) and not any_encoding:
+        try:
+            as_text(column).validate(full=True)
+        except pa.ArrowInvalid:
+            faults |= not_utf8(column, name)
     return faults
 
 

@@ -85,7 +85,7 @@ class TableReader:
         faults: dict[int, str] = {}
         for name in self.columns.every:
             if is_text(table[name].type):
-                found = find_faults(table, name, None) if name == self.columns.identity else {}
+                found = find_faults(table, name) if name == self.columns.identity else {}
                 if self.untyped:
                     found |= empty_cells(table[name], name)
                 faults = found | faults

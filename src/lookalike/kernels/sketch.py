@@ -66,14 +66,17 @@ def fold_bands(signatures, bands, rows):
 
 
 @kernel
-def count_agreements(signatures):
-    """Return how many pairs of rows agree in 0, 1, ... K positions; EMPTY agrees with nothing."""
+def count_agreements(signatures, places):
+    """Return how many pairs of rows agree in 0, 1, ... K positions; EMPTY agrees with nothing.
+
+    The second row of the result counts the pairs from one place, the first row all others.
+    """
     items, hashes = signatures.shape
-    out = np.zeros(hashes + 1, np.int64)
+    out = np.zeros((2, hashes + 1), np.int64)
     for a in range(items):
         for b in range(a):
             same = 0
             for i in range(hashes):
                 same += signatures[a, i] == signatures[b, i] and signatures[a, i] != EMPTY
-            out[same] += 1
+            out[np.int64(places[a] == places[b]), same] += 1
     return out

@@ -5,12 +5,13 @@ item, memory holds the text, a content hash of 16 bytes and 8 bytes per band; th
 candidates are made again. With limited memory all of this is in files, and texts are read again.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
+from lookalike.io.formats import FORMATS
 from lookalike.items.sets import Sets, hash_texts, text_bounds
 from lookalike.items.shingles import Rows, Shingles
 from lookalike.items.sides import Sides
@@ -29,13 +31,13 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
-from lookalike.search.plan import SAMPLE, Plan
+from lookalike.search.plan import SAMPLE, Effort, Plan
 
 Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
-SAMPLE_BYTES = 8 << 20
+SAMPLE_BYTES, TIMED = 8 << 20, 1 << 19  # of texts to plan from, and to time
+SHINGLE = {"char": 3.6, "word": 2.4}  # nanoseconds per byte on the machine of the costs in `plan`
 SAMPLE_SETS = 4000
 PIECE = 1 << 20  # bytes of text shingled and sketched at a time
-HEAD = 1000  # documents the plan's sample is drawn from; fixed, so that results do not depend on batches
 SLICE = 1 << 14  # sets per task
 PER_ITEM = 130  # bytes of memory per item if the arrays are in files
 AGAIN = 1 << 12  # texts per task when they are read again
@@ -97,17 +99,14 @@ def _counted(made: Iterable[Sets], done: int) -> Iterator[tuple[int, list[np.nda
 
 def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, storage: Storage) -> Collection:
     """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample."""
-    stream = ((side, table) for side, source in enumerate(sources) for table in source.batches(run))
-    head: list[tuple[int, pa.Table]] = []
-    while sum(len(table) for _, table in head) < HEAD and (batch := next(stream, None)) is not None:
-        head.append(batch)
-    start = [chunk for _, table in head for chunk in table["text"].chunks]
-    texts = pa.chunked_array(start, pa.large_string()).slice(0, HEAD).combine_chunks()
-    items = sum(source.expected(texts) for source in sources)
     with run.stage("plan"):
-        plan = fit(shingles.sets(texts.take(pa.array(sample_rows(texts)))), items)
+        sample = take_sample(sources, run)
+        items = sum(source.expected(texts) for source, texts in zip(sources, sample.texts, strict=True))
+        size = items * sample.whole.nbytes / max(1, len(sample.whole))  # of all texts
+        effort = expected_effort(sources, shingles, sample.whole, size, run)
+        plan = fit(shingles.sets(sample.whole), items, effort=effort, places=sample.places)
         if plan.memory:
-            plan = replace(plan, memory=plan.memory + items * texts.nbytes / max(1, len(texts)))
+            plan = replace(plan, memory=plan.memory + size)
     for line in plan.lines():
         run.say(line)
 
@@ -133,7 +132,8 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         run.say(f"note: about {items:,} documents need {needed}, which is more than the limit")
     with run.stage("read and sketch", items) as tick:
         tick(done)
-        batches = iter(()) if grown.complete else _without(chain(head, stream), done)
+        stream = ((side, table) for side, source in enumerate(sources) for table in source.batches(run))
+        batches = iter(()) if grown.complete else _without(stream, done)
         for side, table, some, made in run.map(work, batches):
             ids = [table if at == side else table.slice(0, 0) for at in range(len(sources))]
             done += len(table)
@@ -165,11 +165,49 @@ def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tup
         done = max(0, done - len(table))
 
 
-def sample_rows(texts: pa.LargeStringArray) -> np.ndarray:
-    """Choose at most SAMPLE texts of about SAMPLE_BYTES bytes, at random but always the same."""
-    rows = np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
-    _, starts, stops = text_bounds(texts, rows)
-    return np.sort(rows[: 2 + np.searchsorted(np.cumsum(stops - starts), SAMPLE_BYTES)])
+class Sample(NamedTuple):
+    """Texts that plans are made from, and the place in the inputs that each is from."""
+
+    texts: list[pa.LargeStringArray]  # per source
+    whole: pa.LargeStringArray
+    places: np.ndarray
+
+
+def take_sample(sources: list[Source], run: Run) -> Sample:
+    """Return about SAMPLE texts from all over the inputs, of at most about SAMPLE_BYTES bytes."""
+    found = [source.samples(run) for source in sources]
+    spots = sum(map(len, found))
+    most = max(1, SAMPLE // max(1, spots)) if spots > 1 else SAMPLE
+    cut = [[first_texts(texts, most, SAMPLE_BYTES // max(1, spots)) for texts in some] for some in found]
+    none = pa.array([], pa.large_string())
+    each = [pa.concat_arrays([none, *some]) for some in cut]
+    sizes = [len(texts) for some in cut for texts in some]
+    return Sample(each, pa.concat_arrays([none, *each]), np.repeat(np.arange(len(sizes)), sizes))
+
+
+def first_texts(texts: pa.LargeStringArray, most: int, size: int) -> pa.LargeStringArray:
+    """Return the first texts, at most so many, and at least two even if they have more bytes."""
+    _, starts, stops = text_bounds(texts)
+    return texts.slice(0, min(most, 2 + int(np.searchsorted(np.cumsum(stops - starts), size))))
+
+
+def expected_effort(
+    sources: list[Source], shingles: Shingles, sample: pa.LargeStringArray, size: float, run: Run
+) -> Effort:
+    """Estimate what it takes to read and shingle all texts, which have `size` bytes, on this machine.
+
+    The speed of the machine is measured by shingling some of the sample twice: the first time loads
+    the kernels.
+    """
+    some = first_texts(sample, len(sample), TIMED)
+    for _ in range(2):
+        start = time.thread_time()
+        shingles.hashes(shingles.prepare(some))
+        taken = time.thread_time() - start
+    usual = SHINGLE["char" if shingles.unit == "char" else "word"]
+    speed = taken * 1e9 / max(1, some.nbytes) / usual if some.nbytes > TIMED // 2 else 1.0
+    read = sum(FORMATS[part.format].cost * part.byte_size() for source in sources for part in source.parts)
+    return Effort(read, usual * size, run.threads, min(max(speed, 0.2), 5.0))
 
 
 def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
@@ -204,7 +242,7 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
     with run.stage("plan"):
-        plan = fit(sets.take(rows), len(sets), partial(element_ranks, sets, run))
+        plan = fit(sets.take(rows), len(sets), partial(element_ranks, sets, run), effort=Effort(threads=run.threads))
     for line in plan.lines():
         run.say(line)
 

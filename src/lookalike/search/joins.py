@@ -177,20 +177,37 @@ def count_work(index: tuple[np.ndarray, ...], run: Run) -> np.ndarray:
     return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
-def estimate_work(sample: Sets, items: int, ranks: Ranks, measure: tuple[int, int, int]) -> Work:
+def estimate_work(
+    sample: Sets, items: int, ranks: Ranks, measure: tuple[int, int, int], places: np.ndarray | None = None
+) -> Work:
     """Estimate the work of joining `items` items from a sample, with the ranks of all if known.
 
-    The sample is joined, and its counts are scaled up to the whole collection.
+    The sample is joined, and its counts are scaled up to the whole collection. Pairs from one of
+    the sample's `places` stand only for pairs of neighbours, of which there are as many per item.
     """
+    times = items / max(1, len(sample))
+    tokens, walks, compared = sample_work(sample, ranks, measure)
+    if places is not None:
+        parts = [sample_work(sample.take(np.flatnonzero(places == one)), ranks, measure) for one in np.unique(places)]
+        _, near_walks, near_compared = (sum(counts) for counts in zip(*parts, strict=True))
+        return Work(
+            tokens * times,
+            (walks - near_walks) * times**2 + near_walks * times,
+            (compared - near_compared) * times**2 + near_compared * times,
+        )
+    return Work(tokens * times, walks * times**2, compared * times**2)
+
+
+def sample_work(sample: Sets, ranks: Ranks, measure: tuple[int, int, int]) -> Work:
+    """Return the work of joining some sets."""
     rows = by_size(sample)
     starts, *index = index_prefixes(sample, rows, ranks, measure)
     *_, begins, ends = index
-    times = items / max(1, len(sample))
     met = np.full(len(rows), -1, np.int32)
     *_, compared = prefix_join(
         0, len(rows), met, rows, starts, *index, sample.indptr, sample.elements, *measure, SUFFIX, ALONE.split
     )
-    return Work(len(begins) * times, float((ends - begins).sum()) * times**2, compared * times**2)
+    return Work(float(len(begins)), float((ends - begins).sum()), float(compared))
 
 
 def element_ranks(sets: Sets, run: Run = ONE_THREAD) -> Ranks:

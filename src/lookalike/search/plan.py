@@ -29,13 +29,31 @@ SAMPLE = 400  # items whose pairs show how similar the collection's items are
 SAMPLE_HASHES = 256
 SAMPLE_ELEMENTS = 200_000  # of the sets that are joined to estimate the cost of a join
 
-# The cost of each step, in nanoseconds on one core; only the ratios matter, and they vary little.
+# The cost of each step, in nanoseconds on one core of the machine on which they were measured; all can be shared by
+# threads. They decide between methods; a prediction in seconds uses the speed of this machine: see `Effort`.
 DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # for bands
 SIGN = 0.45  # per element and function of simhash
-MAKE, INDEX, TOKEN, WALK, COMPARE = 60.0, 80.0, 50.0, 15.0, 100.0  # for an exact join; serial steps count twice
+SHARE = 0.4  # of items that share a bucket, so that their sets are made
+SORT, INDEX, TOKEN, WALK, COMPARE = 9.0, 12.0, 60.0, 4.0, 100.0  # for sets, and for an exact join
 PROGRAM, POSTING = 3e8, 44  # bytes of memory: of the program, and per element of a prefix
 STATED = 5e8  # bytes of memory above which a plan states them
 MOST_LISTED = 5_000_000  # the most pairs to list if only clusters are wanted
+
+
+class Effort(NamedTuple):
+    """What any method must do with the items, and the threads that do it."""
+
+    read: float = 0.0  # nanoseconds on one core, to read and check all items
+    shingle: float = 0.0  # to shingle all texts once
+    threads: int = 1
+    speed: float = 1.0  # how many times as long this machine takes as stated
+
+    def seconds(self, cost: float) -> float:
+        """Return how long work takes that costs so many nanoseconds on one core."""
+        return cost * self.speed / self.threads / 1e9
+
+
+ONE_CORE = Effort()
 
 
 @dataclass(frozen=True)
@@ -247,46 +265,64 @@ def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction
     return Fraction(whole("threshold", given, least=1 if row.is_similarity else 0, most=LARGEST))
 
 
-def fit(plan: Plan, sample: Sets, items: int, ranks: Callable[[], Ranks] | None = None, listing: bool = True) -> Plan:
+def fit(
+    plan: Plan,
+    sample: Sets,
+    items: int,
+    ranks: Callable[[], Ranks] | None = None,
+    listing: bool = True,
+    effort: Effort = ONE_CORE,
+    places: np.ndarray | None = None,
+) -> Plan:
     """Choose method, bands and rows for a collection of about `items` items, given a sample.
 
     `ranks` computes those of all elements if the sets are at hand; texts must be shingled first,
     all of them for an exact join, few for bands. If pairs need not be listed, as for clusters, a
-    join that would list many is not chosen.
+    join that would list many is not chosen. `places` says from which place of the collection each
+    item of the sample is: neighbours are more alike than others.
     """
-    live = sample.take(np.flatnonzero(sample.sizes))
+    some = np.flatnonzero(sample.sizes)
+    live = sample.take(some)
+    where = np.arange(len(live)) if places is None else places[some]
     if plan.method == "exact":
         return replace(plan, items=items, memory=join_memory(plan, live, items, ranks is not None))
     size = float(live.sizes.mean()) if len(live) else 1.0
     family = plan.functions(SAMPLE_HASHES)
-    few = live.take(np.arange(min(len(live), SAMPLE)))
-    found = cheapest_bands(family, plan.chance, plan.wanted, few, items, size)
+    few = np.arange(min(len(live), SAMPLE))
+    found = cheapest_bands(family, plan.chance, plan.wanted, live.take(few), items, size, where[few])
+    made = items * size * SORT  # to make all sets, once shingled
+    banded_cost = effort.read + effort.shingle + found.cost + SHARE * (effort.shingle + made)
     banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
     if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little about all its pairs
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
-    bands, join = (width, found.cost), "an exact join"
-    cost = items * size * (INDEX + (MAKE if ranks is None else 0))
-    if cost > found.cost:
-        return replace(banded, reason=chosen(*bands, f"{join} would take over {cost / 1e9:.2g}"))
-    some = live.take(np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size)))))
-    work = estimate_work(some, items, element_ranks(live) if ranks is None else ranks(), plan.join)
+    join = "an exact join"
+    cost = effort.read + effort.shingle + items * size * INDEX + (made if ranks is None else 0)
+    if cost > banded_cost:
+        return replace(banded, reason=chosen(effort, width, banded_cost, join, cost, over=True))
+    near = np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size))))
+    known = element_ranks(live) if ranks is None else ranks()
+    work = estimate_work(live.take(near), items, known, plan.join, None if places is None else where[near])
     cost += work.tokens * TOKEN + work.walks * WALK + work.compared * (COMPARE + ELEMENT * size)
-    if cost <= found.cost and (listing or work.compared < MOST_LISTED):
+    if cost <= banded_cost and (listing or work.compared < MOST_LISTED):
         memory = join_memory(plan, live, items, ranks is not None)
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared, memory=memory)
-        return replace(exact, reason=chosen(join, cost, f"{width} would take {found.cost / 1e9:.2g}"))
-    listed = "" if cost > found.cost else f" and list {about(work.compared, 'pair')}"
-    return replace(banded, reason=chosen(*bands, f"{join} would take {cost / 1e9:.2g}{listed}"))
+        return replace(exact, reason=chosen(effort, join, cost, width, banded_cost))
+    listed = "" if cost > banded_cost else f" and list {about(work.compared, 'pair')}"
+    return replace(banded, reason=chosen(effort, width, banded_cost, join, cost) + listed)
 
 
-def chosen(way: str, cost: float, other: str) -> str:
-    """Return the reason for choosing a way, with its estimated cost in nanoseconds.
+def chosen(effort: Effort, way: str, cost: float, other: str, others: float, over: bool = False) -> str:
+    """Return the reason for choosing a way over another, with the seconds that both would take.
 
-    >>> chosen("an exact join", 5e9, "10 bands would take 9")
-    'chosen: an exact join, about 5 core-seconds; 10 bands would take 9'
+    Costs are in nanoseconds on one core.
+
+    >>> chosen(Effort(threads=2), "an exact join", 5e9, "10 bands", 9e9)
+    'chosen: an exact join, about 2.5 s with 2 threads; 10 bands would take 4.5 s'
     """
-    return f"chosen: {way}, about {cost / 1e9:.2g} core-seconds; {other}"
+    threads = counted(effort.threads, "thread")
+    would = f"{other} would take {'over ' if over else ''}{effort.seconds(others):.2g} s"
+    return f"chosen: {way}, about {effort.seconds(cost):.2g} s with {threads}; {would}"
 
 
 def join_memory(plan: Plan, sample: Sets, items: int, given: bool) -> float:
@@ -316,15 +352,25 @@ class Choice(NamedTuple):
     candidates: float
 
 
-def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, items: int, size: float) -> Choice:
+def cheapest_bands(
+    family: Family,
+    chance: float,
+    recall: float,
+    sample: Any,
+    items: int,
+    size: float,
+    places: np.ndarray | None = None,
+) -> Choice:
     """Return the cheapest bands, for any family.
 
     `chance` is the probability that one function agrees on a pair right at the threshold, and
     `size` the cost of hashing or comparing an item. Any number of rows reaches the recall, given
     enough bands. More rows cost more functions and bands; fewer rows cost more false positives,
     which the curve predicts from the share of functions on which each pair of the sample agrees.
+    Pairs from one of the sample's `places` stand for neighbours, of which there are as many per item.
     """
-    agreements = count_agreements(as_keys(family.signatures(sample)))
+    signatures = as_keys(family.signatures(sample))
+    far, near = count_agreements(signatures, np.arange(len(signatures)) if places is None else places)
     shares = np.arange(family.hashes + 1) / family.hashes
     pairs = items * (items - 1) / 2
     most = int(min(MOST_HASHES, family.most))
@@ -332,11 +378,14 @@ def cheapest_bands(family: Family, chance: float, recall: float, sample: Any, it
     for bands in fitting_bands(chance, recall, most):
         if bands.bands == 1 and chance < 1 and 2 * bands.rows <= most:  # a single band of a sketch finds slightly less
             bands = Bands(2, bands.rows, (And(bands.rows) >> Or(2))(chance))
-        rate = float(agreements @ bands.curve(shares)) / max(1, agreements.sum())
+        found = bands.curve(shares)
+        candidates = pairs * float(far @ found) / max(1, far.sum()) + items * float(near @ found) / max(
+            1, len(signatures)
+        )
         draws = size * bands.hashes * SIGN if isinstance(family, SimHash) else DRAW * (size + filling(bands.hashes))
-        cost = items * draws + BAND * items * bands.bands + pairs * rate * (CANDIDATE + ELEMENT * size)
+        cost = items * draws + BAND * items * bands.bands + candidates * (CANDIDATE + ELEMENT * size)
         if best is None or cost < best.cost:
-            best = Choice(bands, cost, pairs * rate)
+            best = Choice(bands, cost, candidates)
     if best is None:
         raise UsageError(
             f"recall {recall:g} at this threshold needs more than {counted(most, 'hash function')}; "

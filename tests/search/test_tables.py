@@ -9,7 +9,7 @@ import pytest
 import lookalike as la
 from lookalike.core.errors import TooManyPairs, UsageError
 from lookalike.items.sides import ALONE, Sides
-from lookalike.search.tables import make_blocks
+from lookalike.search.blocks import make_blocks
 from tests import reference as ref
 from tests.vector_samples import SINGLE, drawn_bits, found, oracle
 
@@ -17,8 +17,8 @@ from tests.vector_samples import SINGLE, drawn_bits, found, oracle
 @pytest.mark.parametrize(("side", "reach"), [(1, 1), (2, 3), (4, 4), (3, 10)])
 def test_blocks_of_a_bucket_cover_each_pair_once(side, reach, monkeypatch):
     """With two collections, each pair across; even if a bucket has items of only one."""
-    monkeypatch.setattr("lookalike.search.tables.SIDE", side)
-    monkeypatch.setattr("lookalike.search.tables.REACH", reach)
+    monkeypatch.setattr("lookalike.search.blocks.SIDE", side)
+    monkeypatch.setattr("lookalike.search.blocks.REACH", reach)
     rng = np.random.default_rng(side)
     for sizes in ([0], [1], [2], [13], [1, 2, 3, 4, 5, 6, 7], [9, 1, 12], [3, 3, 20]):
         indptr = np.concatenate(([0], np.cumsum(sizes)))
@@ -35,7 +35,7 @@ def test_blocks_of_a_bucket_cover_each_pair_once(side, reach, monkeypatch):
             met = ref.pairs_in(buckets.order.tolist(), buckets.rectangles.tolist())
             assert sorted((int(a), int(b)) for a, b in met) == sorted(expected)
             assert buckets.pairs == len(expected)
-            tasks = [rectangle for task in buckets.tasks() for rectangle in task.tolist()]
+            tasks = [rectangle for task in buckets.tasks(100) for rectangle in task.tolist()]
             assert tasks == buckets.rectangles.tolist()
 
 
@@ -54,7 +54,7 @@ def test_large_buckets(items):
 @pytest.mark.parametrize("probes", [2, 8, 20])
 def test_a_crowd_of_probes_in_a_bucket_that_is_nobodys(probes, monkeypatch):
     """More items of the first collection probe a bucket than a block holds; it has no items."""
-    monkeypatch.setattr("lookalike.search.tables.SIDE", 8)
+    monkeypatch.setattr("lookalike.search.blocks.SIDE", 8)
     rng = np.random.default_rng(0)
     crowd = np.eye(1, 16) + 0.002 * rng.normal(size=(300, 16))
     others = rng.normal(size=(100, 16))
@@ -104,7 +104,7 @@ def test_pigeonholes_are_exact(threshold, length, parts):
 def test_more_pairs_than_wait_to_be_merged(monkeypatch):
     """They are checked before they are counted."""
     monkeypatch.setattr("lookalike.search.tables.FRESH", 10)
-    monkeypatch.setattr("lookalike.search.tables.AREA", 50)
+    monkeypatch.setattr("lookalike.search.blocks.SIDE", 7)
     rows = np.linspace(0, 1, 60)[:, None] * [1.0, 1.0]
     options = {"measure": "euclidean", "threshold": 0.5, "method": "brute", "run": SINGLE}
     expected = oracle("euclidean", rows, 0.5)

@@ -67,6 +67,11 @@ class Run:
                 for future in waiting:
                     future.cancel()
 
+    def each(self, function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
+        """Do all tasks, whose results go elsewhere, such as into parts of an array."""
+        for _ in self.map(function, tasks):
+            pass
+
 
 def cores() -> int:
     """Return how many cores this process may use."""

@@ -51,9 +51,7 @@ def make_blocks(indptr: np.ndarray, items: np.ndarray, sides: Sides) -> Blocks:
     return Blocks(items, cut(blocks))
 
 
-def make_probed_blocks(
-    indptr: np.ndarray, items: np.ndarray, own: np.ndarray, sides: Sides
-) -> Blocks:
+def make_probed_blocks(indptr: np.ndarray, items: np.ndarray, own: np.ndarray, sides: Sides) -> Blocks:
     """Return blocks of buckets in which the items that probe, not `own`, follow those that belong there."""
     owners = np.cumsum(np.concatenate(([0], own)))
     firsts = np.cumsum(np.concatenate(([0], own & (items < sides.split))))  # of the first collection, if there are two

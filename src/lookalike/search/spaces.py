@@ -236,11 +236,7 @@ class VectorSpace(Space):
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         one, other = (self._scaled(rows) for rows in (left, right))
-        products: np.ndarray
-        if self.vectors.sparse:
-            products = (one @ other.T).toarray()
-        else:  # not a matrix product of NumPy, which would start threads of its own
-            products = project(one, np.ascontiguousarray(other.T))
+        products = self._products(one, other)
         if self.measure == "euclidean":
             squares, others = (np.asarray((side * side).sum(axis=1)) for side in (one, other))
             products *= -2
@@ -252,6 +248,12 @@ class VectorSpace(Space):
         np.clip(products, -1, 1, out=products)
         angles: np.ndarray = np.degrees(np.arccos(products, out=products), out=products)
         return angles
+
+    def _products(self, one: Any, other: Any) -> np.ndarray:
+        """Return all dot products, not by NumPy's matrix product, which starts threads of its own."""
+        if self.vectors.sparse:
+            return np.asarray((one @ other.T).toarray())
+        return np.asarray(project(one, np.ascontiguousarray(other.T)))
 
     def family(self, hashes: int, seed: int, width: float) -> Functions:
         return RandomLines(width, hashes, seed) if self.measure == "euclidean" else Hyperplanes(hashes, seed)

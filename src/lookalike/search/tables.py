@@ -6,7 +6,7 @@ then compare its blocks. A pair that several tables find is kept once.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import combinations, product
 from typing import NamedTuple, TypeVar
@@ -197,10 +197,10 @@ def near_pairs(
     """Return near pairs of common buckets: (left, right, values). Over `limit` is an error."""
     known = Numbers(run)
     for found in near_numbers(space, rows, tables, sides, run, seen, lambda numbers: distinct([numbers])):
-        if known.add(found) and len(known) > limit:
+        if known.add(found) and known.merged > limit:
             known.filter(lambda numbers: check(space, numbers)[0])
-            if len(known) > limit:
-                raise too_many(len(known), limit)
+            if known.merged > limit:
+                raise too_many(known.merged, limit)
     known.merge()
     left, right, values = measured_pairs(space, known.ranges, run)
     if len(left) > limit:
@@ -215,19 +215,16 @@ class Numbers:
         self.run = run
         self.ranges = [np.empty(0, np.int64)]  # distinct and ascending numbers, in order
         self.cuts = np.empty(0, np.int64)  # the least number of each range but the first
+        self.merged = 0  # numbers in all ranges
         self.fresh: list[np.ndarray] = []  # ascending parts that are not merged yet
         self.waiting = 0  # numbers in them
-
-    def __len__(self) -> int:
-        """Return how many numbers have been merged."""
-        return sum(len(some) for some in self.ranges)
 
     def add(self, some: np.ndarray) -> bool:
         """Add ascending numbers, and return whether they were merged, as happens now and then."""
         if len(some):
             self.fresh.append(some)
             self.waiting += len(some)
-        if self.waiting <= max(len(self) // 4, FRESH):
+        if self.waiting <= max(self.merged // 4, FRESH):
             return False
         self.merge()
         return True
@@ -245,12 +242,16 @@ class Numbers:
         def work(at: int) -> np.ndarray:
             return merge(ranges[at], [some[ends[at] : ends[at + 1]] for some, ends in zip(fresh, bounds, strict=True)])
 
-        self.ranges = list(self.run.map(work, range(len(ranges))))
+        self._keep(self.run.map(work, range(len(ranges))))
         self.fresh, self.waiting = [], 0
 
     def filter(self, good: Callable[[np.ndarray], np.ndarray]) -> None:
         """Keep the merged numbers that a function returns."""
-        self.ranges = list(self.run.map(good, self.ranges))
+        self._keep(self.run.map(good, self.ranges))
+
+    def _keep(self, ranges: Iterable[np.ndarray]) -> None:
+        self.ranges = list(ranges)
+        self.merged = sum(len(some) for some in self.ranges)
 
 
 def merge(known: np.ndarray, fresh: list[np.ndarray]) -> np.ndarray:
@@ -279,9 +280,7 @@ def check(space: Space, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return numbers[good], values[good]
 
 
-def measured_pairs(
-    space: Space, ranges: list[np.ndarray], run: Run
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def measured_pairs(space: Space, ranges: list[np.ndarray], run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the pairs within the threshold, of ascending numbers in parts: (left, right, values)."""
 
     def work(some: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -294,9 +293,7 @@ def measured_pairs(
     return left, right, values
 
 
-def near_some(
-    space: Space, some: np.ndarray, rows: np.ndarray, run: Run
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def near_some(space: Space, some: np.ndarray, rows: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return near pairs of one of `some` items and one of `rows`, each once: (left, right, values)."""
     known = Numbers(run)
     for _, found in near_blocks(space, some, rows, space.bounds, run):

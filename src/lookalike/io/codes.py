@@ -45,10 +45,8 @@ def array_codes(part: Part, array: Any, run: Run) -> Codes:
         return (Bits.packed(some).words, 8 * some.shape[1], {}) if packed else matrix_codes(some)
 
     found = list(run.map(work, blocks))
-    faults = {
-        rows.start + at: why for rows, (_, _, some) in zip(blocks, found, strict=True) for at, why in some.items()
-    }
-    return stacked([words for words, _, _ in found], run), found[0][1], dict.fromkeys(sorted(wrong), WRONG_BIT)
+    wrong = [rows.start + at for rows, (_, _, faults) in zip(blocks, found, strict=True) for at in faults]
+    return stacked([words for words, _, _ in found], run), found[0][1], dict.fromkeys(wrong, WRONG_BIT)
 
 
 def matrix_codes(matrix: np.ndarray) -> Codes:

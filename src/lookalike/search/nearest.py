@@ -1,6 +1,7 @@
 """Find the k nearest items exactly, block by block, and choose the k best pairs of each item."""
 
 from collections import defaultdict
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from lookalike.search.tables import near_blocks
 ROWS = 1 << 14  # items whose neighbours are searched at a time
 CHOSEN = 256  # items whose neighbours a task chooses
 FEW = 512  # up to this many items, all distances are computed
+PART, MOST_PARTS = 1 << 16, 64  # pairs sorted per task; each task looks through all pairs for its own
 SHARE = 16  # of more items, one in SHARE shows how far to look
 
 
@@ -88,10 +90,23 @@ def both_directions(
     return np.concatenate((left, right)), np.concatenate((right, left)), np.concatenate((values, values))
 
 
-def first_k(left: np.ndarray, right: np.ndarray, values: np.ndarray, k: int, alike: bool) -> np.ndarray:
-    """Return the positions of each left item's k best pairs, best first; the first wins a tie."""
-    order = np.lexsort((right, -values if alike else values, left))
-    ordered = left[order]
-    rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-    chosen: np.ndarray = order[rank < k]
-    return chosen
+def first_k(
+    left: np.ndarray, right: np.ndarray, values: np.ndarray, k: int, alike: bool, run: Run | None = None
+) -> np.ndarray:
+    """Return the positions of each left item's k best pairs, best first; the first wins a tie.
+
+    Threads sort the pairs of some of the items each.
+    """
+    parts = min(MOST_PARTS, 1 + len(left) // PART)
+    drawn = np.sort(left[:: 1 + len(left) // (64 * parts)])
+    cuts = [0, *np.unique(drawn[len(drawn) * np.arange(1, parts) // parts]).tolist(), left.max(initial=0) + 1]
+
+    def work(ends: tuple[int, int]) -> np.ndarray:
+        places = np.flatnonzero((left >= ends[0]) & (left < ends[1]))
+        some = values[places]
+        order = np.lexsort((right[places], -some if alike else some, left[places]))
+        ordered = left[places[order]]
+        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        return places[order[rank < k]]
+
+    return np.concatenate(list((run or Run(1)).map(work, pairwise(cuts))))

@@ -141,8 +141,7 @@ class VectorSource(ItemSource):
             if self.bits:
                 words, length, faults = array_codes(part, array, run)
                 batch = Batch(words, length, ids, faults)
-                good = pa.array(batch.numbers())
-                yield batch if ids is None else batch._replace(ids=ids.take(good))
+                yield batch if ids is None else batch._replace(ids=ids.take(pa.array(batch.numbers())))
             else:
                 values = as_vectors(part, array, run)
                 yield self._checked(Batch(values, values.shape[1], ids, {}), run)

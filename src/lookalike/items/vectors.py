@@ -113,8 +113,8 @@ def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any], run: Run 
 
 
 def row_blocks(values: np.ndarray) -> list[slice]:
-    """Return slices of rows that hold about BLOCK numbers each."""
-    return slices(len(values), max(1, BLOCK // max(1, values.shape[1])))
+    """Return slices of rows that hold about 4 BLOCK numbers each."""
+    return slices(len(values), max(1, 4 * BLOCK // max(1, values.shape[1])))
 
 
 def stacked(chunks: list[np.ndarray], run: Run) -> np.ndarray:

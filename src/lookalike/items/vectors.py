@@ -106,7 +106,8 @@ def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any], run: Run 
     """Return the rows for which the test is true, working through them in blocks."""
 
     def work(part: slice) -> np.ndarray:
-        return part.start + np.flatnonzero(test(np.asarray(values[part])))
+        found: np.ndarray = part.start + np.flatnonzero(test(np.asarray(values[part])))
+        return found
 
     found = (run or Run(1)).map(work, row_blocks(values))
     return np.concatenate([np.zeros(0, np.int64), *found])

@@ -343,7 +343,7 @@ def space_of(sides: list[Any], measure: str, threshold: float, run: Run | None =
         return BitSpace(Bits(words, sides[0].length), threshold, run)
     one = sides[0]
     if len(sides) > 1:
-        one = _joined(*sides, run or Run(1))
+        one = _joined(sides[0], sides[1], run or Run(1))
     return VectorSpace(one, measure, threshold, run)
 
 

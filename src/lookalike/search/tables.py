@@ -89,14 +89,22 @@ def fill_keys(
 
 
 def part_tables(
-    words: np.ndarray, rows: np.ndarray, length: int, parts: int, distance: int, seed: int, run: Run
+    words: np.ndarray,
+    length: int,
+    parts: int,
+    distance: int,
+    seed: int,
+    rows: np.ndarray | None = None,
+    run: Run | None = None,
 ) -> Tables:
     """Return tables of codes in which any codes at most `distance` bits apart share a bucket.
 
     The bits are dealt out to `parts` parts. Codes that differ in d bits agree in all but at most d
     parts, so in one table, of parts - d of them, they agree completely: the pigeonhole principle.
-    Bits are dealt at random, because neighbouring bits are often alike.
+    Bits are dealt at random, because neighbouring bits are often alike. The codes are those at
+    `rows`, by default all; keys are made in the threads of the run, by default in one.
     """
+    chosen, threads = np.arange(len(words)) if rows is None else rows, run or Run(1)
     dealt = np.array_split(samples(seed, 1, length, length)[0], parts)
     masks = np.zeros((parts, words.shape[1]), np.uint64)
     for part, places in enumerate(dealt):
@@ -105,12 +113,12 @@ def part_tables(
     def keys() -> Iterator[np.ndarray]:
         for some in combinations(range(parts), parts - distance):
             mask = np.bitwise_or.reduce(masks[list(some)], axis=0)
-            made = np.empty(len(rows), np.uint64)
+            made = np.empty(len(chosen), np.uint64)
 
             def work(items: slice, mask: np.ndarray = mask, made: np.ndarray = made) -> None:
-                made[items] = masked_keys(words, rows[items], mask)
+                made[items] = masked_keys(words, chosen[items], mask)
 
-            run.each(work, slices(len(rows), CODES))
+            threads.each(work, slices(len(chosen), CODES))
             yield made
 
     return Tables(math.comb(parts, distance), keys())

@@ -137,7 +137,7 @@ class VectorSearch(Search):
         if plan.parts:
             assert isinstance(space, BitSpace)
             distance = int(plan.threshold)
-            return part_tables(space.words, rows, space.dimensions, plan.parts, distance, plan.seed, self.run)
+            return part_tables(space.words, space.dimensions, plan.parts, distance, plan.seed, rows, self.run)
         return None
 
     def pairs(self, groups: Groups, limit: int) -> Found:

@@ -264,6 +264,19 @@ def members(keys, mask):
     return [bucket for _, bucket in sorted(buckets.items()) if len(bucket) > 1]
 
 
+def sorted_part(keys, bits, part, mask):
+    """Return the keys that begin with these bits, in order, with positions in the mask's bits."""
+    return sorted(key & ~mask | at for at, key in enumerate(keys) if key >> (64 - bits) == part)
+
+
+def masked_key(words, mask):
+    """Return a hash of the bits of some words that the mask's words select."""
+    key = 0
+    for word, some in zip(words, mask, strict=True):
+        key = mix((key ^ word & some) + GOLDEN & ALL)
+    return key
+
+
 def bucket_pairs(buckets, split=None):
     """Return the pairs that share a bucket; with a split, those across it."""
     pairs = {pair for bucket in buckets for pair in combinations(bucket, 2)}

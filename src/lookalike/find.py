@@ -413,7 +413,7 @@ def _pairs(collections: list[Any], settings: Settings) -> Pairs:
                     left, right, values = both_directions(left, right, values)
                 others = left + sides.offset != right if sides.same else slice(None)
                 left, right, values = left[others], right[others], values[others]
-                best = first_k(left, right, values, settings.k, plan.row.is_similarity)
+                best = first_k(left, right, values, settings.k, plan.row.is_similarity, run)
                 left, right, values = left[best], right[best], values[best]
             wanted = {"nearest": settings.k, "bounded": not settings.nearest}
         stats = _stats(search, groups, found.candidates, pairs=len(left)) | wanted

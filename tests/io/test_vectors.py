@@ -923,3 +923,51 @@ def test_csv_of_texts_is_no_vectors(tmp_path: Path, size: int) -> None:
             path, batch_bytes=size, on_error=on_error,
         )  # fmt: skip
     check(VectorSource(put(tmp_path / "b.csv", b"id,x\na,1\nb,2\n"), batch_bytes=size), [[1], [2]], ["a", "b"])
+
+
+# --- threads ---
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_arrays_are_read_alike_in_blocks_of_any_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    """Rows are converted, checked and packed in threads; bad ones are counted in order."""
+    rng = np.random.default_rng(0)
+    floats = rng.normal(size=(50, 3)).astype(np.float16)
+    floats[[7, 30]], floats[41] = np.nan, 0
+    bits = rng.integers(0, 2, (50, 9)).astype(np.uint8)
+    np.save(tmp_path / "floats.npy", floats)
+    np.save(tmp_path / "bits.npy", bits)
+    np.save(tmp_path / "wrong.npy", np.where(np.arange(50)[:, None] % 20 == 3, 2, bits).astype(np.int64))
+    np.save(tmp_path / "bytes.npy", rng.integers(0, 200, (50, 9)).astype(np.uint8))
+
+    def read() -> list[Any]:
+        found = [VectorSource(tmp_path / "floats.npy", directions=True, on_error="skip").read(Run(threads))]
+        paths = [tmp_path / f"{name}.npy" for name in ("bits", "wrong", "bytes")]
+        codes = [VectorSource(path, bits=True, on_error="skip").read(Run(threads)) for path in paths]
+        ids = [None if some.ids is None else some.ids.to_pylist() for some in [*found, *codes]]
+        return [found[0].values.tolist(), [code.words.tolist() for code in codes], ids]
+
+    whole = read()
+    assert whole[2][:3] == [
+        [at for at in range(50) if at not in (7, 30, 41)], None, [at for at in range(50) if at % 20 != 3]
+    ]  # fmt: skip
+    monkeypatch.setattr("lookalike.items.vectors.BLOCK", 4)
+    assert read() == whole
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_a_bad_row_before_damage_in_a_file_is_reported_first(tmp_path: Path, threads: int) -> None:
+    """Even though threads work ahead and meet the damage before."""
+    rows = [[1.0, 2.0]] * 40
+    batches = [pa.record_batch({"vector": pa.array(rows, pa.list_(pa.float64()))}) for _ in range(4)]
+    batches[2] = pa.record_batch({"vector": pa.array([*rows[:5], [1.0, None]], pa.list_(pa.float64()))})
+    stream = io.BytesIO()
+    with pa.ipc.new_stream(stream, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    path = tmp_path / "cut.arrow"
+    path.write_bytes(stream.getvalue()[:-300])
+    with pytest.raises(DataError, match=r"cut\.arrow, row 85: vector holds null"):
+        VectorSource(path).read(Run(threads))

@@ -35,6 +35,18 @@ def test_project(rows, count, seed):
     assert found.tolist() == ref.project(rows, directions.tolist())
 
 
+@pytest.mark.parametrize("items", [3, 4, 31, 32, 33, 37])
+@pytest.mark.parametrize("dimensions", [3, 4, 5, 9])
+@pytest.mark.parametrize("count", [15, 16, 17, 31, 32, 33, 49])
+def test_project_on_many_directions(items, dimensions, count):
+    """Equal to the last bit, whether or not rows, dimensions and directions fill whole blocks."""
+    rng = np.random.default_rng([items, dimensions, count])
+    rows = rng.normal(size=(items, dimensions)) * 10.0 ** rng.integers(-9, 9, (items, dimensions))
+    rows[rng.random(rows.shape) < 0.2] = 0
+    directions = rng.normal(size=(dimensions, count))
+    assert project(rows, directions).tolist() == ref.project(rows.tolist(), directions.T.tolist())
+
+
 MEASURES = {ANGLE: ref.angle, COSINE: ref.cosine_similarity, DISTANCE: ref.euclidean}
 FLOATS = [np.float32, np.float64]
 

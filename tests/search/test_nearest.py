@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from lookalike.core.errors import UsageError
+from lookalike.core.run import Run
 from lookalike.measures import MEASURES
 from lookalike.search.audit import Audit
+from lookalike.search.nearest import first_k
 from tests import reference as ref
 from tests.vector_samples import EXACT, SINGLE, THRESHOLDS, drawn_bits, sample_of
 
@@ -105,6 +107,19 @@ def test_k_out_of_range():
     for k in (0, -1, 1.5, "2"):
         with pytest.raises(UsageError, match=r"^k must be an integer of at least 1; got"):
             la.find_matches(np.eye(2), np.eye(2), k=k, measure="angle")
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99), st.integers(0, 3))), st.integers(1, 4), st.booleans())
+def test_the_best_pairs_in_parts(pairs, k, alike):
+    """Threads choose among the pairs of some items each; a part can have none."""
+    left, right, values = np.array(pairs, np.int64).reshape(-1, 3).T
+    whole = first_k(left, right, values, k, alike)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lookalike.search.nearest.PART", 3)
+        assert first_k(left, right, values, k, alike, Run(2)).tolist() == whole.tolist()
+    best = sorted(range(len(pairs)), key=lambda at: (left[at], -values[at] if alike else values[at], right[at], at))
+    kept = [at for place, at in enumerate(best) if [left[other] for other in best[:place]].count(left[at]) < k]
+    assert whole.tolist() == kept
 
 
 # --- within one collection ---

@@ -85,6 +85,11 @@ class Run:
 
 ONE_THREAD = Run(1)
 
+    def each(self, function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
+        """Do all tasks, whose results go elsewhere, such as into parts of an array."""
+        for _ in self.map(function, tasks):
+            pass
+
 
 def cores() -> int:
     """Return how many cores this process may use."""

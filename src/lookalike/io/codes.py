@@ -6,8 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError
+from lookalike.core.run import Run
 from lookalike.io.part import Part
 from lookalike.items.bits import Bits
+from lookalike.items.vectors import converted, row_blocks, stacked
 
 Codes = tuple[np.ndarray, int, dict[int, str]]  # words of the good rows, bits of each, and the faults of the others
 WRONG_BIT = "a bit must be 0 or 1"
@@ -21,19 +23,30 @@ HEX = np.full(256, 255, np.uint8)  # the value of each digit
 HEX[np.frombuffer(b"0123456789abcdef", np.uint8)] = HEX[np.frombuffer(b"0123456789ABCDEF", np.uint8)] = np.arange(16)
 
 
-def array_codes(part: Part, array: Any) -> Codes:
+def array_codes(part: Part, array: Any, run: Run) -> Codes:
     """Read integers as one code each, and a matrix row by row: 0 and 1 as bits, or bytes packed."""
     if not isinstance(array, np.ndarray):
         raise DataError(f"{part.name}: bits cannot be read from a sparse matrix.")
     if array.ndim == 1 and array.dtype.kind in "iu":
-        bits = Bits.of(array.astype(array.dtype.newbyteorder("="), copy=False))
-        return bits.words, bits.length, {}
+        native = array.astype(array.dtype.newbyteorder("="), copy=False).view(f"u{array.dtype.itemsize}")
+        return converted(native[:, None], np.uint64, run), 8 * array.dtype.itemsize, {}
     if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "biuf":
         got = f"{array.dtype} of shape {array.shape}"
         raise DataError(f"{part.name}: bits must be integers, or a matrix of 0 and 1 or of bytes; got {got}.")
-    if array.dtype == np.uint8 and array.size and (part.format == "bvecs" or array.max() > 1):
-        return Bits.packed(array).words, 8 * array.shape[1], {}
-    return matrix_codes(array)
+    if not len(array):
+        return matrix_codes(array)
+    blocks = row_blocks(array)
+    packed = array.dtype == np.uint8 and (
+        part.format == "bvecs" or any(run.map(lambda rows: array[rows].max() > 1, blocks))
+    )
+
+    def work(rows: slice) -> Codes:
+        some = np.asarray(array[rows])
+        return (Bits.packed(some).words, 8 * some.shape[1], {}) if packed else matrix_codes(some)
+
+    found = list(run.map(work, blocks))
+    wrong = [rows.start + at for rows, (_, _, faults) in zip(blocks, found, strict=True) for at in faults]
+    return stacked([words for words, _, _ in found], run), found[0][1], dict.fromkeys(wrong, WRONG_BIT)
 
 
 def matrix_codes(matrix: np.ndarray) -> Codes:

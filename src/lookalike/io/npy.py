@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import BadFile, DataError, LookalikeError, argument, did_you_mean, remedy
+from lookalike.core.run import Run
 from lookalike.io.part import CODECS, Part, check_ratio
 from lookalike.io.tables import reading
 from lookalike.items.vectors import as_floats
@@ -48,12 +49,12 @@ def unnamed(part: Part, vector: str | None, identity: str | None) -> None:
             )
 
 
-def as_vectors(part: Part, matrix: Any) -> Any:
+def as_vectors(part: Part, matrix: Any, run: Run) -> Any:
     """Return the matrix in float32 or float64, row by row in memory; copy it only if necessary."""
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise DataError(f"{part.name}: vectors must be a matrix, one vector per row; got shape {matrix.shape}.")
     try:
-        return as_floats(matrix)
+        return as_floats(matrix, run)
     except DataError as error:
         raise DataError(f"{part.name}: {error}") from None
 

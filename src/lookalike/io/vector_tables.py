@@ -4,8 +4,9 @@ The column is given by name or found by type. CSV has no types and sometimes no 
 every column but the id holds numbers. In JSON lines the first values found decide the types.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.codes import StringCodes, integer_codes, matrix_codes
 from lookalike.io.formats import FORMATS
@@ -68,17 +70,35 @@ class TableReader:
         kind = self.schema.field(self.columns.names[0]).type
         return int(kind.list_size) if pa.types.is_fixed_size_list(kind) else 0
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield the rows in batches."""
+    def batches(self, run: Run, check: Callable[[Batch], Batch]) -> Iterator[Batch]:
+        """Yield the rows in batches and checked, in threads once the first rows have shown how."""
         found = FORMATS[self.part.format].read(self.part, self.schema, self.size)
+        empty = Block(self.schema.empty_table())  # its width can be known even without rows
+        blocks = in_turn(chain(found, [empty]))
+
+        def work(block: Callable[[], Block]) -> Batch:
+            return check(self._batch(block()))
+
+        for block in blocks:
+            yield work(block)
+            if self._settled:
+                break
+        yield from run.map(work, blocks)
+
+    @property
+    def _settled(self) -> bool:
+        """Whether all that the first good row decides is known."""
+        return bool(self.strings.rule if self.columns.kind == "strings" else self.width)
+
+    def _batch(self, block: Block) -> Batch:
+        """Return the rows of a block."""
         read = {"list": self._lists, "numbers": self._numbers, "integers": self._codes, "strings": self._codes}
-        for block in chain(found, [Block(self.schema.empty_table())]):  # its width can be known even without rows
-            table, numbers, faults = plain(block.table), block.numbers(), dict(block.faults)
-            table, numbers = left(table, numbers, self._cell_faults(table), faults)
-            values, wrong = read[self.columns.kind](table)
-            table, _ = left(table, numbers, wrong, faults)
-            identity = self.columns.identity
-            yield Batch(values, self.width, None if identity is None else table[identity].combine_chunks(), faults)
+        table, numbers, faults = plain(block.table), block.numbers(), dict(block.faults)
+        table, numbers = left(table, numbers, self._cell_faults(table), faults)
+        values, wrong = read[self.columns.kind](table)
+        table, _ = left(table, numbers, wrong, faults)
+        identity = self.columns.identity
+        return Batch(values, self.width, None if identity is None else table[identity].combine_chunks(), faults)
 
     def _cell_faults(self, table: pa.Table) -> dict[int, str]:
         """Return the rows with a null cell, or in CSV an empty one."""
@@ -97,16 +117,18 @@ class TableReader:
         name = self.columns.names[0]
         kind = table.schema.field(name).type.value_type
         lists = table[name].cast(pa.large_list(plain_type(kind))).combine_chunks()
-        sizes = pc.list_value_length(lists).to_numpy()
+        sizes, values = pc.list_value_length(lists).to_numpy(), lists.flatten()
         faults = {int(at): f"{name} has no components" for at in np.flatnonzero(sizes == 0)}
-        parents = np.asarray(pc.list_parent_indices(lists))
-        faults |= {int(row): f"{name} holds null" for row in parents[np.asarray(lists.flatten().is_null())]}
+        if values.null_count:
+            parents = np.asarray(pc.list_parent_indices(lists))
+            faults |= {int(row): f"{name} holds null" for row in parents[np.asarray(values.is_null())]}
         if not self.width:
             self.width = int(next((size for at, size in enumerate(sizes) if at not in faults), 0))
         for at in np.flatnonzero(sizes != self.width).tolist():
             faults.setdefault(at, f"{counted(sizes[at], 'component')}, where the first row has {self.width}")
-        good = lists.take(pa.array(np.delete(np.arange(len(lists)), list(faults)), pa.int64()))
-        return self._finished(floats(good.flatten()).reshape(len(good), self.width), faults)
+        if faults:
+            values = lists.take(pa.array(np.delete(np.arange(len(lists)), list(faults)), pa.int64())).flatten()
+        return self._finished(floats(values).reshape(len(lists) - len(faults), self.width), faults)
 
     def _numbers(self, table: pa.Table) -> tuple[np.ndarray, dict[int, str]]:
         columns = [table[name] for name in self.columns.names]
@@ -133,6 +155,26 @@ class TableReader:
             cells = column.cast(pa.large_binary()).to_pylist()
             words, self.width, faults = self.strings.read([cell.decode("utf-8", "replace") for cell in cells])
         return words, faults
+
+
+def in_turn(blocks: Iterable[Block]) -> Iterator[Callable[[], Block]]:
+    """Yield functions that return the blocks, and raise an error of reading when its turn comes.
+
+    Threads work ahead, but bad rows before damage in a file are still reported first.
+    """
+
+    def fail(error: Exception) -> Block:
+        raise error
+
+    try:
+        for block in blocks:
+            yield partial(_same, block)
+    except Exception as error:
+        yield partial(fail, error)
+
+
+def _same(block: Block) -> Block:
+    return block
 
 
 def left(

@@ -25,7 +25,7 @@ from lookalike.io.tables import reading
 from lookalike.io.vector_columns import counts_columns, made_by
 from lookalike.io.vector_tables import Batch, TableReader
 from lookalike.items.bits import Bits
-from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finite, zero_rows
+from lookalike.items.vectors import NO_DIRECTION, NOT_FINITE, Vectors, not_finite, stacked, zero_rows
 
 VECTOR_FORMATS = (*ARRAYS, "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "pictures")
 TABLES = {suffix: kind for suffix, kind in SUFFIXES.items() if kind != "text"} | VECTOR_SUFFIXES
@@ -109,43 +109,47 @@ class VectorSource(ItemSource):
                 )
             ids = rows.ids(self.skipped > 0)
             if self.bits:
-                return Bits(rows.values(), rows.width, ids, self.skipped)
-            return Vectors(rows.values(), ids, self.on_error, self.skipped)
+                return Bits(rows.values(run), rows.width, ids, self.skipped)
+            return Vectors(rows.values(run), ids, self.on_error, self.skipped)
 
     def _read_part(self, part: Part, run: Run, rows: "Gathered", progress: Progress) -> None:
         """Add the good rows of a part."""
         before = self.rows_read
         for batch in self._batches(part, run):
             progress(getattr(batch.values, "data", batch.values).nbytes)
-            found = {} if self.bits else float_faults(batch.values, self.directions)
-            if found:
-                numbers = batch.numbers()
-                faults = batch.faults | {int(numbers[at]): why for at, why in found.items()}
-                good = np.delete(np.arange(len(numbers)), list(found))
-                ids = None if batch.ids is None else batch.ids.take(pa.array(good))
-                batch = Batch(batch.values[good], batch.width, ids, faults)
             first = self.rows_read
             self._leave_out(part, first - before, batch.faults, len(batch.numbers()) + len(batch.faults))
             rows.add(part, batch, first)
 
+    def _checked(self, batch: Batch, run: Run | None = None) -> Batch:
+        """Return a batch without the rows that are not finite, or have no direction and need one."""
+        found = {} if self.bits else float_faults(batch.values, self.directions, run)
+        if not found:
+            return batch
+        numbers = batch.numbers()
+        faults = batch.faults | {int(numbers[at]): why for at, why in found.items()}
+        good = np.delete(np.arange(len(numbers)), list(found))
+        ids = None if batch.ids is None else batch.ids.take(pa.array(good))
+        return Batch(batch.values[good], batch.width, ids, faults)
+
     def _batches(self, part: Part, run: Run) -> Iterator[Batch]:
-        """Yield the rows of a part, including those that are not finite or have no direction."""
+        """Yield the rows of a part."""
         if part.format == "pictures":
-            yield from self._pictures(part, run)
+            yield from map(self._checked, self._pictures(part, run))
         elif part.format in ARRAYS:
             array, ids = read_arrays(part, self.vector, self.id)
             if self.bits:
-                words, length, faults = array_codes(part, array)
+                words, length, faults = array_codes(part, array, run)
                 batch = Batch(words, length, ids, faults)
-                good = pa.array(batch.numbers())
-                yield batch if ids is None else batch._replace(ids=ids.take(good))
+                yield batch if ids is None else batch._replace(ids=ids.take(pa.array(batch.numbers())))
             else:
-                values = as_vectors(part, array)
-                yield Batch(values, values.shape[1], ids, {})
+                values = as_vectors(part, array, run)
+                yield self._checked(Batch(values, values.shape[1], ids, {}), run)
         else:
             if part.format in ("csv", "tsv") and counts_columns(part):
                 run.say(f"note: the first line of {part.name} numbers the columns, so it is the header")
-            yield from TableReader(part, self.vector, self.id, self.bits, self.batch_bytes).batches()
+            reader = TableReader(part, self.vector, self.id, self.bits, self.batch_bytes)
+            yield from reader.batches(run, self._checked)
 
     def _pictures(self, part: Part, run: Run) -> Iterator[Batch]:
         """Yield pictures as grey levels, or as difference hashes."""
@@ -190,7 +194,7 @@ class Gathered:
             self.names.append(batch.ids)
             self.numbers.append(first + numbers)
 
-    def values(self) -> Any:
+    def values(self, run: Run) -> Any:
         """Return one matrix of all rows; a single chunk is not copied."""
         if len(self.chunks) == 1:
             return self.chunks.pop()
@@ -198,13 +202,7 @@ class Gathered:
             from scipy import sparse  # slow to import
 
             return sparse.vstack([sparse.csr_array(chunk) for chunk in self.chunks], format="csr")
-        rows = sum(len(chunk) for chunk in self.chunks)
-        whole = np.empty((rows, self.chunks[0].shape[1]), np.result_type(*{chunk.dtype for chunk in self.chunks}))
-        while self.chunks:  # from the last, so that each can be freed
-            chunk = self.chunks.pop()
-            rows -= len(chunk)
-            whole[rows : rows + len(chunk)] = chunk
-        return whole
+        return stacked(self.chunks, run)
 
     def ids(self, skipped: bool) -> pa.Array | None:
         """Return the ids of all rows, or None if they are the row numbers."""
@@ -216,7 +214,7 @@ class Gathered:
         return pa.chunked_array([ids.cast(kind) for ids in every]).combine_chunks()
 
 
-def float_faults(values: Any, directions: bool) -> dict[int, str]:
+def float_faults(values: Any, directions: bool, run: Run | None = None) -> dict[int, str]:
     """Return the rows that are not finite, or have no direction where they need one."""
-    faults = dict.fromkeys(not_finite(values).tolist(), NOT_FINITE)
-    return faults | (dict.fromkeys(zero_rows(values).tolist(), NO_DIRECTION) if directions else {})
+    faults = dict.fromkeys(not_finite(values, run).tolist(), NOT_FINITE)
+    return faults | (dict.fromkeys(zero_rows(values, run).tolist(), NO_DIRECTION) if directions else {})

@@ -1,6 +1,6 @@
 """Collections of vectors of the same length, dense or sparse."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, choice, skip_hint
+from lookalike.core.run import Run, slices
 from lookalike.core.wording import counted
 
 BLOCK = 1 << 18  # numbers to work on at a time
@@ -85,31 +86,59 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def not_finite(values: Any) -> np.ndarray:
+def not_finite(values: Any, run: Run | None = None) -> np.ndarray:
     """Return the rows with a component that is nan or infinite."""
     if not isinstance(values, np.ndarray):
         bad = np.flatnonzero(~np.isfinite(values.data))
         return np.unique(np.searchsorted(values.indptr, bad, side="right") - 1)
-    return _rows_where(values, lambda rows: ~np.isfinite(rows).all(axis=1))
+    return _rows_where(values, lambda rows: ~np.isfinite(rows).all(axis=1), run)
 
 
-def zero_rows(values: Any) -> np.ndarray:
+def zero_rows(values: Any, run: Run | None = None) -> np.ndarray:
     """Return the rows that are all zero."""
     if not isinstance(values, np.ndarray):
         held = np.concatenate(([0], np.cumsum(values.data != 0)))
         return np.flatnonzero(held[values.indptr[1:]] == held[values.indptr[:-1]])
-    return _rows_where(values, lambda rows: ~rows.any(axis=1))
+    return _rows_where(values, lambda rows: ~rows.any(axis=1), run)
 
 
-def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any]) -> np.ndarray:
+def _rows_where(values: np.ndarray, test: Callable[[np.ndarray], Any], run: Run | None) -> np.ndarray:
     """Return the rows for which the test is true, working through them in blocks."""
-    step = max(1, BLOCK // max(1, values.shape[1]))
-    starts = range(0, len(values), step)
-    found = [start + np.flatnonzero(test(values[start : start + step])) for start in starts]
+
+    def work(part: slice) -> np.ndarray:
+        found: np.ndarray = part.start + np.flatnonzero(test(np.asarray(values[part])))
+        return found
+
+    found = (run or Run(1)).map(work, row_blocks(values))
     return np.concatenate([np.zeros(0, np.int64), *found])
 
 
-def as_floats(rows: Any) -> Any:
+def row_blocks(values: np.ndarray) -> list[slice]:
+    """Return slices of rows that hold about 4 BLOCK numbers each."""
+    return slices(len(values), max(1, 4 * BLOCK // max(1, values.shape[1])))
+
+
+def stacked(chunks: list[np.ndarray], run: Run) -> np.ndarray:
+    """Return the rows of all chunks in one array, and empty the list, so that each can be freed."""
+    rows = sum(len(chunk) for chunk in chunks)
+    whole = np.empty((rows, chunks[0].shape[1]), np.result_type(*{chunk.dtype for chunk in chunks}))
+
+    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        stop = rows
+        while chunks:
+            chunk = chunks.pop()
+            stop -= len(chunk)
+            for part in row_blocks(chunk):
+                yield whole[stop + part.start : stop + part.stop], chunk[part]
+
+    def work(block: tuple[np.ndarray, np.ndarray]) -> None:
+        block[0][:] = block[1]
+
+    run.each(work, blocks())
+    return whole
+
+
+def as_floats(rows: Any, run: Run | None = None) -> Any:
     """Return a matrix of float32 or float64: an array, or a CSR matrix if sparse."""
     if hasattr(rows, "tocsr"):
         from scipy.sparse import csr_array  # slow to import
@@ -131,7 +160,20 @@ def as_floats(rows: Any) -> Any:
     wanted = np.float32 if (kind == "f" and size <= 4) or size <= 2 else np.float64
     if not isinstance(matrix, np.ndarray):
         return matrix.astype(wanted)
-    return np.require(matrix, wanted, "C")
+    return converted(matrix, wanted, run or Run(1))
+
+
+def converted(matrix: np.ndarray, wanted: Any, run: Run) -> np.ndarray:
+    """Return a matrix row by row in memory with the type wanted; copy it only if necessary."""
+    if matrix.dtype == wanted and matrix.flags.c_contiguous and matrix.flags.aligned:
+        return matrix
+    whole = np.empty(matrix.shape, wanted)
+
+    def work(part: slice) -> None:
+        whole[part] = matrix[part]
+
+    run.each(work, row_blocks(matrix))
+    return whole
 
 
 def check_csr(matrix: Any) -> None:

@@ -6,26 +6,60 @@ import numpy as np
 
 from lookalike.kernels.hashing import kernel
 
+LANES = 32  # directions that compiled loops handle together
+
 
 @kernel
 def project(rows, directions):
     """Return the dot products of all rows with all directions (dimensions x directions).
 
     Each is summed in the order of the dimensions, so that it does not depend on the number of other
-    vectors, as it would in a matrix product. The inner loop over directions is vectorised.
+    vectors, as it would in a matrix product. Four rows and four dimensions at a time make the most
+    of each number read; the inner loop over directions is vectorised.
     """
     items, dimensions = rows.shape
     count = directions.shape[1]
-    out = np.zeros((items, count))
+    if items < LANES or count % LANES <= LANES // 2:
+        out = np.zeros((items, count))
+        _add_projections(rows, directions, out)
+        return out
+    wide = np.zeros((dimensions, -(-count // LANES) * LANES))  # more directions, which fill registers, take less time
+    wide[:, :count] = directions
+    sums = np.zeros((items, wide.shape[1]))
+    _add_projections(rows, wide, sums)
+    return sums[:, :count].copy()
+
+
+@kernel
+def _add_projections(rows, directions, out):
+    """Add all dot products to `out`."""
+    items, dimensions = rows.shape
+    for item in range(0, items - items % 4, 4):
+        for i in range(0, dimensions - dimensions % 4, 4):
+            _add_block(rows, item, i, directions, out)
     for item in range(items):
         sums = out[item]
-        for i in range(dimensions):
-            x = rows[item, i]
-            if x != 0:
-                along = directions[i]
-                for j in range(count):
-                    sums[j] += x * along[j]
-    return out
+        for i in range(dimensions - dimensions % 4 if item < items - items % 4 else 0, dimensions):
+            x, along = rows[item, i], directions[i]
+            for j in range(len(sums)):
+                sums[j] += x * along[j]
+
+
+@kernel
+def _add_block(rows, item, i, directions, out):
+    """Add the products of four rows in four dimensions to their sums, in order."""
+    a0, a1, a2, a3 = rows[item, i], rows[item, i + 1], rows[item, i + 2], rows[item, i + 3]
+    b0, b1, b2, b3 = rows[item + 1, i], rows[item + 1, i + 1], rows[item + 1, i + 2], rows[item + 1, i + 3]
+    c0, c1, c2, c3 = rows[item + 2, i], rows[item + 2, i + 1], rows[item + 2, i + 2], rows[item + 2, i + 3]
+    d0, d1, d2, d3 = rows[item + 3, i], rows[item + 3, i + 1], rows[item + 3, i + 2], rows[item + 3, i + 3]
+    along0, along1, along2, along3 = directions[i], directions[i + 1], directions[i + 2], directions[i + 3]
+    a, b, c, d = out[item], out[item + 1], out[item + 2], out[item + 3]
+    for j in range(len(a)):
+        p, q, r, s = along0[j], along1[j], along2[j], along3[j]
+        a[j] = a[j] + a0 * p + a1 * q + a2 * r + a3 * s
+        b[j] = b[j] + b0 * p + b1 * q + b2 * r + b3 * s
+        c[j] = c[j] + c0 * p + c1 * q + c2 * r + c3 * s
+        d[j] = d[j] + d0 * p + d1 * q + d2 * r + d3 * s
 
 
 @kernel

@@ -1,28 +1,59 @@
 """Find the k nearest items exactly, block by block, and choose the k best pairs of each item."""
 
+from collections import defaultdict
+from itertools import pairwise
+
 import numpy as np
 
 from lookalike.core.run import Run, Tick, slices
 from lookalike.search.spaces import Space
-from lookalike.search.tables import near_some
+from lookalike.search.tables import near_blocks
 
-ROWS = 4096  # items whose neighbours are searched at a time
-FEW, LOOK = 512, 1024  # up to FEW items, all distances are computed, from LOOK items at a time
+ROWS = 1 << 14  # items whose neighbours are searched at a time
+CHOSEN = 256  # items whose neighbours a task chooses
+FEW = 512  # up to this many items, all distances are computed
+PART, MOST_PARTS = 1 << 16, 64  # pairs sorted per task; each task looks through all pairs for its own
 SHARE = 16  # of more items, one in SHARE shows how far to look
 
 
 def nearest(
     space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run, tick: Tick = lambda amount: None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the k of `right` nearest to each of `left`, best first: (left, right, values)."""
+    """Return the k of `right` nearest to each of `left`, best first: (left, right, values).
+
+    Items of `left` ascend, and all come before those of `right`.
+    """
     found = [(left[:0], right[:0], space.measured(left[:0], right[:0]))]
     for part in slices(len(left) if len(right) else 0, ROWS):
-        one, other, values = near_some(space, left[part], right, run, reach(space, left[part], right, k, run))
-        best = first_k(one, other, values, k, space.alike)
-        found.append((one[best], other[best], values[best]))
+        found += choose(space, left[part], right, k, run)
         tick(part.stop - part.start)
     one, other, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return one, other, values
+
+
+def choose(
+    space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the k nearest of some items, in parts, in order."""
+    bounds = np.zeros_like(space.bounds)
+    bounds[left] = space.bound(reach(space, left, right, k, run))
+    near: dict[int, list[np.ndarray]] = defaultdict(list)  # by the first item of a block
+    tasks = []
+    for block, numbers in near_blocks(space, left, right, bounds, run):
+        if block.start not in near:
+            tasks += [(block.start, left[block][part]) for part in slices(block.stop - block.start, CHOSEN)]
+        near[block.start].append(numbers)
+
+    def work(task: tuple[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        block, items = task
+        ends = items[0] * len(space), (items[-1] + 1) * len(space)
+        some = [numbers[slice(*np.searchsorted(numbers, ends))] for numbers in near[block]]
+        one, other = np.divmod(np.concatenate(some), len(space))
+        values = space.measured(one, other)
+        best = first_k(one, other, values, k, space.alike)
+        return one[best], other[best], values[best]
+
+    return list(run.map(work, tasks))
 
 
 def reach(space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run) -> np.ndarray:
@@ -36,13 +67,15 @@ def reach(space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run) -
         order = np.random.default_rng(len(right)).permutation(len(right))
         some = right[np.sort(order[: max(FEW, 2 * k, len(right) // SHARE)])]
         return last_of(nearest(space, left, some, k, run)[2], len(left))
-    far = [space.measured(left[:0], left[:0])]
-    for part in slices(len(left), LOOK):
+
+    def work(part: slice) -> np.ndarray:
         rows = left[part]
         chosen = right[np.argpartition(space.between(rows, right), k - 1, axis=1)[:, :k]]
         values = space.measured(np.repeat(rows, k), chosen.ravel()).reshape(len(rows), k)
-        far.append(values.min(axis=1) if space.alike else values.max(axis=1))
-    return np.concatenate(far)
+        far: np.ndarray = values.min(axis=1) if space.alike else values.max(axis=1)
+        return far
+
+    return np.concatenate([space.measured(left[:0], left[:0]), *run.map(work, slices(len(left), CHOSEN))])
 
 
 def last_of(values: np.ndarray, items: int) -> np.ndarray:
@@ -57,10 +90,23 @@ def both_directions(
     return np.concatenate((left, right)), np.concatenate((right, left)), np.concatenate((values, values))
 
 
-def first_k(left: np.ndarray, right: np.ndarray, values: np.ndarray, k: int, alike: bool) -> np.ndarray:
-    """Return the positions of each left item's k best pairs, best first; the first wins a tie."""
-    order = np.lexsort((right, -values if alike else values, left))
-    ordered = left[order]
-    rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-    chosen: np.ndarray = order[rank < k]
-    return chosen
+def first_k(
+    left: np.ndarray, right: np.ndarray, values: np.ndarray, k: int, alike: bool, run: Run | None = None
+) -> np.ndarray:
+    """Return the positions of each left item's k best pairs, best first; the first wins a tie.
+
+    Threads sort the pairs of some of the items each.
+    """
+    parts = min(MOST_PARTS, 1 + len(left) // PART)
+    drawn = np.sort(left[:: 1 + len(left) // (64 * parts)])
+    cuts = [0, *np.unique(drawn[len(drawn) * np.arange(1, parts) // parts]).tolist(), left.max(initial=0) + 1]
+
+    def work(ends: tuple[int, int]) -> np.ndarray:
+        places = np.flatnonzero((left >= ends[0]) & (left < ends[1]))
+        some = values[places]
+        order = np.lexsort((right[places], -some if alike else some, left[places]))
+        ordered = left[places[order]]
+        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        return places[order[rank < k]]
+
+    return np.concatenate(list((run or Run(1)).map(work, pairwise(cuts))))

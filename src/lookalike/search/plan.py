@@ -48,9 +48,21 @@ class Effort(NamedTuple):
     threads: int = 1
     speed: float = 1.0  # how many times as long this machine takes as stated
 
-    def seconds(self, cost: float) -> float:
+    def seconds(self, cost: float) -> str:
         """Return how long work takes that costs so many nanoseconds on one core."""
-        return cost * self.speed / self.threads / 1e9
+        return f"{cost * self.speed / self.threads / 1e9:.2g} s"
+
+    def reason(self, way: str, cost: float, other: str, others: float, over: str = "") -> str:
+        """Return the reason for choosing a way over another, with the time that both would take.
+
+        >>> Effort(threads=2).reason("an exact join", 5e9, "10 bands", 9e9)
+        'chosen: an exact join, about 2.5 s with 2 threads; 10 bands would take 4.5 s'
+        """
+        return f"{self.choice(way, cost)}; {other} would take {over}{self.seconds(others)}"
+
+    def choice(self, way: str, cost: float) -> str:
+        """Return which way was chosen, and the time it takes."""
+        return f"chosen: {way}, about {self.seconds(cost)} with {counted(self.threads, 'thread')}"
 
 
 ONE_CORE = Effort()
@@ -299,7 +311,7 @@ def fit(
     join = "an exact join"
     cost = effort.read + effort.shingle + items * size * INDEX + (made if ranks is None else 0)
     if cost > banded_cost:
-        return replace(banded, reason=chosen(effort, width, banded_cost, join, cost, over=True))
+        return replace(banded, reason=effort.reason(width, banded_cost, join, cost, "over "))
     near = np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size))))
     known = element_ranks(live) if ranks is None else ranks()
     work = estimate_work(live.take(near), items, known, plan.join, None if places is None else where[near])
@@ -307,22 +319,9 @@ def fit(
     if cost <= banded_cost and (listing or work.compared < MOST_LISTED):
         memory = join_memory(plan, live, items, ranks is not None)
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared, memory=memory)
-        return replace(exact, reason=chosen(effort, join, cost, width, banded_cost))
+        return replace(exact, reason=effort.reason(join, cost, width, banded_cost))
     listed = "" if cost > banded_cost else f" and list {about(work.compared, 'pair')}"
-    return replace(banded, reason=chosen(effort, width, banded_cost, join, cost) + listed)
-
-
-def chosen(effort: Effort, way: str, cost: float, other: str, others: float, over: bool = False) -> str:
-    """Return the reason for choosing a way over another, with the seconds that both would take.
-
-    Costs are in nanoseconds on one core.
-
-    >>> chosen(Effort(threads=2), "an exact join", 5e9, "10 bands", 9e9)
-    'chosen: an exact join, about 2.5 s with 2 threads; 10 bands would take 4.5 s'
-    """
-    threads = counted(effort.threads, "thread")
-    would = f"{other} would take {'over ' if over else ''}{effort.seconds(others):.2g} s"
-    return f"chosen: {way}, about {effort.seconds(cost):.2g} s with {threads}; {would}"
+    return replace(banded, reason=effort.reason(width, banded_cost, join, cost) + listed)
 
 
 def join_memory(plan: Plan, sample: Sets, items: int, given: bool) -> float:
@@ -379,9 +378,8 @@ def cheapest_bands(
         if bands.bands == 1 and chance < 1 and 2 * bands.rows <= most:  # a single band of a sketch finds slightly less
             bands = Bands(2, bands.rows, (And(bands.rows) >> Or(2))(chance))
         found = bands.curve(shares)
-        candidates = pairs * float(far @ found) / max(1, far.sum()) + items * float(near @ found) / max(
-            1, len(signatures)
-        )
+        neighbours = float(near @ found) / max(1, len(signatures))  # per item
+        candidates = pairs * float(far @ found) / max(1, far.sum()) + items * neighbours
         draws = size * bands.hashes * SIGN if isinstance(family, SimHash) else DRAW * (size + filling(bands.hashes))
         cost = items * draws + BAND * items * bands.bands + candidates * (CANDIDATE + ELEMENT * size)
         if best is None or cost < best.cost:

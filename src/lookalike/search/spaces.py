@@ -11,20 +11,22 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.errors import DataError
+from lookalike.core.run import Run, slices
 from lookalike.families import BitSampling, Hyperplanes, RandomLines
 from lookalike.items.bits import Bits
-from lookalike.items.vectors import BLOCK, Vectors, read_only
+from lookalike.items.vectors import BLOCK, Vectors, read_only, stacked
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.near import bits_apart, near_bits, near_sparse, near_vectors
 from lookalike.kernels.sets import hash_rows
 from lookalike.kernels.text import hash_contents
-from lookalike.kernels.vectors import measure_rows, measure_sparse
+from lookalike.kernels.vectors import measure_rows, measure_sparse, project
 from lookalike.measures import MEASURES
 
 Functions = Hyperplanes | RandomLines | BitSampling
 SMALLEST = 1e-307  # the reciprocal of a smaller number may not be finite
 FAR_OUT = 1e15  # in units of a typical row: beyond it, squares overflow single precision
 MIDDLING = 255  # rows whose median is the centre
+HASHED = 1 << 20  # bytes hashed per task
 ALWAYS = 4.0  # dot products of unit vectors differ by less, so no bound excludes such a row
 
 
@@ -35,6 +37,7 @@ class Space(ABC):
     threshold: float
     dimensions: int
     bounds: np.ndarray  # per item, in the units that `near` compares
+    area: int  # pairs to compare per task: enough to outweigh handing it out
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -49,7 +52,7 @@ class Space(ABC):
 
     @abstractmethod
     def bound(self, threshold: Any) -> np.ndarray:
-        """Convert a threshold, or one per item, to the bounds that `near` uses."""
+        """Convert a threshold for all items, or one for each of some, to the bounds that `near` uses."""
 
     @abstractmethod
     def contents(self) -> np.ndarray:
@@ -95,15 +98,18 @@ class VectorSpace(Space):
     Rows are compared by dot products: for angles, of rows scaled to length 1; for distances, of
     rows relative to a centre, less half their squares: (x - y)**2 / 2 = x**2 / 2 + y**2 / 2 - x.y.
     With n dimensions, a dot product is off by at most n roundings of |x||y|; bounds allow for more.
+    Rows are prepared in the threads of the run, by default in one.
     """
 
-    def __init__(self, vectors: Vectors, measure: str, threshold: float):
+    def __init__(self, vectors: Vectors, measure: str, threshold: float, run: Run | None = None):
+        self.run = run or Run(1)
         self.vectors = vectors
         self.measure = measure
         self.threshold = threshold
         self.dimensions = vectors.dimensions
         values = vectors.values
         terms = int(np.diff(values.indptr).max(initial=0)) if vectors.sparse else self.dimensions
+        self.area = max(1 << 18, (1 << 28) // (terms + 16))
         self.slack = (terms + 16) * (2.0**-50 if vectors.sparse else 2.0**-22)
         self.centre = np.zeros(self.dimensions)
         if measure == "euclidean":
@@ -120,7 +126,9 @@ class VectorSpace(Space):
     def _rows(self, part: slice) -> np.ndarray:
         """Return rows relative to the centre, dense and in double precision; pack sparse ones."""
         if not self.vectors.sparse:
-            rows: np.ndarray = np.asarray(self.vectors.values[part], dtype=np.float64) - self.centre
+            rows: np.ndarray = np.array(self.vectors.values[part], np.float64)
+            if self.measure == "euclidean":
+                rows -= self.centre
             return rows
         values, (start, stop) = self.vectors.values, (part.start, part.stop)
         indptr = values.indptr[start : stop + 1]
@@ -131,12 +139,13 @@ class VectorSpace(Space):
 
     def _parts(self) -> list[slice]:
         step = max(1, BLOCK // max(1, self.dimensions if not self.vectors.sparse else 256))
-        return [slice(start, min(start + step, len(self))) for start in range(0, len(self), step)]
+        return slices(len(self), step)
 
     def _scale_to_one(self) -> None:
         """Scale rows to length 1; a row too short for that always passes."""
         scales, halves = np.zeros(len(self)), np.zeros(len(self))
-        for part in self._parts():
+
+        def work(part: slice) -> None:
             rows = self._rows(part)
             most = np.abs(rows).max(axis=1, initial=0)
             usual = most > SMALLEST
@@ -144,6 +153,8 @@ class VectorSpace(Space):
             lengths = np.where(usual, np.sqrt((rows * rows).sum(axis=1)), 1)
             scales[part] = np.where(usual, 1 / np.where(usual, most, 1) / lengths, 0)
             halves[part] = np.where(usual, 0, -ALWAYS)
+
+        self.run.each(work, self._parts())
         self.scales, self.halves = scales, halves.astype(np.float64 if self.vectors.sparse else np.float32)
 
     def _measure_from_centre(self) -> None:
@@ -151,23 +162,29 @@ class VectorSpace(Space):
         if not self.vectors.sparse and len(self):
             some = np.random.default_rng(0).integers(0, len(self), MIDDLING)
             self.centre = np.clip(np.median(self.vectors.values[some].astype(np.float64), axis=0), -1e300, 1e300)
-        most = np.empty(len(self))
-        for part in self._parts():
+        most, halves = np.empty(len(self)), np.empty(len(self))
+
+        def find_most(part: slice) -> None:
             most[part] = np.abs(self._rows(part)).max(axis=1, initial=0)
+
+        self.run.each(find_most, self._parts())
         usual = most[(most > SMALLEST) & (most < 1 / SMALLEST)]
         self.scale = float(1 / np.median(usual)) if len(usual) else 1.0
         with np.errstate(over="ignore"):
             inside = most * self.scale < FAR_OUT
         self.scales = np.where(inside, self.scale, 0)
-        halves = np.empty(len(self))
-        for part in self._parts():
+
+        def find_half(part: slice) -> None:
             rows = self._rows(part) * self.scales[part, None]
             halves[part] = (rows * rows).sum(axis=1) * (1 - self.slack) / 2
+
+        self.run.each(find_half, self._parts())
         halves[~inside] = -(FAR_OUT**2.4)
         self.halves = halves.astype(np.float64 if self.vectors.sparse else np.float32)
 
     def bound(self, threshold: Any) -> np.ndarray:
-        given = np.broadcast_to(np.asarray(threshold, dtype=float), len(self))
+        given = np.asarray(threshold, dtype=float)
+        given = given if given.ndim else np.full(len(self), given)
         if self.measure == "euclidean":
             with np.errstate(over="ignore"):
                 reach = given * self.scale
@@ -207,16 +224,19 @@ class VectorSpace(Space):
             hashes = hash_rows(values.indptr.astype(np.int64), elements)
             return hashes
         width = values.itemsize * self.dimensions
-        starts = np.arange(len(self), dtype=np.int64) * width
         content = read_only(self.values.reshape(-1).view(np.uint8) if width else np.zeros(1, np.uint8))
-        hashes = hash_contents(content, read_only(starts), read_only(starts + width))
-        return hashes
+
+        def work(part: slice) -> np.ndarray:
+            starts = np.arange(part.start, part.stop, dtype=np.int64) * width
+            some: np.ndarray = hash_contents(content, read_only(starts), read_only(starts + width))
+            return some
+
+        found = self.run.map(work, slices(len(self), 1 + HASHED // max(1, width)))
+        return np.concatenate([np.empty((0, 2), np.uint64), *found])
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         one, other = (self._scaled(rows) for rows in (left, right))
-        products = one @ other.T
-        if self.vectors.sparse:
-            products = products.toarray()
+        products = self._products(one, other)
         if self.measure == "euclidean":
             squares, others = (np.asarray((side * side).sum(axis=1)) for side in (one, other))
             products *= -2
@@ -228,6 +248,12 @@ class VectorSpace(Space):
         np.clip(products, -1, 1, out=products)
         angles: np.ndarray = np.degrees(np.arccos(products, out=products), out=products)
         return angles
+
+    def _products(self, one: Any, other: Any) -> np.ndarray:
+        """Return all dot products, not by NumPy's matrix product, which starts threads of its own."""
+        if self.vectors.sparse:
+            return np.asarray((one @ other.T).toarray())
+        return np.asarray(project(one, np.ascontiguousarray(other.T)))
 
     def family(self, hashes: int, seed: int, width: float) -> Functions:
         return RandomLines(width, hashes, seed) if self.measure == "euclidean" else Hyperplanes(hashes, seed)
@@ -258,8 +284,10 @@ class BitSpace(Space):
     """Codes compared by the number of bits in which they differ."""
 
     measure = "hamming"
+    area = 1 << 24
 
-    def __init__(self, bits: Bits, threshold: float):
+    def __init__(self, bits: Bits, threshold: float, run: Run | None = None):
+        self.run = run or Run(1)
         self.bits = bits
         self.words = read_only(bits.words)
         self.threshold = threshold
@@ -278,12 +306,18 @@ class BitSpace(Space):
         return found
 
     def bound(self, threshold: Any) -> np.ndarray:
-        return np.broadcast_to(np.asarray(threshold).astype(np.int64), len(self)).copy()
+        given = np.asarray(threshold).astype(np.int64)
+        return given if given.ndim else np.full(len(self), given)
 
     def contents(self) -> np.ndarray:
-        width = self.words.shape[1]
-        hashes: np.ndarray = hash_rows(np.arange(0, (len(self) + 1) * width, width), self.words.reshape(-1))
-        return hashes
+        width, words = self.words.shape[1], self.words.reshape(-1)
+
+        def work(part: slice) -> np.ndarray:
+            some: np.ndarray = hash_rows(np.arange(part.start, part.stop + 1) * width, words)
+            return some
+
+        found = self.run.map(work, slices(len(self), 1 + HASHED // max(1, 8 * width)))
+        return np.concatenate([np.empty((0, 2), np.uint64), *found])
 
     def between(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         one, other = self.words[left], self.words[right]
@@ -299,21 +333,21 @@ class BitSpace(Space):
         return self.bits.take(rows)
 
 
-def space_of(sides: list[Any], measure: str, threshold: float) -> Space:
+def space_of(sides: list[Any], measure: str, threshold: float, run: Run | None = None) -> Space:
     """Return one space for all sides, which must be of one kind and size."""
     if isinstance(sides[0], Bits):
         lengths = {side.length for side in sides}
         if len(lengths) > 1:
             raise DataError(f"codes must have the same number of bits; got {sides[0].length} and {sides[1].length}.")
         words = sides[0].words if len(sides) == 1 else np.concatenate([side.words for side in sides])
-        return BitSpace(Bits(words, sides[0].length), threshold)
+        return BitSpace(Bits(words, sides[0].length), threshold, run)
     one = sides[0]
     if len(sides) > 1:
-        one = _joined(*sides)
-    return VectorSpace(one, measure, threshold)
+        one = _joined(sides[0], sides[1], run or Run(1))
+    return VectorSpace(one, measure, threshold, run)
 
 
-def _joined(left: Vectors, right: Vectors) -> Vectors:
+def _joined(left: Vectors, right: Vectors, run: Run) -> Vectors:
     if left.dimensions != right.dimensions:
         raise DataError(
             f"vectors must have the same number of dimensions; got {left.dimensions} and {right.dimensions}."
@@ -322,4 +356,4 @@ def _joined(left: Vectors, right: Vectors) -> Vectors:
         from scipy.sparse import csr_array, vstack  # slow to import
 
         return Vectors(csr_array(vstack([csr_array(left.values), csr_array(right.values)])))
-    return Vectors(np.concatenate([left.values, right.values]))
+    return Vectors(stacked([left.values, right.values], run))

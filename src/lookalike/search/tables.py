@@ -1,15 +1,15 @@
 """Find candidates among vectors and codes: tables of buckets, compared block by block.
 
 A table sorts items into buckets by a key: of a band of functions, of some parts of a code, or one
-key for all, which is brute force. Only one table at a time is in memory; a pair that several tables
-find is kept once.
+key for all, which is brute force. Only one table at a time is in memory; threads sort its parts and
+then compare its blocks. A pair that several tables find is kept once.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, product
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,73 +19,22 @@ from lookalike.families.base import as_keys
 from lookalike.families.draws import samples
 from lookalike.items.sides import Sides
 from lookalike.kernels.buckets import members
-from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sketch import fold_bands
+from lookalike.kernels.tables import masked_keys, sorted_part
+from lookalike.search.blocks import REACH, SIDE, Blocks, make_blocks, make_probed_blocks
 from lookalike.search.multiprobe import probe_keys
 from lookalike.search.spaces import Functions, Space
 from lookalike.theory.banding import too_many
-from lookalike.theory.sorting import sort_keys
+from lookalike.theory.sorting import low_bits
 
-SLICE = 1 << 12  # items hashed per task
+SLICE = 1 << 12  # items hashed per task, or pairs checked
+CODES = 1 << 16  # codes hashed per task
 FUNCTIONS = 32  # computed at a time: enough to keep a core busy, few enough for memory
-SIDE = 2048  # items per block
-REACH = 8192  # the most items that a block is compared with in one task
-AREA = 1 << 24  # pairs per task
+PART, MOST_PARTS = 1 << 16, 32  # keys sorted per task; each task looks through all keys for its own
 FRESH = 1 << 18  # at least this many new pairs are merged into the known ones at a time
+RANGES = 64  # of numbers, into which threads merge side by side
 
-
-class Blocks(NamedTuple):
-    """Items in order of their buckets, and blocks of pairs that share one: see `kernels.near`."""
-
-    order: np.ndarray
-    rectangles: np.ndarray
-
-    @property
-    def pairs(self) -> int:
-        """The number of pairs in the blocks."""
-        a, b = (self.rectangles[:, at + 1] - self.rectangles[:, at] for at in (0, 2))
-        same = self.rectangles[:, 0] == self.rectangles[:, 2]
-        return int(np.where(same, a * (b - 1) // 2, a * b).sum())
-
-    def tasks(self) -> list[np.ndarray]:
-        """Group the blocks into tasks of about AREA pairs."""
-        a, b = (self.rectangles[:, at + 1] - self.rectangles[:, at] for at in (0, 2))
-        return np.split(self.rectangles, 1 + np.flatnonzero(np.diff(np.cumsum(a * b) // AREA)))
-
-
-def make_blocks(indptr: np.ndarray, items: np.ndarray, sides: Sides) -> Blocks:
-    """Return blocks of the buckets items[indptr[b]:indptr[b + 1]], in which items ascend.
-
-    With two collections, only pairs across them are in the blocks.
-    """
-    starts, stops = indptr[:-1], indptr[1:]
-    if not sides.two:
-        blocks = np.stack((starts, stops, starts, stops), axis=1)
-    else:
-        firsts = np.cumsum(np.concatenate(([0], items < sides.split)))  # of the first collection before each position
-        middles = starts + firsts[stops] - firsts[starts]
-        blocks = np.stack((starts, middles, middles, stops), axis=1)
-    return Blocks(items, cut(blocks))
-
-
-def cut(blocks: np.ndarray) -> np.ndarray:
-    """Split blocks that are too large, and remove empty ones."""
-    blocks = blocks[(blocks[:, 1] > blocks[:, 0]) & (blocks[:, 3] > blocks[:, 2])]
-    small = (blocks[:, 1] - blocks[:, 0] <= SIDE) & (blocks[:, 3] - blocks[:, 2] <= REACH)
-    large = [block for one in blocks[~small].tolist() for block in _cut(*one)]
-    return np.concatenate((np.array(large, np.int64).reshape(-1, 4), blocks[small]))
-
-
-def _cut(a0: int, a1: int, b0: int, b1: int) -> Iterator[tuple[int, int, int, int]]:
-    """Split a large block into smaller ones."""
-    for start in range(a0, a1, SIDE):
-        stop = min(start + SIDE, a1)
-        first = b0
-        if a0 == b0:
-            yield start, stop, start, stop
-            first = stop
-        for other in range(first, b1, REACH):
-            yield start, stop, other, min(other + REACH, b1)
+Result = TypeVar("Result")
 
 
 class Tables(NamedTuple):
@@ -108,37 +57,55 @@ def band_tables(
 
     def keys() -> Iterator[np.ndarray]:
         for some in slices(bands, max(1, FUNCTIONS // rows)):
-            count = some.stop - some.start
             part = family.part(some.start * rows, some.stop * rows)
-
-            def work(items: slice, part: Functions = part, count: int = count) -> tuple[np.ndarray, np.ndarray]:
-                some = space.take(chosen[items])
-                if not probes or items.start >= probers:
-                    return fold_bands(as_keys(part.signatures(some)), count, rows), np.empty((0, count, 0), np.uint64)
-                assert not isinstance(part, BitSampling)
-                alternatives = part.with_alternatives(some)
-                values, seconds, certainty = (one[: probers - items.start] for one in alternatives)
-                more = probe_keys((values, seconds, certainty), count, rows, probes)
-                return fold_bands(as_keys(alternatives[0]), count, rows), more
-
-            every = np.empty((count, len(chosen) + probers * probes), np.uint64)
-            tasks = slices(len(chosen), SLICE)
-            for items, (own, more) in zip(tasks, run.map(work, tasks), strict=True):
-                every[:, items] = own.T
-                start = len(chosen) + items.start * probes
-                every[:, start : start + len(more) * probes] = more.transpose(1, 0, 2).reshape(count, -1)
+            every = np.empty((some.stop - some.start, len(chosen) + probers * probes), np.uint64)
+            run.each(partial(fill_keys, every, space, part, rows, chosen, probes, probers), slices(len(chosen), SLICE))
             yield from every
 
     return Tables(bands, keys(), probes, probers)
 
 
-def part_tables(words: np.ndarray, length: int, parts: int, distance: int, seed: int) -> Tables:
+def fill_keys(
+    every: np.ndarray,
+    space: Space,
+    family: Functions,
+    rows: int,
+    chosen: np.ndarray,
+    probes: int,
+    probers: int,
+    items: slice,
+) -> None:
+    """Fill in the keys, bands x keys, of a slice of the chosen items, and of their probes."""
+    some, bands = space.take(chosen[items]), len(every)
+    if not probes or items.start >= probers:
+        every[:, items] = fold_bands(as_keys(family.signatures(some)), bands, rows).T
+        return
+    assert not isinstance(family, BitSampling)
+    alternatives = family.with_alternatives(some)
+    every[:, items] = fold_bands(as_keys(alternatives[0]), bands, rows).T
+    values, seconds, certainty = (one[: probers - items.start] for one in alternatives)
+    more = probe_keys((values, seconds, certainty), bands, rows, probes)
+    start = len(chosen) + items.start * probes
+    every[:, start : start + len(more) * probes] = more.transpose(1, 0, 2).reshape(bands, -1)
+
+
+def part_tables(
+    words: np.ndarray,
+    length: int,
+    parts: int,
+    distance: int,
+    seed: int,
+    rows: np.ndarray | None = None,
+    run: Run | None = None,
+) -> Tables:
     """Return tables of codes in which any codes at most `distance` bits apart share a bucket.
 
     The bits are dealt out to `parts` parts. Codes that differ in d bits agree in all but at most d
     parts, so in one table, of parts - d of them, they agree completely: the pigeonhole principle.
-    Bits are dealt at random, because neighbouring bits are often alike.
+    Bits are dealt at random, because neighbouring bits are often alike. The codes are those at
+    `rows`, by default all; keys are made in the threads of the run, by default in one.
     """
+    chosen, threads = np.arange(len(words)) if rows is None else rows, run or Run(1)
     dealt = np.array_split(samples(seed, 1, length, length)[0], parts)
     masks = np.zeros((parts, words.shape[1]), np.uint64)
     for part, places in enumerate(dealt):
@@ -147,51 +114,84 @@ def part_tables(words: np.ndarray, length: int, parts: int, distance: int, seed:
     def keys() -> Iterator[np.ndarray]:
         for some in combinations(range(parts), parts - distance):
             mask = np.bitwise_or.reduce(masks[list(some)], axis=0)
-            made = np.zeros(len(words), np.uint64)
-            with np.errstate(over="ignore"):
-                for w in range(words.shape[1]):
-                    made = mix.py_func((made ^ (words[:, w] & mask[w])) + GOLDEN)
+            made = np.empty(len(chosen), np.uint64)
+
+            def work(items: slice, mask: np.ndarray = mask, made: np.ndarray = made) -> None:
+                made[items] = masked_keys(words, chosen[items], mask)
+
+            threads.each(work, slices(len(chosen), CODES))
             yield made
 
     return Tables(math.comb(parts, distance), keys())
 
 
-def table_blocks(keys: np.ndarray, rows: np.ndarray, sides: Sides, tables: Tables) -> Blocks:
-    """Return the blocks of a table's buckets, for the given rows and for those that probe it."""
-    indptr, places = members(*sort_keys(keys))
+class Task(NamedTuple):
+    """Blocks that one thread compares, and the order of the items that they refer to."""
+
+    order: np.ndarray
+    rectangles: np.ndarray
+
+
+def tasks_of(blocks: Blocks, area: int) -> tuple[int, list[Task]]:
+    """Return how many pairs the blocks have, and the tasks of comparing them."""
+    return blocks.pairs, [Task(blocks.order, some) for some in blocks.tasks(area) if len(some)]
+
+
+def table_tasks(
+    keys: np.ndarray, rows: np.ndarray, sides: Sides, tables: Tables, area: int, run: Run
+) -> tuple[int, list[Task]]:
+    """Return the pairs and tasks of a table's buckets, which threads sort and cut part by part."""
+    bits = min(len(keys) // PART, MOST_PARTS - 1).bit_length()
+    mask = low_bits(len(keys))
+
+    def work(part: int) -> tuple[int, list[Task]]:
+        indptr, places = members(sorted_part(keys, bits, part, mask), mask)
+        return tasks_of(blocks_of(indptr, places, rows, sides, tables), area)
+
+    found = list(run.map(work, range(1 << bits)))
+    return sum(pairs for pairs, _ in found), [task for _, tasks in found for task in tasks]
+
+
+def blocks_of(indptr: np.ndarray, places: np.ndarray, rows: np.ndarray, sides: Sides, tables: Tables) -> Blocks:
+    """Return the blocks of buckets of keys, of the given rows and of those that probe."""
     if not tables.probes:
         return make_blocks(indptr, rows[places], sides)
     own = places < len(rows)
     items = rows[np.where(own, places, (places - len(rows)) // tables.probes)]
-    owners = np.cumsum(np.concatenate(([0], own)))
-    firsts = np.cumsum(np.concatenate(([0], own & (items < sides.split))))  # of the first collection, if there are two
-    starts, stops = indptr[:-1], indptr[1:]
-    ends = starts + owners[stops] - owners[starts]  # of the items in their own bucket; probing items follow
-    middles = starts + firsts[stops] - firsts[starts]  # ends of the first collection's items
-    return Blocks(items, cut(np.concatenate((
-        np.stack((starts, middles, middles, ends) if sides.two else (starts, ends, starts, ends), axis=1),
-        np.stack((ends, stops, middles, ends), axis=1),
-    ))))  # fmt: skip
+    return make_probed_blocks(indptr, items, own, sides)
 
 
 def near_numbers(
-    space: Space, rows: np.ndarray, tables: Tables | None, sides: Sides, run: Run, seen: Callable[[int], None]
-) -> Iterator[np.ndarray]:
-    """Yield pairs that share a bucket and may be near, as numbers, in parts; some more than once.
+    space: Space,
+    rows: np.ndarray,
+    tables: Tables | None,
+    sides: Sides,
+    run: Run,
+    seen: Callable[[int], None],
+    finish: Callable[[np.ndarray], Result],
+) -> Iterator[Result]:
+    """Find pairs that share a bucket and may be near, in parts, some more than once.
 
-    `rows` are the items to compare, ascending; without tables, all are in one bucket, which is
-    brute force. `seen` is called with the number of pairs compared.
+    Yields what `finish` makes of the numbers of each part, in the thread that found them. `rows`
+    are the items to compare, ascending; without tables, all are in one bucket, which is brute
+    force. `seen` is called with the number of pairs compared.
     """
+
+    def work(task: Task) -> Result:
+        found = space.near(*task)
+        return finish(found[found % (len(space) + 1) > 0] if tables and tables.probes else found)  # not with itself
+
     with run.stage("compare", tables.number if tables else 1) as tick:
-        every: Iterator[Blocks] = iter([make_blocks(np.array([0, len(rows)]), rows, sides)])
-        if tables is not None:
-            every = (table_blocks(keys, rows, sides, tables) for keys in tables.keys)
-        for buckets in every:
-            seen(buckets.pairs)
-            tasks = buckets.tasks()
-            for found in run.map(partial(space.near, buckets.order), tasks):
+        every: Iterator[tuple[int, list[Task]]]
+        if tables is None:
+            every = iter([tasks_of(make_blocks(np.array([0, len(rows)]), rows, sides), space.area)])
+        else:
+            every = (table_tasks(keys, rows, sides, tables, space.area, run) for keys in tables.keys)
+        for pairs, tasks in every:
+            seen(pairs)
+            for found in run.map(work, tasks):
                 tick(1 / len(tasks))
-                yield found[found % (len(space) + 1) > 0] if tables and tables.probes else found  # no item with itself
+                yield found
 
 
 def near_pairs(
@@ -204,23 +204,63 @@ def near_pairs(
     seen: Callable[[int], None],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return near pairs of common buckets: (left, right, values). Over `limit` is an error."""
-    known = np.empty(0, np.int64)
-    fresh: list[np.ndarray] = []
-    waiting = 0
-    for found in near_numbers(space, rows, tables, sides, run, seen):
-        fresh.append(found)
-        waiting += len(found)
-        if waiting > max(len(known) // 4, FRESH):
-            known, fresh, waiting = merge(known, fresh), [], 0
-            if len(known) > limit:
-                known = check(space, known, run)[0]
-                if len(known) > limit:
-                    raise too_many(len(known), limit)
-    numbers, values = check(space, merge(known, fresh), run)
-    if len(numbers) > limit:
-        raise too_many(len(numbers), limit)
-    left, right = np.divmod(numbers, len(space))
+    known = Numbers(run)
+    for found in near_numbers(space, rows, tables, sides, run, seen, lambda numbers: distinct([numbers])):
+        if known.add(found) and known.merged > limit:
+            known.filter(lambda numbers: check(space, numbers)[0])
+            if known.merged > limit:
+                raise too_many(known.merged, limit)
+    known.merge()
+    left, right, values = measured_pairs(space, known.ranges, run)
+    if len(left) > limit:
+        raise too_many(len(left), limit)
     return left, right, values
+
+
+class Numbers:
+    """Distinct numbers that grow: threads merge new ones into ranges of them side by side."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.ranges = [np.empty(0, np.int64)]  # distinct and ascending numbers, in order
+        self.cuts = np.empty(0, np.int64)  # the least number of each range but the first
+        self.merged = 0  # numbers in all ranges
+        self.fresh: list[np.ndarray] = []  # ascending parts that are not merged yet
+        self.waiting = 0  # numbers in them
+
+    def add(self, some: np.ndarray) -> bool:
+        """Add ascending numbers, and return whether they were merged, as happens now and then."""
+        if len(some):
+            self.fresh.append(some)
+            self.waiting += len(some)
+        if self.waiting <= max(self.merged // 4, FRESH):
+            return False
+        self.merge()
+        return True
+
+    def merge(self) -> None:
+        """Merge the new numbers; the first many decide where the ranges are cut."""
+        if len(self.ranges) == 1 and self.waiting > FRESH:
+            drawn = np.sort(np.concatenate(self.fresh)[:: max(1, self.waiting // (64 * RANGES))])
+            self.cuts = np.unique(drawn[len(drawn) * np.arange(1, RANGES) // RANGES])
+            whole = self.ranges[0]
+            self.ranges = np.split(whole, np.searchsorted(whole, self.cuts))
+        fresh, cuts, ranges = self.fresh, self.cuts, self.ranges
+        bounds = [np.concatenate(([0], np.searchsorted(some, cuts), [len(some)])).tolist() for some in fresh]
+
+        def work(at: int) -> np.ndarray:
+            return merge(ranges[at], [some[ends[at] : ends[at + 1]] for some, ends in zip(fresh, bounds, strict=True)])
+
+        self._keep(self.run.map(work, range(len(ranges))))
+        self.fresh, self.waiting = [], 0
+
+    def filter(self, good: Callable[[np.ndarray], np.ndarray]) -> None:
+        """Keep the merged numbers that a function returns."""
+        self._keep(self.run.map(good, self.ranges))
+
+    def _keep(self, ranges: Iterable[np.ndarray]) -> None:
+        self.ranges = list(ranges)
+        self.merged = sum(len(some) for some in self.ranges)
 
 
 def merge(known: np.ndarray, fresh: list[np.ndarray]) -> np.ndarray:
@@ -242,43 +282,44 @@ def distinct(parts: list[np.ndarray]) -> np.ndarray:
     return every[new]
 
 
-def check(space: Space, numbers: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs that are really within the threshold, and their measure."""
-
-    def work(part: slice) -> tuple[np.ndarray, np.ndarray]:
-        some = numbers[part]
-        values = space.measured(*np.divmod(some, len(space)))
-        good = space.within(values)
-        return some[good], values[good]
-
-    parts = [(numbers[:0], space.measured(numbers[:0], numbers[:0]))]
-    parts.extend(run.map(work, slices(len(numbers), SLICE)))
-    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+def check(space: Space, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs that are really within the threshold, as numbers, and their measure."""
+    values = space.measured(*np.divmod(numbers, len(space)))
+    good = space.within(values)
+    return numbers[good], values[good]
 
 
-def near_some(
-    space: Space, some: np.ndarray, rows: np.ndarray, run: Run, far: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return near pairs of one of `some` items and one of `rows`, each once: (left, right, values).
+def measured_pairs(space: Space, ranges: list[np.ndarray], run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the pairs within the threshold, of ascending numbers in parts: (left, right, values)."""
 
-    Pairs are within the threshold or, if given, within the `far` of each of `some`; left < right.
-    """
-    order = np.concatenate((some, rows))
-    bounds = None
-    if far is not None:
-        thresholds = np.full(len(space), far[0] if len(far) else 0, far.dtype)
-        thresholds[some] = far
-        bounds = space.bound(thresholds)
-    blocks = [
-        (first.start, first.stop, len(some) + other.start, len(some) + other.stop)
-        for first in slices(len(some), SIDE)
-        for other in slices(len(rows), REACH)
-    ]
-    found = list(run.map(lambda block: space.near(order, np.array([block]), bounds), blocks))
-    numbers = distinct(found)
-    numbers = numbers[numbers % (len(space) + 1) > 0]  # no item with itself
-    if far is None:
-        numbers, values = check(space, numbers, run)
+    def work(some: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        numbers, values = check(space, some)
         return *np.divmod(numbers, len(space)), values
-    left, right = np.divmod(numbers, len(space))
-    return left, right, space.measured(left, right)
+
+    tasks = [some[part] for some in ranges for part in slices(len(some), SLICE)]
+    found = [work(np.empty(0, np.int64)), *run.map(work, tasks)]
+    left, right, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return left, right, values
+
+
+def near_some(space: Space, some: np.ndarray, rows: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return near pairs of one of `some` items and one of `rows`, each once: (left, right, values)."""
+    known = Numbers(run)
+    for _, found in near_blocks(space, some, rows, space.bounds, run):
+        known.add(found[found % (len(space) + 1) > 0])  # no item with itself
+    known.merge()
+    return measured_pairs(space, known.ranges, run)
+
+
+def near_blocks(
+    space: Space, some: np.ndarray, rows: np.ndarray, bounds: np.ndarray, run: Run
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield near pairs of each block of `some` and each of `rows`: (block of some, ascending numbers)."""
+    order = np.concatenate((some, rows))
+
+    def work(block: tuple[slice, slice]) -> tuple[slice, np.ndarray]:
+        one, other = block
+        rectangle = np.array([(one.start, one.stop, len(some) + other.start, len(some) + other.stop)])
+        return one, np.sort(space.near(order, rectangle, bounds))
+
+    yield from run.map(work, product(slices(len(some), SIDE), slices(len(rows), REACH)))

@@ -19,11 +19,12 @@ from lookalike.items.sides import ALONE, Sides
 from lookalike.measures import MEASURES
 from lookalike.measures.table import OF_VECTORS
 from lookalike.search.multiprobe import found
-from lookalike.search.plan import Plan, chosen
+from lookalike.search.plan import ONE_CORE, Effort, Plan
 from lookalike.search.spaces import BitSpace, Functions, Space, VectorSpace
 from lookalike.theory.amplify import And, Bands, Or, bands_for
 
 METHODS = ("auto", "lsh", "exact", "brute")
+BRUTE = "brute force"
 SAMPLE = 400  # items of each side whose distances are measured
 MOST_ROWS = 40
 MOST_FUNCTIONS = 4096
@@ -215,7 +216,12 @@ def look_at(space: Space, rows: np.ndarray, sides: Sides) -> VectorWork:
 
 
 def fit_vectors(
-    plan: VectorPlan, space: Space, rows: np.ndarray, sides: Sides, probes: int | None = None
+    plan: VectorPlan,
+    space: Space,
+    rows: np.ndarray,
+    sides: Sides,
+    probes: int | None = None,
+    effort: Effort = ONE_CORE,
 ) -> VectorPlan:
     """Return the cheapest plan: brute force or, as method and recall allow, bands or parts.
 
@@ -231,17 +237,17 @@ def fit_vectors(
             raise UsageError(
                 f"{_too_loose(plan)} Use {argument('method', 'brute')}, a lower recall or a stricter threshold."
             )
-        best, reason = brute, chosen("brute force", all_pairs, "no tables reach the recall")
+        best, reason = brute, f"{effort.choice(BRUTE, all_pairs)}; no tables reach the recall"
     else:
         cost, best = min(tables, key=cheap)
         worth = 1.0
         if plan.nearest:  # tables list all pairs within the threshold and miss some of the nearest: they must pay
             cost += FOUND * work.pairs * work.mean(work.distances <= space.distance)
             worth = 2.0
-        reason = chosen("these tables", cost, f"brute force would take {all_pairs / 1e9:.2g}")
+        reason = effort.reason("these tables", cost, BRUTE, all_pairs)
         if plan.method != "lsh" and all_pairs <= worth * cost:
             best = brute
-            reason = chosen("brute force", all_pairs, f"the best tables would take {cost / 1e9:.2g}")
+            reason = effort.reason(BRUTE, all_pairs, "the best tables", cost)
     if plan.method == "auto":
         best = replace(best, reason=reason)
     if plan.measure == "angle" and 0 < plan.threshold <= 1:

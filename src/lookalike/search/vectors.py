@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import UsageError, choice
+from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.core.wording import counted
 from lookalike.items.bits import Bits
@@ -23,11 +24,22 @@ from lookalike.search.collection import unique_ids
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import no_threshold
 from lookalike.search.nearest import last_of, nearest
+from lookalike.search.plan import Effort
 from lookalike.search.settings import Settings
 from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
-from lookalike.search.tables import Tables, band_tables, check, near_numbers, near_pairs, near_some, part_tables
+from lookalike.search.tables import (
+    Tables,
+    band_tables,
+    check,
+    distinct,
+    near_numbers,
+    near_pairs,
+    near_some,
+    part_tables,
+)
 from lookalike.search.vector_plan import VectorPlan, farthest, fit_vectors, make_vector_plan
 
+SHORTEN = 256  # after pairs of one in SHORTEN items have been joined, labels lead to the first item again
 SAMPLE = 200  # items whose neighbours are found to see how far away they are
 
 
@@ -44,7 +56,7 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
     if settings.threshold is None and settings.k is None:
         raise no_threshold(measure)
     same = settings.nearest and len(items) == 1
-    sides = [fit_for(side, measure) for side in items] * (1 + same)
+    sides = [fit_for(side, measure, run) for side in items] * (1 + same)
     size = sides[0].length if isinstance(sides[0], Bits) else sides[0].dimensions
     plan = make_vector_plan(
         threshold=farthest(measure) if settings.threshold is None else settings.threshold,
@@ -63,7 +75,7 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
     ]
     skipped = sum(side.skipped for side in sides[: len(items)])
     with run.stage("prepare"):
-        space = space_of(sides, measure, float(plan.threshold))
+        space = space_of(sides, measure, float(plan.threshold), run)
         search = VectorSearch(plan, space, space.contents(), ids, settings, skipped, same)
     with run.stage("plan"):
         search.plan = search.plan_nearest() if settings.threshold is None else search.fit(plan)
@@ -96,7 +108,8 @@ class VectorSearch(Search):
 
     def fit(self, plan: VectorPlan) -> VectorPlan:
         """Choose the cheapest method for the items."""
-        return fit_vectors(plan, self.space, self.live, self.sides, self.probes)
+        effort = Effort(threads=self.run.threads)
+        return fit_vectors(plan, self.space, self.live, self.sides, self.probes, effort)
 
     def plan_nearest(self) -> VectorPlan:
         """Plan to look as far as nine of ten sampled items must; brute force needs no bound."""
@@ -125,7 +138,8 @@ class VectorSearch(Search):
             return band_tables(space, family, plan.bands.rows, rows, self.run, *some)
         if plan.parts:
             assert isinstance(space, BitSpace)
-            return part_tables(space.words[rows], space.dimensions, plan.parts, int(plan.threshold), plan.seed)
+            distance = int(plan.threshold)
+            return part_tables(space.words, space.dimensions, plan.parts, distance, plan.seed, rows, self.run)
         return None
 
     def pairs(self, groups: Groups, limit: int) -> Found:
@@ -135,27 +149,39 @@ class VectorSearch(Search):
         compared: list[int] = []
         tables = self._tables(rows)
         found = near_pairs(self.space, rows, tables, self.sides, limit, self.run, compared.append)
-        return Found(*found, self.space.measured(rows, rows), sum(compared))
+        return Found(*found, self._with_itself(rows), sum(compared))
 
     def _nearest(self, rows: np.ndarray) -> Found:
         """Find the k nearest by brute force."""
         left, right = self.sides.apart(rows)
         with self.run.stage("compare", len(left)) as tick:
             found = nearest(self.space, left, right, self._looked_for, self.run, tick)
-        return Found(*found, self.space.measured(rows, rows), len(left) * len(right))
+        return Found(*found, self._with_itself(rows), len(left) * len(right))
+
+    def _with_itself(self, rows: np.ndarray) -> np.ndarray:
+        """Return the measure of each row with itself: 1 if it is a similarity, else 0."""
+        return np.full(len(rows), 1 if self.space.alike else 0, self.space.measured(rows[:0], rows[:0]).dtype)
 
     def labels(self, groups: Groups) -> Labels:
-        label = np.arange(len(self))
+        label = np.arange(len(self))  # leads to the first item of a component, in one or more steps
         rows = groups.heads
         compared: list[int] = []
-        for numbers in near_numbers(self.space, rows, self._tables(rows), self.sides, self.run, compared.append):
+
+        def joining(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Return the near pairs that are not known to be connected; labels can lag behind."""
             left, right = np.divmod(numbers, len(self))
-            apart = label[left] != label[right]
-            left, right = np.divmod(check(self.space, np.unique(numbers[apart]), self.run)[0], len(self))
+            apart = numbers[label[left] != label[right]]
+            left, right = np.divmod(check(self.space, distinct([apart]))[0], len(self))
+            return left, right
+
+        tables = self._tables(rows)
+        joined = 0
+        for left, right in near_numbers(self.space, rows, tables, self.sides, self.run, compared.append, joining):
             join_pairs(left, right, label)
-            if len(left):
-                label = roots(label)
-        return Labels(label, sum(compared))
+            joined += len(left)
+            if joined > len(self) // SHORTEN:
+                label, joined = roots(label), 0
+        return Labels(roots(label), sum(compared))
 
     def audit(self, size: int, found: IsFound) -> Audit:
         sample = self._sample(self.live, size)
@@ -205,7 +231,7 @@ class VectorSearch(Search):
         return {"items": len(self) // (1 + self.sides.same), "empty": 0, "skipped": self.skipped}
 
 
-def fit_for(side: Vectors | Bits, measure: str) -> Vectors | Bits:
+def fit_for(side: Vectors | Bits, measure: str, run: Run | None = None) -> Vectors | Bits:
     """Return the side if it suits the measure; rows without an angle are an error or left out."""
     if isinstance(side, Bits) != (measure == "hamming"):
         got = "bits" if isinstance(side, Bits) else "vectors"
@@ -213,4 +239,4 @@ def fit_for(side: Vectors | Bits, measure: str) -> Vectors | Bits:
         raise UsageError(f"measure must be {of} for {got}; got {measure!r}.")
     if isinstance(side, Bits) or measure == "euclidean":
         return side
-    return side.without(zero_rows(side.values), NO_DIRECTION)
+    return side.without(zero_rows(side.values, run), NO_DIRECTION)

@@ -40,7 +40,6 @@ from lookalike.search.plan import SAMPLE, Plan, fit, make_plan
 from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 
-
 HEAD = 1000  # items that the plan's sample is drawn from
 
 

@@ -27,6 +27,6 @@ def join_arrays(parts: list[Any], run: Run) -> np.ndarray:
         out[bounds[at] : bounds[at + 1]] = parts[at]
         parts[at] = None
 
-    list(run.map(copy, range(len(parts))))
+    run.each(copy, range(len(parts)))
     parts.clear()
     return out

@@ -77,6 +77,11 @@ class Run:
             for future in waiting:
                 future.cancel()
 
+    def each(self, function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
+        """Do all tasks, whose results go elsewhere, such as into parts of an array."""
+        for _ in self.map(function, tasks):
+            pass
+
     def _pool(self) -> ThreadPoolExecutor:
         if not self._pools:
             self._pools.append(ThreadPoolExecutor(self.threads, initializer=setattr, initargs=(_thread, "works", True)))
@@ -84,11 +89,6 @@ class Run:
 
 
 ONE_THREAD = Run(1)
-
-    def each(self, function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
-        """Do all tasks, whose results go elsewhere, such as into parts of an array."""
-        for _ in self.map(function, tasks):
-            pass
 
 
 def cores() -> int:

@@ -145,7 +145,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         keys = rest[: -len(sources)]
         if not new.all():
             known = first_of(contents, new)
-            list(run.map(lambda column: _copy_rows(column, known, ~new), [counts, *keys]))
+            run.each(lambda column: _copy_rows(column, known, ~new), [counts, *keys])
     ids = [
         unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
     ]

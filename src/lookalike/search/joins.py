@@ -142,7 +142,7 @@ def index_prefixes(
     def fill(at: int) -> None:
         post(ordered[tasks[at]], mask, tokens, owners, places, kept, firsts[at], *postings, *bounds)
 
-    list(run.map(fill, range(len(tasks))))
+    run.each(fill, range(len(tasks)))
     return starts, tokens, places, *postings, *bounds
 
 
@@ -164,7 +164,7 @@ def all_prefixes(
         starts[part.start + 1 : part.stop + 1] = indptr[1:] + here.start
         owners[here] = np.repeat(np.arange(part.start, part.stop, dtype=np.int32), np.diff(indptr))
 
-    list(run.map(copy, range(len(tasks))))
+    run.each(copy, range(len(tasks)))
     return starts, owners, tokens, places, kept
 
 
@@ -222,7 +222,7 @@ def element_ranks(sets: Sets, run: Run = ONE_THREAD) -> Ranks:
 def ranks_of(counts: np.ndarray, run: Run = ONE_THREAD) -> np.ndarray:
     """Return the rank of each count, which is about 8 log2(count), and at most 255."""
     ranks = np.empty(len(counts), np.uint8)
-    list(run.map(lambda part: rank_counts(counts[part], RANKS, ranks[part]), slices(len(counts), SLICE)))
+    run.each(lambda part: rank_counts(counts[part], RANKS, ranks[part]), slices(len(counts), SLICE))
     return ranks
 
 
@@ -245,5 +245,5 @@ def element_counts(sets: Sets, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.ui
             with locks[one]:
                 count_numbers(numbers[starts[one] : starts[one + 1]], counts)
 
-    list(run.map(add, slices(len(sets.elements), SLICE)))
+    run.each(add, slices(len(sets.elements), SLICE))
     return counts, shift

@@ -99,7 +99,7 @@ def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storag
         def mark(bucket: Arrays) -> None:
             crowded[bucket[1]] = True
 
-        list(run.map(mark, found))
+        run.each(mark, found)
         numbers = np.flatnonzero(crowded)
         anew = np.cumsum(crowded) - 1
 
@@ -117,7 +117,7 @@ def find_buckets(keys: Sequence[np.ndarray], heads: np.ndarray, run: Run, storag
         def fill(part: slice) -> None:
             np.stack([band[rows[part]] for band in keys], axis=1, out=made[part])
 
-        list(run.map(fill, slices(len(rows), ROWS)))
+        run.each(fill, slices(len(rows), ROWS))
         return made
 
     def stored_keys() -> np.ndarray:

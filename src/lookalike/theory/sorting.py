@@ -30,8 +30,8 @@ def sort_keys(keys: np.ndarray, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.u
         start = tasks[at].start
         place_keys(keys[tasks[at]], start, high, mask, np.ascontiguousarray(places[:, at]), out)
 
-    list(run.map(place, range(len(tasks))))
-    list(run.map(lambda part: sort_parts(out, bounds[part.start : part.stop + 1], high), even_slices(bounds, SLICE)))
+    run.each(place, range(len(tasks)))
+    run.each(lambda part: sort_parts(out, bounds[part.start : part.stop + 1], high), even_slices(bounds, SLICE))
     return out, mask
 
 

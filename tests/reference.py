@@ -246,10 +246,13 @@ def band_keys(signature, bands, rows):
     return keys
 
 
-def count_agreements(signatures):
-    """Return how many pairs of signatures agree in 0, 1, ... K positions."""
-    same = Counter(sum(x == y != EMPTY for x, y in zip(a, b, strict=True)) for a, b in combinations(signatures, 2))
-    return [same[n] for n in range(len(signatures[0]) + 1)]
+def count_agreements(signatures, places):
+    """Return how many pairs of signatures agree in 0, 1, ... K positions: from two places, and from one."""
+    same = Counter(
+        (place == other, sum(x == y != EMPTY for x, y in zip(a, b, strict=True)))
+        for (a, place), (b, other) in combinations(zip(signatures, places, strict=True), 2)
+    )
+    return [[same[one, n] for n in range(len(signatures[0]) + 1)] for one in (False, True)]
 
 
 # --- buckets ---

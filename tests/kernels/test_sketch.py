@@ -103,7 +103,9 @@ def test_band_keys(rng, bands, rows):
 @given(seeds, st.sampled_from([1, 8, 65]), st.integers(1, 9))
 def test_count_agreements(rng, hashes, items):
     signatures = [[rng.randrange(3) for _ in range(hashes)] for _ in range(items)]
-    assert count_agreements(np.array(signatures, np.uint64)).tolist() == ref.count_agreements(signatures)
+    places = [rng.randrange(3) for _ in range(items)]
+    found = count_agreements(np.array(signatures, np.uint64), np.array(places))
+    assert found.tolist() == ref.count_agreements(signatures, places)
 
 
 # --- format 1 ---

@@ -166,11 +166,11 @@ def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tup
 
 
 class Sample(NamedTuple):
-    """Texts that plans are made from, and the place in the inputs that each is from."""
+    """Texts that plans are made from, and the place in the inputs that each is from, if there are several."""
 
     texts: list[pa.LargeStringArray]  # per source
     whole: pa.LargeStringArray
-    places: np.ndarray
+    places: np.ndarray | None
 
 
 def take_sample(sources: list[Source], run: Run) -> Sample:
@@ -182,7 +182,8 @@ def take_sample(sources: list[Source], run: Run) -> Sample:
     none = pa.array([], pa.large_string())
     each = [pa.concat_arrays([none, *some]) for some in cut]
     sizes = [len(texts) for some in cut for texts in some]
-    return Sample(each, pa.concat_arrays([none, *each]), np.repeat(np.arange(len(sizes)), sizes))
+    places = np.repeat(np.arange(len(sizes)), sizes) if spots > len(sources) else None
+    return Sample(each, pa.concat_arrays([none, *each]), places)
 
 
 def first_texts(texts: pa.LargeStringArray, most: int, size: int) -> pa.LargeStringArray:

@@ -44,7 +44,7 @@ def look_up(
     parts = [np.zeros(0)]
     for payloads in _blocks(reader, numbers):
         check()
-        parts.append(coding.measure(encoded.payloads[place], payloads))
+        parts.append(coding.measure(encoded.payload(place), payloads))
     values = np.concatenate(parts)
     near = np.flatnonzero(coding.near(values, threshold))
     order = near[np.argsort(-values[near] if coding.plan.kind == "similarity" else values[near], kind="stable")]

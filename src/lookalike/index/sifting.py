@@ -17,6 +17,7 @@ from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index.batches import Batch, Encoder, same_type
 from lookalike.index.codings import Coding, Encoded
+from lookalike.index.entries import Entries
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id, intact
 from lookalike.index.replay import Replay, SiftedBatch, packed
@@ -27,6 +28,7 @@ from lookalike.results import Explanation, Measured
 from lookalike.results.explanations import ExplainedRows
 
 Extra = TypeVar("Extra")
+ALONE = Run(1)  # to add one item
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +120,8 @@ class Sieve:
                 extras.append(extra)
                 yield batch, self._numbers(len(batch)) if ids is None else ids
 
-        for names, encoded, texts in run.map(self.encoder.encode, self.encoder.fitting(named())):
-            sifted = self._sift(names, encoded, texts)
+        for entries in run.map(self.encoder.encode, self.encoder.fitting(named())):
+            sifted = self._sift(entries)
             if self.digest is not None:
                 self.new.put_batch(self.digest, self.records, packed(sifted))
                 self.records += 1
@@ -130,8 +132,8 @@ class Sieve:
         self.following = first + size
         return list(range(first, first + size))
 
-    def _sift(self, ids: list[Id], encoded: Encoded, texts: list[str]) -> SiftedBatch:
-        coding = self.encoder.fitted()
+    def _sift(self, entries: Entries) -> SiftedBatch:
+        coding, ids, encoded = self.encoder.fitted(), entries.ids, entries.encoded
         keep, values = np.ones(len(ids), bool), np.zeros(len(ids))
         like: list[Id | None] = [None] * len(ids)
         empty = (encoded.keys == EMPTY).all(axis=1)
@@ -146,7 +148,7 @@ class Sieve:
                 keep[place] = False
                 like[place], values[place] = looked.found[0]
             else:
-                self._take(encoded.part(place), name, texts[place : place + 1])
+                self._take(entries.part(place))
         self.new.number_from(self.following)
         return SiftedBatch(ids, keep, like, values, candidates, crowded, int(np.count_nonzero(empty)))
 
@@ -166,11 +168,12 @@ class Sieve:
         among = look_up(self.new, coding, encoded, place, self.threshold, 1, () if self.old else self.displaced)
         return Looked(among.found, looked.candidates + among.candidates, looked.crowded or among.crowded)
 
-    def _take(self, one: Encoded, name: Id, texts: list[str]) -> None:
+    def _take(self, one: Entries) -> None:
+        (name,) = one.ids
         number = self.new.number_of(name)
         if number is not None and number >= self.first:
             raise DataError(f"ids must be unique; {name!r} occurs more than once.")
-        self.new.add(one, [name], texts or None)
+        self.new.add([one], ALONE)
 
     def finish(self) -> None:
         """Remove the old versions."""

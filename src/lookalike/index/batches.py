@@ -113,7 +113,7 @@ def named(own: list[Any] | None, size: int, given: Iterator[Id] | None = None) -
         return None
     if len(names) < size:
         raise DataError("there must be as many ids as items; got fewer ids than items.")
-    return [as_id(name) for name in names]
+    return names if {*map(type, names)} == {str} else [as_id(name) for name in names]
 
 
 def check_ids(ids: Any) -> None:

@@ -182,7 +182,8 @@ class Writer(Reader):
         if self.entries("contents"):
             cursor = self.txn.cursor(db=self.tables["contents"])
             wanted = struct.iter_unpack("16s", contents[firsts].astype(">u8").tobytes())
-            firsts = firsts[[next(under(cursor, content, 1), None) is None for (content,) in wanted]]
+            there = [cursor.set_range(content) and cursor.key()[:16] == content for (content,) in wanted]
+            firsts = firsts[~np.array(there)]
         self._put_blocks("contents", CONTENT_ENTRY, [with_numbers(contents[order], numbers[order])])
         found = np.zeros(len(contents), np.bool_)
         found[firsts] = True

@@ -10,6 +10,7 @@ from lookalike.index import Index
 from lookalike.index.codings import Encoded
 from lookalike.index.entries import entries_of, first_of_each, in_buckets
 from lookalike.index.records import unpack
+from lookalike.index.tables import TABLES
 from lookalike.kernels.hashing import EMPTY
 
 WORDS = [f"word{number}" for number in range(40)]
@@ -57,7 +58,6 @@ def test_records_hold_content_id_and_payload():
     assert [item.id for item in items] == ids
     assert [bytes(item.payload) for item in items] == payloads
     assert [item.content for item in items] == [row.astype(">u8").tobytes() for row in made.encoded.contents]
-    assert [unpack(2, record).id for record in made.part(2).records] == [7]
 
 
 def test_the_first_item_of_each_content_is_its_head():
@@ -83,3 +83,25 @@ def test_an_index_has_the_same_bytes_for_any_number_of_threads(tmp_path):
                 assert index.verify() == len(texts)
             files.append((path / "data.mdb").read_bytes())
         assert files[0] == files[1]
+
+
+def test_items_added_one_by_one_are_those_added_together(tmp_path):
+    """Heads of identical items, texts, numbers of items without ids: all tables are equal."""
+    texts = ["one two three", "four five six", "one two three", ""]
+    given = [3, "a", "b", -1]
+    tables = []
+    for alone in (True, False):
+        with Index.create(tmp_path / f"{alone}.index", shingles="word:2", seed=1, store_text=True) as index:
+            encoder = index._encoder()
+            ((batch, ids),) = encoder.fitting([(pa.array(texts), given)])
+            entries = encoder.encode((batch, ids))
+            with index.store.writing() as writer:
+                if alone:
+                    for place in range(len(texts)):
+                        writer.add_one(entries, place)
+                else:
+                    writer.add([entries], Run(1))
+                tables.append([[*writer.pairs(name)] for name in TABLES] + [len(writer), writer.next_id()])
+    assert tables[0] == tables[1]
+    assert tables[0][-2:] == [4, 4]
+    assert len({number for _, number in tables[0][TABLES.index("ids")]}) == 4

@@ -42,11 +42,6 @@ class Encoded(NamedTuple):
     contents: np.ndarray  # items x 2 hashes, equal exactly for identical items
     payloads: pa.LargeBinaryArray
 
-    def part(self, place: int) -> "Encoded":
-        """Return one of the items."""
-        at = slice(place, place + 1)
-        return Encoded(self.keys[at], self.contents[at], self.payloads[at])
-
     def payload(self, place: int) -> memoryview:
         """Return the payload of one of the items."""
         return memoryview(self.payloads[place].as_buffer())

@@ -30,11 +30,6 @@ class Entries(NamedTuple):
     records: Sequence[Content]
     texts: list[bytes]  # compressed; empty if they are not kept
 
-    def part(self, place: int) -> "Entries":
-        """Return one of the items."""
-        at = slice(place, place + 1)
-        return Entries(self.ids[at], self.encoded.part(place), self.packed[at], self.records[at], self.texts[at])
-
     @property
     def byte_size(self) -> int:
         """About how much memory the items take."""

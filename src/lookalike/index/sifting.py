@@ -28,7 +28,6 @@ from lookalike.results import Explanation, Measured
 from lookalike.results.explanations import ExplainedRows
 
 Extra = TypeVar("Extra")
-ALONE = Run(1)  # to add one item
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +147,7 @@ class Sieve:
                 keep[place] = False
                 like[place], values[place] = looked.found[0]
             else:
-                self._take(entries.part(place))
+                self._take(entries, place)
         self.new.number_from(self.following)
         return SiftedBatch(ids, keep, like, values, candidates, crowded, int(np.count_nonzero(empty)))
 
@@ -168,12 +167,12 @@ class Sieve:
         among = look_up(self.new, coding, encoded, place, self.threshold, 1, () if self.old else self.displaced)
         return Looked(among.found, looked.candidates + among.candidates, looked.crowded or among.crowded)
 
-    def _take(self, one: Entries) -> None:
-        (name,) = one.ids
+    def _take(self, entries: Entries, place: int) -> None:
+        name = entries.ids[place]
         number = self.new.number_of(name)
         if number is not None and number >= self.first:
             raise DataError(f"ids must be unique; {name!r} occurs more than once.")
-        self.new.add([one], ALONE)
+        self.new.add_one(entries, place)
 
     def finish(self) -> None:
         """Remove the old versions."""

@@ -3,8 +3,9 @@
 Every answer is verified on the items themselves, and the index knows the probability of finding an
 item right at the threshold.
 
-Lives here: `store` and `tables` (the files), `codings` (how each kind of item is kept and
-compared), `asking` (queries), `sifting` (deduplication against an index), `batches` and `records`.
+Lives here: `store` and `tables` (the files), `entries` (what is written to them), `codings` (how
+each kind of item is kept and compared), `asking` (queries), `sifting` (deduplication against an
+index), `batches` and `records`.
 May import: `find`, `search` and the packages below. To keep another kind of item, derive a `Coding`.
 """
 

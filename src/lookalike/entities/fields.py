@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError, choice, positive
-from lookalike.entities.nicknames import formal_name, full_address, plain_name
-from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, fold, numbers, phone
+from lookalike.core.run import Run
+from lookalike.entities.usual import fold_all, formal_names, full_addresses, in_parts, phones, plain_names
+from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, numbers
 from lookalike.io.tables import plain_type
 from lookalike.items.shingles import Shingles
 
@@ -103,7 +104,12 @@ class Normalised:
 
 
 def normalise(
-    values: pa.Array | pa.ChunkedArray, kind: str, *, day_first: bool | None = None, country: str = ""
+    values: pa.Array | pa.ChunkedArray,
+    kind: str,
+    *,
+    day_first: bool | None = None,
+    country: str = "",
+    run: Run | None = None,
 ) -> Normalised:
     """Write the values of a column in the standard form of its kind; twice is the same as once.
 
@@ -116,26 +122,29 @@ def normalise(
     """
     choice("kind", kind, FIELD_KINDS)
     code = COUNTRIES[choice("country", country.upper(), COUNTRIES)] if country else ""
+    run = run or Run(1)
     encoded = _texts(values, kind).dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
+    distinct = encoded.dictionary
     if kind == "date":
         first = country.upper() not in MONTH_FIRST if country and day_first is None else day_first
-        found = dates(distinct, first)
+        found = pa.array(dates(distinct.to_pylist(), first), pa.large_string())
     elif kind == "number":
-        found = numbers(distinct)
+        found = pa.array(numbers(distinct.to_pylist()), pa.large_string())
     elif kind == "phone":
-        found = [phone(value, code) for value in distinct]
+        found = in_parts(lambda part: phones(part, code), distinct, run)
     else:
-        none, write = (NO_NAMES, plain_name) if kind == "name" else (PLACEHOLDERS, fold)
-        found = [None if (text := write(value)) in none else text for value in distinct]
-    lost = [n for n, text in enumerate(found) if text is None]
-    unread = [n for n in lost if kind not in WORDED and fold(distinct[n]) not in PLACEHOLDERS]
+        none, write = (NO_NAMES, plain_names) if kind == "name" else (PLACEHOLDERS, fold_all)
+        texts = in_parts(write, distinct, run)
+        found = pc.if_else(pc.is_in(texts, pa.array(none, pa.large_string())), None, texts)
+    lost = np.flatnonzero(found.is_null())
+    of_none = pc.is_in(fold_all(distinct.take(pa.array(lost))), pa.array(PLACEHOLDERS, pa.large_string()))
+    unread = lost[:0] if kind in WORDED else lost[~np.asarray(of_none)]
     rows = np.bincount(encoded.indices.drop_null().to_numpy(), minlength=len(distinct))
     missing = encoded.null_count + int(rows[lost].sum() - rows[unread].sum())
-    return Normalised(pa.array(found, pa.large_string()).take(encoded.indices), missing, int(rows[unread].sum()))
+    return Normalised(found.take(encoded.indices), missing, int(rows[unread].sum()))
 
 
-def canonical(values: pa.LargeStringArray, kind: str) -> pa.LargeStringArray:
+def canonical(values: pa.LargeStringArray, kind: str, run: Run | None = None) -> pa.LargeStringArray:
     """Write out short forms in normalised names and addresses; leave other kinds as they are.
 
     >>> canonical(pa.array(["bill obrien", None], pa.large_string()), "name").to_pylist()
@@ -146,9 +155,8 @@ def canonical(values: pa.LargeStringArray, kind: str) -> pa.LargeStringArray:
     if choice("kind", kind, FIELD_KINDS) not in ("name", "address"):
         return values
     encoded = values.dictionary_encode()
-    write = formal_name if kind == "name" else full_address
-    found = [write(value) for value in encoded.dictionary.to_pylist()]
-    return pa.array(found, pa.large_string()).take(encoded.indices)
+    found = in_parts(formal_names if kind == "name" else full_addresses, encoded.dictionary, run or Run(1))
+    return found.take(encoded.indices)
 
 
 def as_days(values: pa.LargeStringArray) -> np.ndarray:
@@ -197,12 +205,12 @@ class Column:
         return self.kind in ("text", "name", "address")
 
 
-def make_column(field: Field, sides: Sequence[pa.ChunkedArray]) -> Column:
+def make_column(field: Field, sides: Sequence[pa.ChunkedArray], run: Run) -> Column:
     """Normalise a field's column of each table; guess its kind from the first if not given."""
     kind = field.kind or guess_kind(field.name, sides[0])
-    done = [normalise(side, kind) for side in sides]
+    done = [normalise(side, kind, run=run) for side in sides]
     values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
-    return Column(field.name, kind, values, canonical(values, kind), sum(one.unparsable for one in done))
+    return Column(field.name, kind, values, canonical(values, kind, run), sum(one.unparsable for one in done))
 
 
 def word_vectors(texts: pa.LargeStringArray) -> Any:

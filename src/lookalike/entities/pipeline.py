@@ -94,7 +94,7 @@ def resolve(
     candidates = find_candidates(
         columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
     )
-    witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag)
+    witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag, run)
     possible = possible_pairs(candidates, witness)
     weights = np.array([field.weight for field in asked.fields])
     pairs = score_pairs(columns, weights, *possible, run)
@@ -227,14 +227,14 @@ def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> lis
     columns = []
     with run.stage("fields", len(fields)) as tick:
         for field in fields:
-            columns.append(make_column(field, tables.columns(field)))
+            columns.append(make_column(field, tables.columns(field), run))
             tick(1)
     return columns
 
 
-def read_witness(tables: RecordTables, field: Field, max_lag: float | None) -> Witness:
+def read_witness(tables: RecordTables, field: Field, max_lag: float | None, run: Run) -> Witness:
     """Return the normalised validation column, which must hold dates or numbers."""
-    column = make_column(field, tables.columns(field))
+    column = make_column(field, tables.columns(field), run)
     if column.kind not in ("date", "number"):
         raise UsageError(f"validate must be a column of dates or numbers; {field.name!r} is of kind {column.kind!r}.")
     values = as_days(column.values) if column.kind == "date" else as_numbers(column.values)

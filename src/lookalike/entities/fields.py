@@ -1,7 +1,7 @@
 """Fields of records: which columns are compared, their kinds, and their normalised values.
 
 The one rule: two values that mean the same become the same text, and a value that means nothing
-becomes null. Each distinct value is read once, so repeated values cost little.
+becomes null.
 """
 
 import math
@@ -123,25 +123,26 @@ def normalise(
     choice("kind", kind, FIELD_KINDS)
     code = COUNTRIES[choice("country", country.upper(), COUNTRIES)] if country else ""
     run = run or Run(1)
-    encoded = _texts(values, kind).dictionary_encode()
-    distinct = encoded.dictionary
-    if kind == "date":
+    texts = _texts(values, kind)
+    if kind in ("date", "number"):  # how one value is read depends on the others
         first = country.upper() not in MONTH_FIRST if country and day_first is None else day_first
-        found = pa.array(dates(distinct.to_pylist(), first), pa.large_string())
-    elif kind == "number":
-        found = pa.array(numbers(distinct.to_pylist()), pa.large_string())
+        encoded = texts.dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        read = pa.array(dates(distinct, first) if kind == "date" else numbers(distinct), pa.large_string())
+        found = read.take(encoded.indices)
     elif kind == "phone":
-        found = in_parts(lambda part: phones(part, code), distinct, run)
+        found = in_parts(lambda part: phones(part, code), texts, run)
     else:
         none, write = (NO_NAMES, plain_names) if kind == "name" else (PLACEHOLDERS, fold_all)
-        texts = in_parts(write, distinct, run)
-        found = pc.if_else(pc.is_in(texts, pa.array(none, pa.large_string())), None, texts)
-    lost = np.flatnonzero(found.is_null())
-    of_none = pc.is_in(fold_all(distinct.take(pa.array(lost))), pa.array(PLACEHOLDERS, pa.large_string()))
-    unread = lost[:0] if kind in WORDED else lost[~np.asarray(of_none)]
-    rows = np.bincount(encoded.indices.drop_null().to_numpy(), minlength=len(distinct))
-    missing = encoded.null_count + int(rows[lost].sum() - rows[unread].sum())
-    return Normalised(found.take(encoded.indices), missing, int(rows[unread].sum()))
+        found = in_parts(lambda part: _without(none, write(part)), texts, run)
+    lost = texts.filter(pc.and_(found.is_null(), texts.is_valid()))
+    unread = 0 if kind in WORDED else len(_without(PLACEHOLDERS, in_parts(fold_all, lost, run)).drop_null())
+    return Normalised(found, found.null_count - unread, unread)
+
+
+def _without(placeholders: frozenset[str], texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Return texts with null for those that mean missing."""
+    return pc.if_else(pc.is_in(texts, pa.array(placeholders, pa.large_string())), None, texts)
 
 
 def canonical(values: pa.LargeStringArray, kind: str, run: Run | None = None) -> pa.LargeStringArray:
@@ -154,9 +155,7 @@ def canonical(values: pa.LargeStringArray, kind: str, run: Run | None = None) ->
     """
     if choice("kind", kind, FIELD_KINDS) not in ("name", "address"):
         return values
-    encoded = values.dictionary_encode()
-    found = in_parts(formal_names if kind == "name" else full_addresses, encoded.dictionary, run or Run(1))
-    return found.take(encoded.indices)
+    return in_parts(formal_names if kind == "name" else full_addresses, values, run or Run(1))
 
 
 def as_days(values: pa.LargeStringArray) -> np.ndarray:

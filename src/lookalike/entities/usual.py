@@ -21,7 +21,7 @@ from lookalike.entities.nicknames import (
 )
 from lookalike.entities.values import TEN_DIGITS, fold, phone
 
-VALUES_PER_TASK = 1 << 13
+VALUES_PER_TASK = 1 << 14
 TITLE = rf"\b(?:{'|'.join(sorted(BEFORE_OR_AFTER))}|ph d)\b"
 ONE_COMMA, TWO_COMMAS = "^([^,]*),([^,]*)$", ",[^,]*,"
 USUAL_PHONE = f"^(?:{TEN_DIGITS.pattern})$"
@@ -33,8 +33,13 @@ Write = Callable[[Texts], Texts]
 
 
 def in_parts(write: Write, values: Texts, run: Run) -> Texts:
-    """Write the values in many tasks."""
-    parts = run.map(lambda part: write(values[part]), slices(len(values), VALUES_PER_TASK))
+    """Write the values, null for null, in many tasks; each writes its distinct values once."""
+
+    def work(part: slice) -> Texts:
+        encoded = values[part].dictionary_encode()
+        return write(encoded.dictionary).take(encoded.indices)
+
+    parts = run.map(work, slices(len(values), VALUES_PER_TASK))
     return pa.chunked_array(list(parts), pa.large_string()).combine_chunks()
 
 

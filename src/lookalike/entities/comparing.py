@@ -6,7 +6,7 @@ needs only the edits between them, which are counted without the interpreter loc
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ HOW_COMPARED = (
 SAME, SHORT_FORM, ORDER, INITIAL, EDITED = range(len(HOW_COMPARED))
 VARIANTS = {"name": (SHORT_FORM, ORDER, INITIAL), "address": (SHORT_FORM,), "text": (ORDER,)}  # by kind
 
-Texts = pa.LargeStringArray
+Texts: TypeAlias = pa.LargeStringArray
 
 
 class Form(NamedTuple):

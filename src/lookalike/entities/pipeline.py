@@ -274,7 +274,7 @@ def choose(
     found: Probabilities, stats: dict[str, Any],
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
-    order = np.lexsort((pairs.right, pairs.left, -pairs.score, -found.values))
+    order = np.lexsort((-pairs.score, -found.values))  # pairs that are equal in both stay in the order of records
     split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
     every = Resolution(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],

@@ -5,6 +5,7 @@ in `values` and `nicknames`, define what comes back: for usual values, Arrow wri
 """
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +29,7 @@ USUAL_PHONE = f"^(?:{TEN_DIGITS.pattern})$"
 NO_PLAIN_WORDS = "[^a-z0-9 ]|^ |  | $"
 SPECIAL_ADDRESS = f"p o box|(?:^|[0-9] )(?:{'|'.join(BEFORE_NAME)}) "
 
-Texts = pa.LargeStringArray
+Texts: TypeAlias = pa.LargeStringArray
 Write = Callable[[Texts], Texts]
 
 

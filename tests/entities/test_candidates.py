@@ -17,6 +17,7 @@ from lookalike.entities.candidates import (
     CandidatePairs,
     Stage,
     alike,
+    even_parts,
     find_candidates,
     near_values,
     record_sets,
@@ -406,3 +407,24 @@ def test_stages_in_words():
     found = CandidatePairs(10, ALONE).plus("one", [np.array([12, 3]), np.array([3])]).plus("two", [np.array([3, 4])])
     assert found.numbers.tolist() == [3, 4, 12]
     assert [(stage.pairs, stage.new) for stage in found.stages] == [(2, 2), (2, 1)]
+
+
+@given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 12))
+def test_even_parts(sizes, most):
+    """Parts follow each other, cover all, and are small but for their last element."""
+    parts = even_parts(np.array(sizes, np.int64), most)
+    assert [place for part in parts for place in range(len(sizes))[part]] == list(range(len(sizes)))
+    assert all(sum(sizes[part][:-1]) < most + 9 for part in parts)
+
+
+def test_parts_do_not_matter(monkeypatch):
+    """Neither those of records nor those of pairs change candidates or their order."""
+    draw = np.random.default_rng(1)
+    columns = [column([" ".join(draw.choice(["ann", "bob", "lee", "ray"], 3)) for _ in range(90)]) for _ in range(2)]
+    options = {"threshold": 0.5, "nearest": 1, "seed": 1}
+    whole = find_candidates(columns, Sides(40), **options, run=Run(1))
+    monkeypatch.setattr(candidates, "PAIRS_PER_TASK", 5)
+    monkeypatch.setattr(candidates, "RECORDS_PER_TASK", 7)
+    parts = find_candidates(columns, Sides(40), **options, run=Run(3))
+    assert parts.numbers.tolist() == whole.numbers.tolist()
+    assert parts.stages == whole.stages

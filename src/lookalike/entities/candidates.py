@@ -224,7 +224,17 @@ def rare(keys: np.ndarray) -> np.ndarray:
 def sets_in_parts(columns: Sequence[Column], start: int, stop: int, run: Run) -> Sets:
     """Return the sets of `record_sets` for the records from `start` to `stop`."""
     parts = [slice(start + part.start, start + part.stop) for part in slices(stop - start, RECORDS_PER_TASK)]
-    return Sets.concatenate(list(run.map(lambda part: record_sets(columns, part), parts)))
+    made = list(run.map(lambda part: record_sets(columns, part), parts))
+    starts = np.cumsum([0, *(len(sets.elements) for sets in made)])
+    elements = np.empty(starts[-1], np.uint64)
+
+    def copy(at: int) -> None:
+        elements[starts[at] : starts[at + 1]] = made[at].elements
+
+    for _ in run.map(copy, range(len(made))):
+        pass
+    sizes = np.concatenate([np.zeros(1, np.int64), *(sets.sizes for sets in made)])
+    return Sets(np.cumsum(sizes), elements)
 
 
 def record_sets(columns: Sequence[Column], part: slice) -> Sets:

@@ -25,7 +25,7 @@ from lookalike.entities.candidates import CandidatePairs, find_candidates
 from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers, make_column
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.resolution import Resolution
-from lookalike.entities.scores import FULL_POINTS, Comparison, ScoredPairs, score_pairs
+from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
 from lookalike.io.objects import unwrapped
 from lookalike.io.records import RecordSource
 from lookalike.io.tables import plain
@@ -98,7 +98,7 @@ def resolve(
     possible = possible_pairs(candidates, witness)
     weights = np.array([field.weight for field in asked.fields])
     with run.stage("score"):
-        comparisons = [Comparison(column, run) for column in columns]
+        comparisons = comparisons_of(columns, run)
     pairs = score_pairs(comparisons, weights, *possible, run)
     if witness is None:
         found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run, slices
@@ -81,11 +80,16 @@ def points_of_pairs(comparisons: Sequence["Comparison"], left: np.ndarray, right
     return out
 
 
+def comparisons_of(columns: Sequence[Column], run: Run) -> "list[Comparison]":
+    """Prepare all fields to be compared."""
+    coded = run.map(lambda column: column.values.dictionary_encode(), columns)
+    return [Comparison(column, one, run) for column, one in zip(columns, coded, strict=True)]
+
+
 class Comparison:
     """A field of all records, ready to be compared."""
 
-    def __init__(self, column: Column, run: Run) -> None:
-        coded = pc.dictionary_encode(column.values)
+    def __init__(self, column: Column, coded: pa.DictionaryArray, run: Run) -> None:
         self.codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)  # one for each distinct value
         rows = np.zeros(len(coded.dictionary), np.int64)
         rows[self.codes[self.codes >= 0]] = np.flatnonzero(self.codes >= 0)  # any record with each value
@@ -112,4 +116,4 @@ class Comparison:
 
 def field_points(column: Column, left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
     """Return the points of one field, nan where missing."""
-    return points_of_pairs([Comparison(column, run)], left, right, run)[:, 0]
+    return points_of_pairs(comparisons_of([column], run), left, right, run)[:, 0]

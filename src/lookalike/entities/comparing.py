@@ -72,14 +72,15 @@ class Forms:
         def work(make: Callable[..., Texts | Initials], *texts: Texts) -> list[Texts | Initials]:
             return list(run.map(lambda part: make(*(one[part] for one in texts)), slices(len(values), VALUES_PER_TASK)))
 
-        self.kind, self.variants = kind, {}
+        self.kind, self.ways = kind, VARIANTS.get(kind, ())
         self.plain = self.written = Form.of(values, values)
-        if kind in ("name", "address"):
-            self.written = self.variants[SHORT_FORM] = Form.of(written, values)
-        if kind in ("name", "text"):
+        self.forms: dict[int, Form] = {}  # the variants of single values
+        if SHORT_FORM in self.ways:
+            self.written = self.forms[SHORT_FORM] = Form.of(written, values)
+        if ORDER in self.ways:
             ordered = pa.chunked_array(work(words_in_order, written), pa.large_string()).combine_chunks()
-            self.variants[ORDER] = Form.of(ordered, written)
-        if kind == "name":
+            self.forms[ORDER] = Form.of(ordered, written)
+        if INITIAL in self.ways:
             parts = [initials_of(values[:0], written[:0]), *work(initials_of, values, written)]
             self.initials = Initials(*map(np.concatenate, zip(*parts, strict=True)))
         if kind == "number":
@@ -93,16 +94,16 @@ class Forms:
             return np.where(same, 0.0, np.inf), way
         if self.kind == "number":
             return np.where(same, 0.0, _relative(self.numbers[a], self.numbers[b])), way
-        apart = np.where(same, 0.0, self.plain.edits(a, b, self.kind in VARIANTS))
+        apart = np.where(same, 0.0, self.plain.edits(a, b, bool(self.ways)))
 
         def soften(number: int, rows: np.ndarray, edits: np.ndarray) -> None:
             better = SOFT + edits < apart[rows]
             apart[rows[better]], way[rows[better]] = (SOFT + edits)[better], number
 
-        for number, form in self.variants.items():
+        for number, form in self.forms.items():
             rows = np.flatnonzero(~same & (form.changed[a] | form.changed[b]))  # others are as far apart as before
             soften(number, rows, form.edits(a[rows], b[rows], True))
-        if self.kind == "name":
+        if INITIAL in self.ways:
             rows = np.flatnonzero(~same & self.initials.can_match(a, b))
             soften(INITIAL, rows, self._edits_of_initials(a[rows], b[rows]))
         return apart, way

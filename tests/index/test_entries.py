@@ -57,7 +57,8 @@ def test_records_hold_content_id_and_payload():
     items = [unpack(place, record) for place, record in enumerate(made.records)]
     assert [item.id for item in items] == ids
     assert [bytes(item.payload) for item in items] == payloads
-    assert [item.content for item in items] == [row.astype(">u8").tobytes() for row in made.encoded.contents]
+    assert [bytes(made.payload(place)) for place in range(4)] == payloads
+    assert [item.content for item in items] == [row.astype(">u8").tobytes() for row in made.contents]
 
 
 def test_the_first_item_of_each_content_is_its_head():

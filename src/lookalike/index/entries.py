@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lookalike.core.run import Run, slices
 from lookalike.index.codings import Content, Encoded
-from lookalike.index.records import Id, pack_id, with_numbers
+from lookalike.index.records import HEAD, Id, pack_id, with_numbers
 from lookalike.kernels.hashing import EMPTY
 
 FIRST_BYTES = 256
@@ -25,15 +25,20 @@ class Entries(NamedTuple):
     """Items that are ready to be written, once they have numbers."""
 
     ids: list[Id]
-    encoded: Encoded
+    keys: np.ndarray  # those of `Encoded`
+    contents: np.ndarray
     packed: list[bytes]  # the ids
     records: Sequence[Content]
     texts: list[bytes]  # compressed; empty if they are not kept
 
+    def payload(self, place: int) -> Content:
+        """Return the payload of one of the items."""
+        return self.records[place][HEAD + len(self.packed[place]) :]
+
     @property
     def byte_size(self) -> int:
         """About how much memory the items take."""
-        return self.encoded.keys.nbytes + sum(map(len, self.records)) + sum(map(len, self.texts))
+        return self.keys.nbytes + sum(map(len, self.records)) + sum(map(len, self.texts))
 
 
 class Waiting:
@@ -55,7 +60,7 @@ def entries_of(ids: list[Id], encoded: Encoded, texts: list[str]) -> Entries:
     """Return the entries of some items."""
     packed = list(map(pack_id, ids))
     compressed = [zlib.compress(text.encode()) for text in texts]
-    return Entries(ids, encoded, packed, pack(encoded, packed), compressed)
+    return Entries(ids, encoded.keys, encoded.contents, packed, pack(encoded, packed), compressed)
 
 
 def pack(encoded: Encoded, packed: list[bytes]) -> Sequence[Content]:
@@ -86,7 +91,7 @@ def in_buckets(parts: Sequence[Entries], numbers: np.ndarray, chosen: np.ndarray
 
     def work(place: int) -> "Group":
         own = slice(starts[place], starts[place + 1])
-        return by_first_byte(parts[place].encoded.keys, numbers[own], chosen[own])
+        return by_first_byte(parts[place].keys, numbers[own], chosen[own])
 
     starts = np.cumsum([0, *(len(part.ids) for part in parts)])
     groups = list(run.map(work, range(len(parts))))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.index.codings import Coding, Content, Encoded
+from lookalike.index.entries import Entries
 from lookalike.index.records import Id, intact
 from lookalike.index.tables import Check, Reader, go_on
 
@@ -28,7 +29,7 @@ class Looked(NamedTuple):
 def look_up(
     reader: Reader,
     coding: Coding,
-    encoded: Encoded,
+    encoded: Encoded | Entries,
     place: int,
     threshold: float,
     k: int | None,

@@ -13,6 +13,7 @@ from lookalike.kernels.hashing import EMPTY
 
 LONGEST_ID = 480  # bytes
 LARGEST_ID = (1 << 63) - 1
+HEAD = 18  # bytes of a record before the id: the content hash, and the length of the id
 
 Id = int | str
 
@@ -68,10 +69,10 @@ def unpack_id(packed: bytes) -> Id:
 def unpack(number: int, record: Any) -> Item:
     """Return the item of a record."""
     try:
-        end = 18 + int.from_bytes(record[16:18], "big")
-        if end == 18 or len(record) < end:
+        end = HEAD + int.from_bytes(record[16:18], "big")
+        if end == HEAD or len(record) < end:
             raise ValueError("a record is too short")
-        return Item(number, bytes(record[:16]), unpack_id(bytes(record[18:end])), record[end:])
+        return Item(number, bytes(record[:16]), unpack_id(bytes(record[HEAD:end])), record[end:])
     except (TypeError, ValueError) as error:  # None for no record, or an id that is not UTF-8
         raise damaged("an item", error) from error
 

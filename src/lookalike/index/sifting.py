@@ -16,7 +16,7 @@ from lookalike.core.errors import DataError, NotThere
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index.batches import Batch, Encoder, same_type
-from lookalike.index.codings import Coding, Encoded
+from lookalike.index.codings import Coding
 from lookalike.index.entries import Entries
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id, intact
@@ -132,16 +132,16 @@ class Sieve:
         return list(range(first, first + size))
 
     def _sift(self, entries: Entries) -> SiftedBatch:
-        coding, ids, encoded = self.encoder.fitted(), entries.ids, entries.encoded
+        coding, ids = self.encoder.fitted(), entries.ids
         keep, values = np.ones(len(ids), bool), np.zeros(len(ids))
         like: list[Id | None] = [None] * len(ids)
-        empty = (encoded.keys == EMPTY).all(axis=1)
+        empty = (entries.keys == EMPTY).all(axis=1)
         candidates = crowded = 0
         for place, name in enumerate(ids):
             self._displace(name)
             if empty[place]:
                 continue
-            looked = self._look(coding, encoded, place)
+            looked = self._look(coding, entries, place)
             candidates, crowded = candidates + looked.candidates, crowded + looked.crowded
             if looked.found:
                 keep[place] = False
@@ -157,14 +157,14 @@ class Sieve:
         if number is not None and (self.old is not None or number < self.first):
             self.displaced.add(number)
 
-    def _look(self, coding: Coding, encoded: Encoded, place: int) -> Looked:
+    def _look(self, coding: Coding, entries: Entries, place: int) -> Looked:
         """Find the item most similar to one: an old one if there is any."""
         looked = Looked([])
         if self.old is not None:
-            looked = look_up(self.old, coding, encoded, place, self.threshold, 1, self.displaced)
+            looked = look_up(self.old, coding, entries, place, self.threshold, 1, self.displaced)
         if looked.found:
             return looked
-        among = look_up(self.new, coding, encoded, place, self.threshold, 1, () if self.old else self.displaced)
+        among = look_up(self.new, coding, entries, place, self.threshold, 1, () if self.old else self.displaced)
         return Looked(among.found, looked.candidates + among.candidates, looked.crowded or among.crowded)
 
     def _take(self, entries: Entries, place: int) -> None:

@@ -163,7 +163,7 @@ class Writer(Reader):
         ids = list(chain.from_iterable(part.ids for part in parts))
         first = self._numbers_from(len(ids))
         numbers = np.arange(first, first + len(ids), dtype=np.uint64)
-        heads = self._put_contents(np.concatenate([part.encoded.contents for part in parts]), numbers)
+        heads = self._put_contents(np.concatenate([part.contents for part in parts]), numbers)
         keys = [key for (key,) in struct.iter_unpack("4s", numbers.astype(">u4").tobytes())]
         for table, values in {"items": "records", "texts": "texts"}.items():
             kept = chain.from_iterable(getattr(part, values) for part in parts)
@@ -176,9 +176,9 @@ class Writer(Reader):
     def add_one(self, entries: Entries, place: int) -> None:
         """Add one of some items, whose id is new; for one item this is faster than `add`."""
         first = self._numbers_from(1)
-        number, content = first.to_bytes(4, "big"), entries.encoded.contents[place].astype(">u8").tobytes()
+        number, content = first.to_bytes(4, "big"), entries.contents[place].astype(">u8").tobytes()
         is_head = next(self.twins(content, 1), None) is None
-        buckets = bucket_keys(entries.encoded.keys[place], first) if is_head else []
+        buckets = bucket_keys(entries.keys[place], first) if is_head else []
         puts = [("contents", content + number, b""), ("items", number, entries.records[place])]
         puts += [("ids", entries.packed[place], number), *(("buckets", key, b"") for key in buckets)]
         puts += [("texts", number, text) for text in entries.texts[place : place + 1]]

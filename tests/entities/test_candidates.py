@@ -17,6 +17,7 @@ from lookalike.entities.candidates import (
     CandidatePairs,
     Stage,
     alike,
+    even_parts,
     find_candidates,
     near_values,
     record_sets,
@@ -88,7 +89,7 @@ def test_shared_keys(table, most):
     [values], sides = table
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MOST_PER_RECORD", most)
-        rows, parts, keys, pairs = shared_keys(value_keys(column(values)), sides)
+        rows, parts, keys, pairs = shared_keys(value_keys(column(values)), sides, RUN)
     frequent = too_frequent(values, sides, most)
     assert sorted(rows.tolist()) == [row for row, value in enumerate(values) if value in frequent]
     assert (keys, pairs) == (len(frequent), sum(frequent.values()))
@@ -106,7 +107,7 @@ def test_same_values(table, most):
     for at, values in enumerate(every):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(candidates, "MOST_PER_RECORD", most)
-            parts, note = same_values(keys, at, sides)
+            parts, note = same_values(keys, at, sides, RUN)
         frequent = too_frequent(values, sides, most)
         expected = {pair for pair in equal_pairs(values, sides) if values[pair[0]] not in frequent}
         left_out = {}
@@ -128,7 +129,7 @@ def test_what_is_said_of_frequent_values():
     towns = ["salem"] * 100
     streets = ["elm"] * 70 + ["oak"] * 2 + [f"street {n}" for n in range(28)]
     keys = [value_keys(column(values)) for values in (towns, streets)]
-    parts, note = same_values(keys, 0, ALONE)
+    parts, note = same_values(keys, 0, ALONE, RUN)
     assert note == "1 frequent value used only together with another field, 1 combination with 2,415 pairs left out"
     assert set().union(*(decoded(part, 100) for part in parts)) == {(70, 71)}
 
@@ -136,7 +137,7 @@ def test_what_is_said_of_frequent_values():
 @pytest.mark.parametrize(("count", "there"), [(61, True), (62, False)])
 def test_the_bound_of_frequent_values(count, there):
     """61 records have 30 pairs each; one more is too many."""
-    parts, note = same_values([value_keys(column(["x"] * count))], 0, ALONE)
+    parts, note = same_values([value_keys(column(["x"] * count))], 0, ALONE, RUN)
     assert sum(map(len, parts)) == (count * (count - 1) // 2 if there else 0)
     assert bool(note) == (not there)
 
@@ -144,9 +145,9 @@ def test_the_bound_of_frequent_values(count, there):
 def test_the_bound_of_frequent_values_of_two_tables():
     """60 x 60 pairs are 30 per record; a value of one table only makes no pairs."""
     for count, there in ((60, True), (61, False)):
-        parts, note = same_values([value_keys(column(["x"] * (2 * count)))], 0, Sides(count))
+        parts, note = same_values([value_keys(column(["x"] * (2 * count)))], 0, Sides(count), RUN)
         assert (sum(map(len, parts)), bool(note)) == ((count * count, False) if there else (0, True))
-    parts, note = same_values([value_keys(column(["x"] * 500 + ["y"]))], 0, Sides(500))
+    parts, note = same_values([value_keys(column(["x"] * 500 + ["y"]))], 0, Sides(500), RUN)
     assert (sum(map(len, parts)), note) == (0, "")
 
 
@@ -154,14 +155,14 @@ def test_missing_values_never_match():
     keys = value_keys(column([None] * 5 + ["a"]))
     assert (keys[:5] == EMPTY).all()
     assert keys[5] != EMPTY
-    parts, note = same_values([keys, value_keys(column(["x"] * 6))], 0, ALONE)
+    parts, note = same_values([keys, value_keys(column(["x"] * 6))], 0, ALONE, RUN)
     assert (sum(map(len, parts)), note) == (0, "")
 
 
 def test_a_frequent_value_with_another_that_is_missing_says_nothing():
     """All have the same town, and none has a phone."""
     keys = [value_keys(column(["salem"] * 200)), value_keys(column([None] * 200))]
-    parts, _ = same_values(keys, 0, ALONE)
+    parts, _ = same_values(keys, 0, ALONE, RUN)
     assert sum(map(len, parts)) == 0
 
 
@@ -170,7 +171,7 @@ def test_the_order_of_two_fields_matters():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "MOST_PER_RECORD", 0)
         keys = [value_keys(column(["a", "b"])), value_keys(column(["b", "a"]))]
-        assert all(sum(map(len, same_values(keys, at, ALONE)[0])) == 0 for at in range(2))
+        assert all(sum(map(len, same_values(keys, at, ALONE, RUN)[0])) == 0 for at in range(2))
 
 
 # --- similar as a whole ---
@@ -406,3 +407,24 @@ def test_stages_in_words():
     found = CandidatePairs(10, ALONE).plus("one", [np.array([12, 3]), np.array([3])]).plus("two", [np.array([3, 4])])
     assert found.numbers.tolist() == [3, 4, 12]
     assert [(stage.pairs, stage.new) for stage in found.stages] == [(2, 2), (2, 1)]
+
+
+@given(st.lists(st.integers(0, 9), max_size=30), st.integers(1, 12))
+def test_even_parts(sizes, most):
+    """Parts follow each other, cover all, and are small but for their last element."""
+    parts = even_parts(np.array(sizes, np.int64), most)
+    assert [place for part in parts for place in range(len(sizes))[part]] == list(range(len(sizes)))
+    assert all(sum(sizes[part][:-1]) < most + 9 for part in parts)
+
+
+def test_parts_do_not_matter(monkeypatch):
+    """Neither those of records nor those of pairs change candidates or their order."""
+    draw = np.random.default_rng(1)
+    columns = [column([" ".join(draw.choice(["ann", "bob", "lee", "ray"], 3)) for _ in range(90)]) for _ in range(2)]
+    options = {"threshold": 0.5, "nearest": 1, "seed": 1}
+    whole = find_candidates(columns, Sides(40), **options, run=Run(1))
+    monkeypatch.setattr(candidates, "PAIRS_PER_TASK", 5)
+    monkeypatch.setattr(candidates, "RECORDS_PER_TASK", 7)
+    parts = find_candidates(columns, Sides(40), **options, run=Run(3))
+    assert parts.numbers.tolist() == whole.numbers.tolist()
+    assert parts.stages == whole.stages

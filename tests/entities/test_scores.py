@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.entities import points, scores
+from lookalike.entities.comparing import Forms, distances
 from lookalike.entities.fields import FIELD_KINDS, Column, canonical, normalise
-from lookalike.entities.scores import distances, field_points
+from lookalike.entities.scores import field_points
 from lookalike.measures import edit
 
 RUN = Run(2)
@@ -249,7 +250,8 @@ def test_each_pair_for_itself(values, data):
 def test_each_pair_of_values_once(monkeypatch):
     """10,000 pairs of the same two values take one comparison for each order."""
     seen = []
-    monkeypatch.setattr(scores, "distances", lambda *given: seen.append(len(given[1])) or distances(*given))
+    compare = Forms.distances
+    monkeypatch.setattr(Forms, "distances", lambda *given: seen.append(len(given[1])) or compare(*given))
     field = column(["ann", "anne"] * 100, "name")
     draw = np.random.default_rng(1)
     field_points(field, *draw.integers(0, 200, (2, 10_000)), RUN)

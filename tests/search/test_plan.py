@@ -429,7 +429,9 @@ def test_small_sets_are_joined_exactly_and_texts_by_bands():
     plan = la.find_pairs(texts, threshold=0.8).plan
     assert (plan.method, plan.bands is not None) == ("lsh", True)
     for line in (plan.lines()[-1], la.find_pairs(sets, threshold=0.6).plan.lines()[-1]):
-        assert re.fullmatch(" +chosen: .*, about [-+.0-9e]+ s with [0-9]+ threads?; .* would take (over )?[-+.0-9e]+ s", line)
+        assert re.fullmatch(
+            " +chosen: .*, about [-+.0-9e]+ s with [0-9]+ threads?; .* would take (over )?[-+.0-9e]+ s", line
+        )
 
 
 @pytest.mark.slow

@@ -67,8 +67,8 @@ class Run:
             return
         waiting: deque[Future[Result]] = deque()
         try:
-            for task in tasks:
-                waiting.append(self._pool().submit(function, task))
+            for future in self._begun(function, tasks):
+                waiting.append(future)
                 if len(waiting) > 2 * self.threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -76,6 +76,21 @@ class Run:
         finally:  # after an error or Ctrl-C, do not start the tasks that are still waiting
             for future in waiting:
                 future.cancel()
+
+    def _begun(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator["Future[Result]"]:
+        """Hand each task to a thread; an error in making the next one is the last result."""
+        given = iter(tasks)
+        while True:
+            try:
+                task = next(given)
+            except StopIteration:
+                return
+            except Exception as error:
+                future: Future[Result] = Future()
+                future.set_exception(error)
+                yield future
+                return
+            yield self._pool().submit(function, task)
 
     def each(self, function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
         """Do all tasks, whose results go elsewhere, such as into parts of an array."""

@@ -1,7 +1,8 @@
 """Entity resolution: find records of the same person, product or paper, with probabilities.
 
-Lives here: `pipeline` (runs the stages), `fields` and `values` (normalise columns), `candidates`
-(chooses the pairs to score), `scores`, `probabilities` from `validation` or a `mixture`,
+Lives here: `pipeline` (runs the stages), `fields`, `values` and `usual` (normalise columns),
+`candidates` (chooses the pairs to score), `comparing` and `scores`, `probabilities` from
+`validation` or a `mixture`,
 `resolution` (the result), `describe` (its page) and `companies` (invented records).
 May import: `find`, `report`, `search` and the packages below. New kind of field: `fields.FIELD_KINDS`.
 """

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import TooManyPairs, parameter
-from lookalike.core.run import Run
+from lookalike.core.run import Run, slices
 from lookalike.core.wording import counted
 from lookalike.entities.fields import TRIGRAMS, Column, word_vectors
 from lookalike.find import find_matches, find_pairs
@@ -31,6 +31,8 @@ MOST_PER_RECORD = 30  # average pairs per record that share a value; beyond that
 MOST_PAIRS = 200_000_000
 RECALL = 0.95  # for records that are similar overall
 FREQUENT_ONE_IN = 1000  # a value is frequent if more than one in this many records has it
+PAIRS_PER_TASK = 1 << 17
+RECORDS_PER_TASK = 1 << 14
 MOST_FOR_NEAREST = 300_000_000  # with more possible pairs, nearest records are not searched for
 
 
@@ -95,9 +97,9 @@ def find_candidates(
     """Find pairs that share a value, are similar enough, or nearest in a field."""
     found = CandidatePairs(len(columns[0].values), sides)
     with run.stage("same values", len(columns)) as tick:
-        keys = [value_keys(column) for column in columns]
+        keys = list(run.map(value_keys, columns))
         for at, column in enumerate(columns):
-            found = found.plus(f"same {column.name}", *same_values(keys, at, sides))
+            found = found.plus(f"same {column.name}", *same_values(keys, at, sides, run))
             tick(1)
     run = run.quietly()
     found = found.plus(f"similarity >= {threshold:g}", *alike(columns, sides, threshold, seed, run))
@@ -118,9 +120,9 @@ def value_keys(column: Column) -> np.ndarray:
     return keys
 
 
-def same_values(keys: list[np.ndarray], at: int, sides: Sides) -> tuple[list[np.ndarray], str]:
+def same_values(keys: list[np.ndarray], at: int, sides: Sides, run: Run) -> tuple[list[np.ndarray], str]:
     """Return pairs that share a value, or a frequent value and one in another field; and a note."""
-    frequent, parts, values, _ = shared_keys(keys[at], sides)
+    frequent, parts, values, _ = shared_keys(keys[at], sides, run)
     left_out = pairs = 0
     if len(frequent):
         for other in (one for number, one in enumerate(keys) if number != at):
@@ -128,7 +130,7 @@ def same_values(keys: list[np.ndarray], at: int, sides: Sides) -> tuple[list[np.
             rows = frequent[other[frequent] != EMPTY]
             with np.errstate(over="ignore"):
                 both[rows] = mix.py_func(mix.py_func(keys[at][rows]) + other[rows] * GOLDEN)
-            _, some, still, many = shared_keys(both, sides)
+            _, some, still, many = shared_keys(both, sides, run)
             parts.extend(some)
             left_out, pairs = left_out + still, pairs + many
     if not values:
@@ -137,7 +139,7 @@ def same_values(keys: list[np.ndarray], at: int, sides: Sides) -> tuple[list[np.
     return parts, note + (f", {counted(left_out, 'combination')} with {pairs:,} pairs left out" if left_out else "")
 
 
-def shared_keys(keys: np.ndarray, sides: Sides) -> tuple[np.ndarray, list[np.ndarray], int, int]:
+def shared_keys(keys: np.ndarray, sides: Sides, run: Run) -> tuple[np.ndarray, list[np.ndarray], int, int]:
     """Return records with a frequent key, and pairs that share another key.
 
     Also return the number of frequent keys, and of the pairs that they would make.
@@ -157,8 +159,21 @@ def shared_keys(keys: np.ndarray, sides: Sides) -> tuple[np.ndarray, list[np.nda
     np.add.at(frequent, starts[many], 1)
     np.add.at(frequent, stops[many], -1)
     inside = np.cumsum(frequent[:-1]) > 0
-    numbers = _cross(items, starts[~many], one[~many], other[~many], sides, len(keys))
-    return items[inside], [numbers], int(np.count_nonzero(many)), int(pairs[many].sum())
+    few = np.flatnonzero(~many)
+
+    def work(part: slice) -> np.ndarray:
+        rows = few[part]
+        return _cross(items, starts[rows], one[rows], other[rows], sides, len(keys))
+
+    numbers = list(run.map(work, even_parts(pairs[few], PAIRS_PER_TASK)))
+    return items[inside], numbers, int(np.count_nonzero(many)), int(pairs[many].sum())
+
+
+def even_parts(sizes: np.ndarray, most: int) -> list[slice]:
+    """Cut a list into consecutive parts, each with sizes of about `most` in all."""
+    part = (np.cumsum(sizes) - sizes) // most
+    starts = np.flatnonzero(np.diff(part, prepend=-1))
+    return [slice(start, stop) for start, stop in pairwise([*starts.tolist(), len(sizes)])]
 
 
 def _cross(
@@ -184,13 +199,9 @@ def alike(
     make_plan(threshold=threshold, recall=RECALL, method="lsh", advice="Raise the threshold.")  # or raise an error
     records = len(columns[0].values)
     with run.stage("shingles"):
-        distinctive = [
-            replace(column, canonical=pc.if_else(pa.array(rare(value_keys(column))), column.canonical, None))
-            for column in columns
-            if column.kind != "category"
-        ]
+        distinctive = list(run.map(without_frequent, (column for column in columns if column.kind != "category")))
         ends = [0, records] if sides.first is None else [0, sides.first, records]
-        tables = [record_sets(distinctive, slice(start, stop)) for start, stop in pairwise(ends)]
+        tables = [sets_in_parts(distinctive, start, stop, run) for start, stop in pairwise(ends)]
     find = find_matches if sides.two else find_pairs
     most = MOST_PER_RECORD * max(1000, records)
     try:
@@ -200,10 +211,21 @@ def alike(
     return [pairs.left * records + pairs.right + sides.offset], ""
 
 
+def without_frequent(column: Column) -> Column:
+    """Return the column with null for frequent values."""
+    return replace(column, canonical=pc.if_else(pa.array(rare(value_keys(column))), column.canonical, None))
+
+
 def rare(keys: np.ndarray) -> np.ndarray:
     """Return for each record whether its value is not frequent."""
     _, where, counts = np.unique(keys, return_inverse=True, return_counts=True)
     return np.asarray(counts[where] <= max(MOST_PER_RECORD, len(keys) // FREQUENT_ONE_IN))
+
+
+def sets_in_parts(columns: Sequence[Column], start: int, stop: int, run: Run) -> Sets:
+    """Return the sets of `record_sets` for the records from `start` to `stop`."""
+    parts = [slice(start + part.start, start + part.stop) for part in slices(stop - start, RECORDS_PER_TASK)]
+    return Sets.concatenate(list(run.map(lambda part: record_sets(columns, part), parts)), run)
 
 
 def record_sets(columns: Sequence[Column], part: slice) -> Sets:

@@ -1,7 +1,7 @@
 """Fields of records: which columns are compared, their kinds, and their normalised values.
 
 The one rule: two values that mean the same become the same text, and a value that means nothing
-becomes null. Each distinct value is read once, so repeated values cost little.
+becomes null.
 """
 
 import math
@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError, choice, positive
-from lookalike.entities.nicknames import formal_name, full_address, plain_name
-from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, fold, numbers, phone
+from lookalike.core.run import Run
+from lookalike.entities.usual import fold_all, formal_names, full_addresses, in_parts, phones, plain_names
+from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, numbers
 from lookalike.io.tables import plain_type
 from lookalike.items.shingles import Shingles
 
@@ -103,7 +104,12 @@ class Normalised:
 
 
 def normalise(
-    values: pa.Array | pa.ChunkedArray, kind: str, *, day_first: bool | None = None, country: str = ""
+    values: pa.Array | pa.ChunkedArray,
+    kind: str,
+    *,
+    day_first: bool | None = None,
+    country: str = "",
+    run: Run | None = None,
 ) -> Normalised:
     """Write the values of a column in the standard form of its kind; twice is the same as once.
 
@@ -116,26 +122,30 @@ def normalise(
     """
     choice("kind", kind, FIELD_KINDS)
     code = COUNTRIES[choice("country", country.upper(), COUNTRIES)] if country else ""
-    encoded = _texts(values, kind).dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
-    if kind == "date":
+    run = run or Run(1)
+    texts = _texts(values, kind)
+    if kind in ("date", "number"):  # how one value is read depends on the others
         first = country.upper() not in MONTH_FIRST if country and day_first is None else day_first
-        found = dates(distinct, first)
-    elif kind == "number":
-        found = numbers(distinct)
+        encoded = texts.dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        read = pa.array(dates(distinct, first) if kind == "date" else numbers(distinct), pa.large_string())
+        found = read.take(encoded.indices)
     elif kind == "phone":
-        found = [phone(value, code) for value in distinct]
+        found = in_parts(lambda part: phones(part, code), texts, run)
     else:
-        none, write = (NO_NAMES, plain_name) if kind == "name" else (PLACEHOLDERS, fold)
-        found = [None if (text := write(value)) in none else text for value in distinct]
-    lost = [n for n, text in enumerate(found) if text is None]
-    unread = [n for n in lost if kind not in WORDED and fold(distinct[n]) not in PLACEHOLDERS]
-    rows = np.bincount(encoded.indices.drop_null().to_numpy(), minlength=len(distinct))
-    missing = encoded.null_count + int(rows[lost].sum() - rows[unread].sum())
-    return Normalised(pa.array(found, pa.large_string()).take(encoded.indices), missing, int(rows[unread].sum()))
+        none, write = (NO_NAMES, plain_names) if kind == "name" else (PLACEHOLDERS, fold_all)
+        found = in_parts(lambda part: _without(none, write(part)), texts, run)
+    lost = texts.filter(pc.and_(found.is_null(), texts.is_valid()))
+    unread = 0 if kind in WORDED else len(_without(PLACEHOLDERS, in_parts(fold_all, lost, run)).drop_null())
+    return Normalised(found, found.null_count - unread, unread)
 
 
-def canonical(values: pa.LargeStringArray, kind: str) -> pa.LargeStringArray:
+def _without(placeholders: frozenset[str], texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Return texts with null for those that mean missing."""
+    return pc.if_else(pc.is_in(texts, pa.array(placeholders, pa.large_string())), None, texts)
+
+
+def canonical(values: pa.LargeStringArray, kind: str, run: Run | None = None) -> pa.LargeStringArray:
     """Write out short forms in normalised names and addresses; leave other kinds as they are.
 
     >>> canonical(pa.array(["bill obrien", None], pa.large_string()), "name").to_pylist()
@@ -145,10 +155,7 @@ def canonical(values: pa.LargeStringArray, kind: str) -> pa.LargeStringArray:
     """
     if choice("kind", kind, FIELD_KINDS) not in ("name", "address"):
         return values
-    encoded = values.dictionary_encode()
-    write = formal_name if kind == "name" else full_address
-    found = [write(value) for value in encoded.dictionary.to_pylist()]
-    return pa.array(found, pa.large_string()).take(encoded.indices)
+    return in_parts(formal_names if kind == "name" else full_addresses, values, run or Run(1))
 
 
 def as_days(values: pa.LargeStringArray) -> np.ndarray:
@@ -197,12 +204,12 @@ class Column:
         return self.kind in ("text", "name", "address")
 
 
-def make_column(field: Field, sides: Sequence[pa.ChunkedArray]) -> Column:
+def make_column(field: Field, sides: Sequence[pa.ChunkedArray], run: Run) -> Column:
     """Normalise a field's column of each table; guess its kind from the first if not given."""
     kind = field.kind or guess_kind(field.name, sides[0])
-    done = [normalise(side, kind) for side in sides]
+    done = [normalise(side, kind, run=run) for side in sides]
     values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
-    return Column(field.name, kind, values, canonical(values, kind), sum(one.unparsable for one in done))
+    return Column(field.name, kind, values, canonical(values, kind, run), sum(one.unparsable for one in done))
 
 
 def word_vectors(texts: pa.LargeStringArray) -> Any:

@@ -25,7 +25,7 @@ from lookalike.entities.candidates import CandidatePairs, find_candidates
 from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers, make_column
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.resolution import Resolution
-from lookalike.entities.scores import FULL_POINTS, ScoredPairs, score_pairs
+from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
 from lookalike.io.objects import unwrapped
 from lookalike.io.records import RecordSource
 from lookalike.io.tables import plain
@@ -94,12 +94,14 @@ def resolve(
     candidates = find_candidates(
         columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
     )
-    witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag)
+    witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag, run)
     possible = possible_pairs(candidates, witness)
     weights = np.array([field.weight for field in asked.fields])
-    pairs = score_pairs(columns, weights, *possible, run)
+    with run.stage("score"):
+        comparisons = comparisons_of(columns, run)
+    pairs = score_pairs(comparisons, weights, *possible, run)
     if witness is None:
-        found = by_mixture(columns, pairs, tables.sides, asked.seed, run)
+        found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)
     else:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
     notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
@@ -227,14 +229,14 @@ def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> lis
     columns = []
     with run.stage("fields", len(fields)) as tick:
         for field in fields:
-            columns.append(make_column(field, tables.columns(field)))
+            columns.append(make_column(field, tables.columns(field), run))
             tick(1)
     return columns
 
 
-def read_witness(tables: RecordTables, field: Field, max_lag: float | None) -> Witness:
+def read_witness(tables: RecordTables, field: Field, max_lag: float | None, run: Run) -> Witness:
     """Return the normalised validation column, which must hold dates or numbers."""
-    column = make_column(field, tables.columns(field))
+    column = make_column(field, tables.columns(field), run)
     if column.kind not in ("date", "number"):
         raise UsageError(f"validate must be a column of dates or numbers; {field.name!r} is of kind {column.kind!r}.")
     values = as_days(column.values) if column.kind == "date" else as_numbers(column.values)
@@ -272,7 +274,7 @@ def choose(
     found: Probabilities, stats: dict[str, Any],
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
-    order = np.lexsort((pairs.right, pairs.left, -pairs.score, -found.values))
+    order = np.lexsort((-pairs.score, -found.values))  # pairs that are equal in both stay in the order of records
     split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
     every = Resolution(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],

@@ -9,7 +9,7 @@ from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, MISSING_LEVEL, Mixture, fit
-from lookalike.entities.scores import ScoredPairs, points_of_pairs
+from lookalike.entities.scores import Comparison, ScoredPairs, points_of_pairs
 from lookalike.entities.validation import Validation, shares_by_score
 from lookalike.items.sides import Sides
 
@@ -57,16 +57,18 @@ def by_validation(witness: Witness, pairs: ScoredPairs, perfect: float, seed: in
     return Probabilities(validation.probability(pairs.score), f"the differences in {name}", validation)
 
 
-def by_mixture(columns: Sequence[Column], pairs: ScoredPairs, sides: Sides, seed: int, run: Run) -> Probabilities:
+def by_mixture(
+    comparisons: Sequence[Comparison], pairs: ScoredPairs, sides: Sides, seed: int, run: Run
+) -> Probabilities:
     """Fit a mixture model to pairs without a rival: those with the best score of both records.
 
     A pair with a rival that differs in some field is treated as a non-match: members of a family
     agree in nearly everything, and only their better matches show that they are different people.
     A pair that differs in no field can be a third record of the same entity.
     """
-    records = len(columns[0].values)
+    records = len(comparisons[0].codes)
     levels = as_levels(pairs.points)
-    random_levels = as_levels(points_of_pairs(columns, *random_pairs(records, sides, seed), run))
+    random_levels = as_levels(points_of_pairs(comparisons, *random_pairs(records, sides, seed), run))
     best = np.full(records, -np.inf)
     np.maximum.at(best, pairs.left, pairs.score)
     np.maximum.at(best, pairs.right, pairs.score)

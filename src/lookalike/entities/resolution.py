@@ -11,9 +11,10 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, parameter
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs
+from lookalike.entities.comparing import HOW_COMPARED, distances
 from lookalike.entities.fields import Column, Field
 from lookalike.entities.mixture import Mixture
-from lookalike.entities.scores import FULL_POINTS, HOW_COMPARED, NEUTRAL, PENALTY, distances
+from lookalike.entities.scores import FULL_POINTS, NEUTRAL, PENALTY
 from lookalike.entities.validation import Validation
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.results import Clusters, Explanation, Result

@@ -3,8 +3,9 @@
 Every answer is verified on the items themselves, and the index knows the probability of finding an
 item right at the threshold.
 
-Lives here: `store` and `tables` (the files), `codings` (how each kind of item is kept and
-compared), `asking` (queries), `sifting` (deduplication against an index), `batches` and `records`.
+Lives here: `store` and `tables` (the files), `entries` (what is written to them), `codings` (how
+each kind of item is kept and compared), `asking` (queries), `sifting` (deduplication against an
+index), `batches` and `records`.
 May import: `find`, `search` and the packages below. To keep another kind of item, derive a `Coding`.
 """
 
@@ -38,15 +39,14 @@ from lookalike.index.asking import Asking
 from lookalike.index.batches import (
     BATCH,
     Encoder,
-    Waiting,
     as_id,
     check_all_named,
     check_ids,
-    joined,
     numbered,
     rows_of,
 )
 from lookalike.index.codings import Coding, SetCoding, VectorCoding, shingle_settings
+from lookalike.index.entries import Entries, Waiting
 from lookalike.index.records import Id
 from lookalike.index.replay import Replay
 from lookalike.index.settings import LONGEST_CODE, read_settings
@@ -255,28 +255,30 @@ class Index(Asking):
         with run.stage("add") as tick, self.store.writing() as writer:
             encoder, first = self._encoder(), writer.next_number()
             batches = numbered(self._batches(items, given, run), writer.next_id())
-            for names, encoded, texts in run.map(encoder.encode, encoder.fitting(batches)):
-                waiting.append(names, encoded, texts)
-                if len(waiting.ids) >= batch or waiting.byte_size > BATCH_BYTES:
-                    added += self._write(writer, waiting, encoder, replace, first, tick)
+            for entries in run.map(encoder.encode, encoder.fitting(batches)):
+                waiting.append(entries)
+                if waiting.items >= batch or waiting.byte_size > BATCH_BYTES:
+                    added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
                     waiting = Waiting()
-                tick(len(names))
-            check_all_named(given, added + len(waiting.ids))
-            added += self._write(writer, waiting, encoder, replace, first, tick)
+                tick(len(entries.ids))
+            check_all_named(given, added + waiting.items)
+            added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
             self._settle(writer, encoder)
         return added
 
     def _encoder(self) -> Encoder:
         return Encoder(self._known(), self._fit, self.settings["store_text"])
 
-    def _write(self, writer: Writer, waiting: Waiting, encoder: Encoder, replace: bool, first: int, tick: Tick) -> int:
-        """Write the waiting items; items added before them have numbers from `first`."""
-        ids = waiting.ids
+    def _write(
+        self, writer: Writer, parts: list[Entries], encoder: Encoder, replace: bool, first: int, run: Run, tick: Tick
+    ) -> int:
+        """Write the items; items added before them have numbers from `first`."""
+        ids = [name for part in parts for name in part.ids]
         if not ids:
             return 0
         if len(set(ids)) < len(ids):
             raise repeated(Counter(ids).most_common(1)[0][0])
-        there = [name for name in ids if writer.number_of(name) is not None]
+        there = writer.known([packed for part in parts for packed in part.packed])
         if there and not replace:
             number = writer.number_of(there[0])
             if number is not None and number >= first:
@@ -285,7 +287,7 @@ class Index(Asking):
         for name in there:
             drop(writer, encoder.fitted(), name)
             tick(0)  # which may end the run: to replace many large items takes long
-        writer.add(joined(waiting.encoded), ids, waiting.texts or None)
+        writer.add(parts, run)
         return len(ids)
 
     def _settle(self, writer: Writer, encoder: Encoder) -> None:

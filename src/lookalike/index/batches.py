@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, UsageError
-from lookalike.core.run import Run
+from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.wording import counted
-from lookalike.index.codings import Coding, Encoded
+from lookalike.index.codings import Coding
+from lookalike.index.entries import Entries, entries_of
 from lookalike.index.records import Id, is_id
 from lookalike.io.documents import Source
 from lookalike.items.bits import Bits
@@ -25,23 +26,6 @@ from lookalike.search.inputs import as_items
 BATCH = 10_000  # items per batch
 
 Batch = tuple[Any, list[Id]]  # items, and their ids
-
-
-class Waiting:
-    """Items that are to be written together."""
-
-    def __init__(self) -> None:
-        self.ids: list[Id] = []
-        self.encoded: list[Encoded] = []
-        self.texts: list[str] = []
-        self.byte_size = 0  # approximate
-
-    def append(self, ids: list[Id], encoded: Encoded, texts: list[str]) -> None:
-        """Add some more items."""
-        self.ids.extend(ids)
-        self.encoded.append(encoded)
-        self.texts.extend(texts)
-        self.byte_size += encoded.keys.nbytes + sum(map(len, encoded.payloads)) + sum(map(len, texts))
 
 
 class Encoder:
@@ -57,11 +41,11 @@ class Encoder:
                 self.coding = self.fit(batch)
             yield batch, names
 
-    def encode(self, task: Batch) -> tuple[list[Id], Encoded, list[str]]:
-        """Return the ids, the encoded items and, if they are to be stored, the texts of a batch."""
+    def encode(self, task: Batch) -> Entries:
+        """Return the entries of a batch, with the texts if they are to be stored."""
         batch, names = task
-        encoded = self.fitted().encode(batch)
-        return names, encoded, batch.to_pylist() if self.store_text and self.fitted().kind == "texts" else []
+        texts = batch.to_pylist() if self.store_text and self.fitted().kind == "texts" else []
+        return entries_of(names, self.fitted().encode(batch), texts)
 
     def fitted(self) -> Coding:
         """Return the coding, which exists after the first batch."""
@@ -69,16 +53,10 @@ class Encoder:
         return self.coding
 
 
-def joined(parts: list[Encoded]) -> Encoded:
-    """Join the items of all parts."""
-    keys, contents = (np.concatenate(columns) for columns in zip(*(part[:2] for part in parts), strict=True))
-    return Encoded(keys, contents, [payload for part in parts for payload in part.payloads])
-
-
-def parts_of(items: Source | Sets | Vectors | Bits) -> Iterator[tuple[Any, list[Any] | None]]:
+def parts_of(items: Source | Sets | Vectors | Bits, run: Run = ONE_THREAD) -> Iterator[tuple[Any, list[Any] | None]]:
     """Yield items in batches, with the ids they have."""
     if isinstance(items, Source):
-        for table in items.batches():
+        for table in items.batches(run):
             for start in range(0, len(table), BATCH):
                 part = table.slice(start, BATCH)
                 yield part["text"].combine_chunks(), part["id"].to_pylist() if items.has_ids() else None
@@ -94,7 +72,7 @@ def batches_of(
     """Yield items in batches, with the ids given or their own, if any; lists become this kind."""
     taken = as_items(as_kind(items, kind, measure) if type(items) is list else items, measure, run)
     if taken is not None:
-        for batch, names in parts_of(taken):
+        for batch, names in parts_of(taken, run):
             yield batch, named(names, len(batch), ids)
 
 
@@ -135,7 +113,7 @@ def named(own: list[Any] | None, size: int, given: Iterator[Id] | None = None) -
         return None
     if len(names) < size:
         raise DataError("there must be as many ids as items; got fewer ids than items.")
-    return [as_id(name) for name in names]
+    return names if {*map(type, names)} == {str} else [as_id(name) for name in names]
 
 
 def check_ids(ids: Any) -> None:

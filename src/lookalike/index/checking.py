@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-import numpy as np
-
 from lookalike.core.errors import DataError
 from lookalike.core.run import Tick
 from lookalike.index.codings import Coding
@@ -37,7 +35,7 @@ def check(reader: Reader, coding: Coding | None, texts: bool, tick: Tick) -> int
         expect("ids", pack_id(item.id), number)
         expect("contents", item.content + number)
         if next(reader.twins(item.content, 1), None) == item.number:
-            for key in bucket_keys(encoded.keys, np.array([item.number], np.uint64)):
+            for key in bucket_keys(encoded.keys, item.number):
                 expect("buckets", key)
         if texts and reader.text(item.number) is None:
             raise DataError(f"the text of item {item.id!r} is missing from the index; build it again.")

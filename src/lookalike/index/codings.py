@@ -7,10 +7,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.core.errors import DataError
 from lookalike.families.base import as_keys
@@ -40,12 +40,11 @@ class Encoded(NamedTuple):
 
     keys: np.ndarray  # items x tables; EMPTY for no bucket
     contents: np.ndarray  # items x 2 hashes, equal exactly for identical items
-    payloads: list[bytes]
+    payloads: pa.LargeBinaryArray
 
-    def part(self, place: int) -> "Encoded":
-        """Return one of the items."""
-        at = slice(place, place + 1)
-        return Encoded(self.keys[at], self.contents[at], self.payloads[at])
+    def payload(self, place: int) -> memoryview:
+        """Return the payload of one of the items."""
+        return memoryview(self.payloads[place].as_buffer())
 
 
 class Coding(ABC):
@@ -139,9 +138,8 @@ class SetCoding(Coding):
 
     def _encode(self, sets: Sets) -> Encoded:
         keys = self._spread(band_keys(self.plan, sets.indptr, sets.elements))
-        elements = sets.elements.astype("<u8").tobytes()
-        bounds = pairwise((8 * sets.indptr).tolist())
-        return Encoded(keys, hash_rows(sets.indptr, sets.elements), [elements[start:stop] for start, stop in bounds])
+        payloads = in_bytes(sets.indptr, sets.elements.astype("<u8", copy=False))
+        return Encoded(keys, hash_rows(sets.indptr, sets.elements), payloads)
 
     def measure(self, one: Content, others: Sequence[Content]) -> np.ndarray:
         rows = [np.frombuffer(content, "<u8") for content in (one, *others)]
@@ -205,9 +203,9 @@ class VectorCoding(Coding):
             rows = replace(rows, values=np.ascontiguousarray(rows.values, self.dtype.newbyteorder("=")))
         space = space_of([rows], self.plan.measure, float(self.plan.threshold))
         values = rows.words if isinstance(rows, Bits) else rows.values
-        return Encoded(
-            self._spread(self._keys(space)), space.contents(), [row.tobytes() for row in values.astype(self.dtype)]
-        )
+        starts = values.shape[1] * np.arange(len(values) + 1)
+        payloads = in_bytes(starts, np.ascontiguousarray(values, self.dtype))
+        return Encoded(self._spread(self._keys(space)), space.contents(), payloads)
 
     def again(self, payload: Content) -> Encoded:
         return self.encode(self._items([payload]))
@@ -255,6 +253,12 @@ class VectorCoding(Coding):
         centre = None if self.centre is None else self.centre.tolist()
         own = {"kind": self.kind, "size": self.size, "dtype": self.dtype.str, "centre": centre}
         return {**self.plan.saved(), **own}
+
+
+def in_bytes(indptr: np.ndarray, values: np.ndarray) -> pa.LargeBinaryArray:
+    """Return the bytes of each row; row r has the values from indptr[r] to indptr[r + 1]."""
+    bounds = values.itemsize * indptr.astype(np.int64, copy=False)
+    return pa.Array.from_buffers(pa.large_binary(), len(indptr) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(values)])
 
 
 def coding_of(settings: Settings) -> Coding:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.index.codings import Coding, Content, Encoded
+from lookalike.index.entries import Entries
 from lookalike.index.records import Id, intact
 from lookalike.index.tables import Check, Reader, go_on
 
@@ -28,7 +29,7 @@ class Looked(NamedTuple):
 def look_up(
     reader: Reader,
     coding: Coding,
-    encoded: Encoded,
+    encoded: Encoded | Entries,
     place: int,
     threshold: float,
     k: int | None,
@@ -44,7 +45,7 @@ def look_up(
     parts = [np.zeros(0)]
     for payloads in _blocks(reader, numbers):
         check()
-        parts.append(coding.measure(encoded.payloads[place], payloads))
+        parts.append(coding.measure(encoded.payload(place), payloads))
     values = np.concatenate(parts)
     near = np.flatnonzero(coding.near(values, threshold))
     order = near[np.argsort(-values[near] if coding.plan.kind == "similarity" else values[near], kind="stable")]

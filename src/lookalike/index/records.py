@@ -1,5 +1,6 @@
 """Convert items and their ids to bytes that sort in the same order."""
 
+import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from lookalike.kernels.hashing import EMPTY
 
 LONGEST_ID = 480  # bytes
 LARGEST_ID = (1 << 63) - 1
+HEAD = 18  # bytes of a record before the id: the content hash, and the length of the id
 
 Id = int | str
 
@@ -64,33 +66,27 @@ def unpack_id(packed: bytes) -> Id:
     return packed[1:].decode() if packed[:1] == b"s" else int.from_bytes(packed[1:], "big") - (1 << 63)
 
 
-def pack(content: bytes, identity: bytes, payload: bytes) -> bytes:
-    return content + len(identity).to_bytes(2, "big") + identity + payload
-
-
 def unpack(number: int, record: Any) -> Item:
     """Return the item of a record."""
     try:
-        end = 18 + int.from_bytes(record[16:18], "big")
-        if end == 18 or len(record) < end:
+        end = HEAD + int.from_bytes(record[16:18], "big")
+        if end == HEAD or len(record) < end:
             raise ValueError("a record is too short")
-        return Item(number, bytes(record[:16]), unpack_id(bytes(record[18:end])), record[end:])
+        return Item(number, bytes(record[:16]), unpack_id(bytes(record[HEAD:end])), record[end:])
     except (TypeError, ValueError) as error:  # None for no record, or an id that is not UTF-8
         raise damaged("an item", error) from error
 
 
-def with_numbers(columns: np.ndarray, numbers: np.ndarray) -> list[bytes]:
-    """Return 64-bit columns and a 32-bit number as bytes that sort in the same order."""
+def with_numbers(columns: np.ndarray, numbers: np.ndarray) -> bytes:
+    """Return rows of 64-bit columns and a 32-bit number as bytes that sort in the same order."""
     width = 8 * columns.shape[1] + 4
     rows = np.empty((len(columns), width), np.uint8)
     rows[:, :-4] = columns.astype(">u8").view(np.uint8).reshape(len(columns), width - 4)
     rows[:, -4:] = numbers.astype(">u4").view(np.uint8).reshape(len(columns), 4)
-    content = rows.tobytes()
-    return [content[at : at + width] for at in range(0, len(content), width)]
+    return rows.tobytes()
 
 
-def bucket_keys(keys: np.ndarray, numbers: np.ndarray) -> list[bytes]:
-    """Return the entries of items in their buckets."""
-    there = keys != EMPTY
-    every = np.broadcast_to(numbers[:, None], keys.shape)
-    return with_numbers(keys[there][:, None], every[there])
+def bucket_keys(keys: np.ndarray, number: int) -> list[bytes]:
+    """Return the entries of one item in its buckets."""
+    there = keys[keys != EMPTY][:, None]
+    return [key for (key,) in struct.iter_unpack("12s", with_numbers(there, np.full(len(there), number)))]

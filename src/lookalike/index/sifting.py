@@ -16,7 +16,8 @@ from lookalike.core.errors import DataError, NotThere
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index.batches import Batch, Encoder, same_type
-from lookalike.index.codings import Coding, Encoded
+from lookalike.index.codings import Coding
+from lookalike.index.entries import Entries
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id, intact
 from lookalike.index.replay import Replay, SiftedBatch, packed
@@ -118,8 +119,8 @@ class Sieve:
                 extras.append(extra)
                 yield batch, self._numbers(len(batch)) if ids is None else ids
 
-        for names, encoded, texts in run.map(self.encoder.encode, self.encoder.fitting(named())):
-            sifted = self._sift(names, encoded, texts)
+        for entries in run.map(self.encoder.encode, self.encoder.fitting(named())):
+            sifted = self._sift(entries)
             if self.digest is not None:
                 self.new.put_batch(self.digest, self.records, packed(sifted))
                 self.records += 1
@@ -130,23 +131,23 @@ class Sieve:
         self.following = first + size
         return list(range(first, first + size))
 
-    def _sift(self, ids: list[Id], encoded: Encoded, texts: list[str]) -> SiftedBatch:
-        coding = self.encoder.fitted()
+    def _sift(self, entries: Entries) -> SiftedBatch:
+        coding, ids = self.encoder.fitted(), entries.ids
         keep, values = np.ones(len(ids), bool), np.zeros(len(ids))
         like: list[Id | None] = [None] * len(ids)
-        empty = (encoded.keys == EMPTY).all(axis=1)
+        empty = (entries.keys == EMPTY).all(axis=1)
         candidates = crowded = 0
         for place, name in enumerate(ids):
             self._displace(name)
             if empty[place]:
                 continue
-            looked = self._look(coding, encoded, place)
+            looked = self._look(coding, entries, place)
             candidates, crowded = candidates + looked.candidates, crowded + looked.crowded
             if looked.found:
                 keep[place] = False
                 like[place], values[place] = looked.found[0]
             else:
-                self._take(encoded.part(place), name, texts[place : place + 1])
+                self._take(entries, place)
         self.new.number_from(self.following)
         return SiftedBatch(ids, keep, like, values, candidates, crowded, int(np.count_nonzero(empty)))
 
@@ -156,21 +157,22 @@ class Sieve:
         if number is not None and (self.old is not None or number < self.first):
             self.displaced.add(number)
 
-    def _look(self, coding: Coding, encoded: Encoded, place: int) -> Looked:
+    def _look(self, coding: Coding, entries: Entries, place: int) -> Looked:
         """Find the item most similar to one: an old one if there is any."""
         looked = Looked([])
         if self.old is not None:
-            looked = look_up(self.old, coding, encoded, place, self.threshold, 1, self.displaced)
+            looked = look_up(self.old, coding, entries, place, self.threshold, 1, self.displaced)
         if looked.found:
             return looked
-        among = look_up(self.new, coding, encoded, place, self.threshold, 1, () if self.old else self.displaced)
+        among = look_up(self.new, coding, entries, place, self.threshold, 1, () if self.old else self.displaced)
         return Looked(among.found, looked.candidates + among.candidates, looked.crowded or among.crowded)
 
-    def _take(self, one: Encoded, name: Id, texts: list[str]) -> None:
+    def _take(self, entries: Entries, place: int) -> None:
+        name = entries.ids[place]
         number = self.new.number_of(name)
         if number is not None and number >= self.first:
             raise DataError(f"ids must be unique; {name!r} occurs more than once.")
-        self.new.add(one, [name], texts or None)
+        self.new.add_one(entries, place)
 
     def finish(self) -> None:
         """Remove the old versions."""

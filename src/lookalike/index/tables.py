@@ -8,14 +8,19 @@ buckets   bucket, number -> nothing: only heads, so a million copies of a page a
 """
 
 import json
+import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.core.errors import StoreError
-from lookalike.index.codings import Encoded
+from lookalike.core.run import Run
+from lookalike.index.entries import Entries, first_of_each, in_buckets
 from lookalike.index.records import (
     LARGEST_ID,
     Id,
@@ -23,9 +28,9 @@ from lookalike.index.records import (
     bucket_keys,
     damaged,
     intact,
-    pack,
     pack_id,
     unpack,
+    unpack_id,
     with_numbers,
 )
 from lookalike.kernels.hashing import EMPTY
@@ -35,6 +40,7 @@ MOST_NUMBERS = 1 << 32
 LARGEST_COUNTED = 1 << 62  # integer ids from here on do not move the numbers of items without ids
 TABLES = ("items", "texts", "ids", "contents", "buckets")
 SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
+CONTENT_ENTRY, BUCKET_ENTRY = "20s0s", "12s0s"  # a key and an empty value
 BATCH = b"batch "  # before the digest of a batch and the place of a record
 
 Check = Callable[[], None]  # raises an error to end the work of its caller
@@ -152,38 +158,82 @@ class Writer(Reader):
         """Save a record of a batch."""
         self.txn.put(BATCH + digest + place.to_bytes(8, "big"), record)
 
-    def add(self, encoded: Encoded, ids: list[Id], texts: list[str] | None) -> None:
+    def add(self, parts: Sequence[Entries], run: Run) -> None:
         """Add items whose ids are new."""
-        first = self._number(NEXT)
-        if first + len(ids) > MOST_NUMBERS:
-            raise StoreError("an index can number four billion items in all, and all numbers are used; build it again.")
+        ids = list(chain.from_iterable(part.ids for part in parts))
+        first = self._numbers_from(len(ids))
         numbers = np.arange(first, first + len(ids), dtype=np.uint64)
-        contents = encoded.contents.astype(">u8").tobytes()
-        contents_of = [contents[at : at + 16] for at in range(0, len(contents), 16)]
-        heads = np.array(self._heads(contents_of), np.int64)
-        self._put_sorted("contents", [(key, b"") for key in with_numbers(encoded.contents, numbers)])
-        packed = [pack_id(identity) for identity in ids]
-        records = map(pack, contents_of, packed, encoded.payloads)
-        keys = [number.to_bytes(4, "big") for number in numbers.tolist()]
-        self.txn.cursor(db=self.tables["items"]).putmulti(zip(keys, records, strict=True), append=True)
-        self._put_sorted("ids", list(zip(packed, keys, strict=True)))
-        if texts is not None:
-            kept = ((key, zlib.compress(text.encode())) for key, text in zip(keys, texts, strict=True))
-            self.txn.cursor(db=self.tables["texts"]).putmulti(kept, append=True)
-        self._put_sorted("buckets", [(key, b"") for key in bucket_keys(encoded.keys[heads], numbers[heads])])
+        heads = self._put_contents(np.concatenate([part.contents for part in parts]), numbers)
+        keys = [key for (key,) in struct.iter_unpack("4s", numbers.astype(">u4").tobytes())]
+        for table, values in {"items": "records", "texts": "texts"}.items():
+            kept = chain.from_iterable(getattr(part, values) for part in parts)
+            self.txn.cursor(db=self.tables[table]).putmulti(zip(keys, kept, strict=False), append=True)
+        self._put_ids(list(chain.from_iterable(part.packed for part in parts)), keys)
+        self._put_blocks("buckets", BUCKET_ENTRY, in_buckets(parts, numbers, heads, run))
         self._count(first + len(ids), len(ids))
         self.number_from(max((name + 1 for name in ids if isinstance(name, int) and name < LARGEST_COUNTED), default=0))
 
-    def _heads(self, contents: list[bytes]) -> list[int]:
-        """Return the positions of the first item of each new content."""
-        seen: set[bytes] = set()
-        heads = []
-        for place, content in enumerate(contents):
-            if content not in seen:
-                seen.add(content)
-                if next(self.twins(content, 1), None) is None:
-                    heads.append(place)
-        return heads
+    def add_one(self, entries: Entries, place: int) -> None:
+        """Add one of some items, whose id is new; for one item this is faster than `add`."""
+        first = self._numbers_from(1)
+        number, content = first.to_bytes(4, "big"), entries.contents[place].astype(">u8").tobytes()
+        is_head = next(self.twins(content, 1), None) is None
+        buckets = bucket_keys(entries.keys[place], first) if is_head else []
+        puts = [("contents", content + number, b""), ("items", number, entries.records[place])]
+        puts += [("ids", entries.packed[place], number), *(("buckets", key, b"") for key in buckets)]
+        puts += [("texts", number, text) for text in entries.texts[place : place + 1]]
+        for table, key, value in puts:
+            self.txn.put(key, value, db=self.tables[table])
+        self._count(first + 1, 1)
+        name = entries.ids[place]
+        if isinstance(name, int) and name < LARGEST_COUNTED:
+            self.number_from(name + 1)
+
+    def _numbers_from(self, size: int) -> int:
+        """Return the first of the numbers that this many items get."""
+        first = self._number(NEXT)
+        if first + size > MOST_NUMBERS:
+            raise StoreError("an index can number four billion items in all, and all numbers are used; build it again.")
+        return first
+
+    def _put_contents(self, contents: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Put the contents of items; return which items are the first with theirs."""
+        order, heads = first_of_each(contents)
+        firsts = order[heads]
+        if self.entries("contents"):
+            cursor = self.txn.cursor(db=self.tables["contents"])
+            wanted = struct.iter_unpack("16s", contents[firsts].astype(">u8").tobytes())
+            there = [cursor.set_range(content) and cursor.key()[:16] == content for (content,) in wanted]
+            firsts = firsts[~np.array(there)]
+        self._put_blocks("contents", CONTENT_ENTRY, [with_numbers(contents[order], numbers[order])])
+        found = np.zeros(len(contents), np.bool_)
+        found[firsts] = True
+        return found
+
+    def _put_ids(self, packed: list[bytes], keys: list[bytes]) -> None:
+        """Put the numbers of ids, in the order of the ids."""
+        order = pc.sort_indices(pa.array(packed, pa.large_binary())).to_pylist()
+        entries = zip(map(packed.__getitem__, order), map(keys.__getitem__, order), strict=True)
+        append = packed[order[0]] > self._last("ids")
+        self.txn.cursor(db=self.tables["ids"]).putmulti(entries, append=append)
+
+    def _put_blocks(self, table: str, layout: str, blocks: Iterable[bytes]) -> None:
+        """Put keys that come in order, appending those that come after all the existing ones."""
+        last, width = self._last(table), struct.calcsize(layout)
+        for block in blocks:
+            cursor = self.txn.cursor(db=self.tables[table])
+            cursor.putmulti(struct.iter_unpack(layout, block), append=block[:width] > last)
+
+    def _last(self, table: str) -> bytes:
+        """Return the last key of a table; an empty one if there is none."""
+        cursor = self.txn.cursor(db=self.tables[table])
+        return bytes(cursor.key()) if cursor.last() else b""
+
+    def known(self, packed: Sequence[bytes]) -> list[Id]:
+        """Return those of the packed ids that items of the index have."""
+        if not self.entries("ids"):
+            return []
+        return [unpack_id(bytes(key)) for key, _ in self.txn.cursor(db=self.tables["ids"]).getmulti(packed)]
 
     def remove(self, item: Item, keys: np.ndarray) -> None:
         """Remove an item, given its bucket keys; the next identical one takes its place as head."""
@@ -195,18 +245,11 @@ class Writer(Reader):
             self.txn.delete(key, db=self.tables[table])
         if head == item.number:
             heir = next(self.twins(content, 1), None)
-            for key in bucket_keys(keys, np.array([item.number], np.uint64)):
+            for key in bucket_keys(keys, item.number):
                 self.txn.delete(key, db=self.tables["buckets"])
                 if heir is not None:
                     self.txn.put(key[:8] + heir.to_bytes(4, "big"), b"", db=self.tables["buckets"])
         self._count(self._number(NEXT), -1)
-
-    def _put_sorted(self, table: str, entries: list[tuple[bytes, bytes]]) -> None:
-        """Put entries in order, appending them if they all come after the existing ones."""
-        cursor = self.txn.cursor(db=self.tables[table])
-        last = bytes(cursor.key()) if cursor.last() else b""
-        entries.sort()
-        cursor.putmulti(entries, append=bool(entries) and entries[0][0] > last)
 
     def number_from(self, following: int) -> None:
         """Number further items without ids from this number on, unless it is already passed."""

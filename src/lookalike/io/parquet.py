@@ -13,6 +13,7 @@ from lookalike.io.parquet_runs import RowGroup, row_group
 from lookalike.io.part import Block, Part, Task, evenly, ready, selected
 
 ROWS = 1 << 14  # the most rows to read at a time, if not by pages
+WHOLE = 1 << 25  # bytes of a row group that one thread reads, if not by pages
 
 
 def parquet_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
@@ -21,7 +22,9 @@ def parquet_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
         have = file.schema_arrow.names
         for group in range(file.metadata.num_row_groups):
             pages = row_group(part, file, group, wanted)
-            if pages is None:
+            if pages is None and file.metadata.row_group(group).total_byte_size <= WHOLE:
+                yield partial(_whole_group, part, file.metadata, group, wanted, columns, schema, size)
+            elif pages is None:
                 yield from map(ready, _row_group(part, file, group, wanted, columns, schema, size))
             else:
                 yield from (partial(_run, part, pages, run, have, schema, size) for run in pages.runs(size))
@@ -59,6 +62,14 @@ def _opened(part: Part, schema: pa.Schema) -> Iterator[tuple[Any, list[str], lis
 
 def _run(part: Part, pages: RowGroup, run: slice, have: list[str], schema: pa.Schema, size: int) -> Iterator[Block]:
     return cut(selected(with_partition(pages.read(run), part, have), schema), size)
+
+
+def _whole_group(part: Part, meta: Any, group: int, *what: Any) -> list[Block]:
+    """Return the blocks of a small row group, read by itself."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(part.raw(), metadata=meta) as file:
+        return list(_row_group(part, file, group, *what))
 
 
 def _row_group(

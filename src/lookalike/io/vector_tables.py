@@ -4,9 +4,8 @@ The column is given by name or found by type. CSV has no types and sometimes no 
 every column but the id holds numbers. In JSON lines the first values found decide the types.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -72,12 +71,12 @@ class TableReader:
 
     def batches(self, run: Run, check: Callable[[Batch], Batch]) -> Iterator[Batch]:
         """Yield the rows in batches and checked, in threads once the first rows have shown how."""
-        found = FORMATS[self.part.format].read(self.part, self.schema, self.size)
-        empty = Block(self.schema.empty_table())  # its width can be known even without rows
-        blocks = in_turn(chain(found, [empty]))
+        tasks = FORMATS[self.part.format].tasks(self.part, self.schema, self.size)
+        found = chain.from_iterable(run.map(lambda task: list(task()), tasks))
+        blocks = chain(found, [Block(self.schema.empty_table())])  # its width can be known even without rows
 
-        def work(block: Callable[[], Block]) -> Batch:
-            return check(self._batch(block()))
+        def work(block: Block) -> Batch:
+            return check(self._batch(block))
 
         for block in blocks:
             yield work(block)
@@ -155,26 +154,6 @@ class TableReader:
             cells = column.cast(pa.large_binary()).to_pylist()
             words, self.width, faults = self.strings.read([cell.decode("utf-8", "replace") for cell in cells])
         return words, faults
-
-
-def in_turn(blocks: Iterable[Block]) -> Iterator[Callable[[], Block]]:
-    """Yield functions that return the blocks, and raise an error of reading when its turn comes.
-
-    Threads work ahead, but bad rows before damage in a file are still reported first.
-    """
-
-    def fail(error: Exception) -> Block:
-        raise error
-
-    try:
-        for block in blocks:
-            yield partial(_same, block)
-    except Exception as error:
-        yield partial(fail, error)
-
-
-def _same(block: Block) -> Block:
-    return block
 
 
 def left(

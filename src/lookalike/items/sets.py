@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.core.arrays import join_arrays
 from lookalike.core.errors import DataError
+from lookalike.core.run import ONE_THREAD, Run
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import sort_rows, take_rows
 from lookalike.kernels.text import hash_contents
@@ -84,15 +86,14 @@ class Sets:
         return Sets(indptr, elements, self.bag)
 
     @staticmethod
-    def concatenate(parts: "list[Sets]") -> "Sets":
-        """Return the rows of all parts, one after another."""
+    def concatenate(parts: "list[Sets]", run: Run = ONE_THREAD) -> "Sets":
+        """Return the rows of all parts, one after another, copied in the threads of `run`."""
         if not parts:
             return Sets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
         if len(parts) == 1:
             return Sets(parts[0].indptr, parts[0].elements, parts[0].bag)
-        sizes = np.concatenate([part.sizes for part in parts])
-        elements = np.concatenate([part.elements for part in parts])
-        return Sets(np.concatenate(([0], np.cumsum(sizes))), elements, parts[0].bag)
+        sizes = np.concatenate([[0], *(part.sizes for part in parts)])
+        return Sets(np.cumsum(sizes), join_arrays([part.elements for part in parts], run), parts[0].bag)
 
     def to_arrow(self) -> pa.LargeListArray:
         """Return one list of hashes per set."""

@@ -1,0 +1,179 @@
+"""Compare values of a field: how many edits apart they are, and by which way of writing them.
+
+The ways are those of VARIANTS: as they are, with short forms written out, with their words in
+order, with words cut to initials. All but the last are prepared once for each value, so that a pair
+needs only the edits between them, which are counted without the interpreter lock.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rapidfuzz import process
+from rapidfuzz.distance import Indel
+
+from lookalike.core.run import Run, slices
+from lookalike.entities.fields import as_numbers
+
+LONG = 20  # letters; edits in longer texts are scaled down
+SOFT = 1.0  # edits that a known variant counts as
+VALUES_PER_TASK = 1 << 14
+HOW_COMPARED = (
+    "same", "same but for short forms", "same but for the order of words", "same but for initials", "edited"
+)  # fmt: skip
+SAME, SHORT_FORM, ORDER, INITIAL, EDITED = range(len(HOW_COMPARED))
+VARIANTS = {"name": (SHORT_FORM, ORDER, INITIAL), "address": (SHORT_FORM,), "text": (ORDER,)}  # by kind
+
+Texts: TypeAlias = pa.LargeStringArray
+
+
+class Form(NamedTuple):
+    """Values in one way of writing them."""
+
+    texts: np.ndarray  # Python strings
+    lengths: np.ndarray
+    changed: np.ndarray  # whether a value differs from the way before
+
+    @classmethod
+    def of(cls, texts: Texts, before: Texts) -> "Form":
+        """Return this form of texts that had another one before."""
+        lengths = np.asarray(pc.utf8_length(texts)).astype(float)
+        return cls(texts.to_numpy(zero_copy_only=False), lengths, np.asarray(pc.not_equal(texts, before)))
+
+    def edits(self, a: np.ndarray, b: np.ndarray, scaled: bool) -> np.ndarray:
+        """Count letters inserted and deleted; if `scaled`, scale long texts down to LONG letters."""
+        one, other = self.texts[a].tolist(), self.texts[b].tolist()
+        found: np.ndarray = process.cpdist(one, other, scorer=Indel.distance, dtype=np.int64).astype(float)
+        if scaled:
+            found = found * (LONG / np.maximum(LONG, np.maximum(self.lengths[a], self.lengths[b])))
+        return found
+
+
+class Initials(NamedTuple):
+    """Which values have initials, and letters that initials can stand for: a bit for each letter."""
+
+    there: np.ndarray  # whether a word of the value, as it is, is one letter
+    single: np.ndarray  # words of one letter, of the value written out
+    first: np.ndarray  # first letters of all other words
+
+    def can_match(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return whether an initial of one value can be that of a word of the other."""
+        common = (self.single[a] & self.first[b]) | (self.single[b] & self.first[a])
+        found: np.ndarray = (self.there[a] | self.there[b]) & (common != 0)
+        return found
+
+
+class Forms:
+    """The values of a field in all the ways in which they are compared."""
+
+    def __init__(self, kind: str, values: Texts, written: Texts, run: Run) -> None:
+        def work(make: Callable[..., Texts | Initials], *texts: Texts) -> list[Texts | Initials]:
+            return list(run.map(lambda part: make(*(one[part] for one in texts)), slices(len(values), VALUES_PER_TASK)))
+
+        self.kind, self.ways = kind, VARIANTS.get(kind, ())
+        self.plain = self.written = Form.of(values, values)
+        self.forms: dict[int, Form] = {}  # the variants of single values
+        if SHORT_FORM in self.ways:
+            self.written = self.forms[SHORT_FORM] = Form.of(written, values)
+        if ORDER in self.ways:
+            ordered = pa.chunked_array(work(words_in_order, written), pa.large_string()).combine_chunks()
+            self.forms[ORDER] = Form.of(ordered, written)
+        if INITIAL in self.ways:
+            parts = [initials_of(values[:0], written[:0]), *work(initials_of, values, written)]
+            self.initials = Initials(*map(np.concatenate, zip(*parts, strict=True)))
+        if kind == "number":
+            self.numbers = as_numbers(values)
+
+    def distances(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances of values given by position, and which of HOW_COMPARED."""
+        same = (self.plain.texts[a] == self.plain.texts[b]).astype(bool)
+        way = np.where(same, SAME, EDITED)
+        if self.kind == "category":
+            return np.where(same, 0.0, np.inf), way
+        if self.kind == "number":
+            return np.where(same, 0.0, _relative(self.numbers[a], self.numbers[b])), way
+        apart = np.where(same, 0.0, self.plain.edits(a, b, bool(self.ways)))
+
+        def soften(number: int, rows: np.ndarray, edits: np.ndarray) -> None:
+            better = SOFT + edits < apart[rows]
+            apart[rows[better]], way[rows[better]] = (SOFT + edits)[better], number
+
+        for number, form in self.forms.items():
+            rows = np.flatnonzero(~same & (form.changed[a] | form.changed[b]))  # others are as far apart as before
+            soften(number, rows, form.edits(a[rows], b[rows], True))
+        if INITIAL in self.ways:
+            rows = np.flatnonzero(~same & self.initials.can_match(a, b))
+            soften(INITIAL, rows, self._edits_of_initials(a[rows], b[rows]))
+        return apart, way
+
+    def _edits_of_initials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        texts = self.written.texts
+        cut = [text for pair in map(_initials, texts[a].tolist(), texts[b].tolist()) for text in pair]
+        both = pa.array(cut, pa.large_string())
+        return Form.of(both, both).edits(np.arange(0, len(cut), 2), np.arange(1, len(cut), 2), True)
+
+
+def distances(
+    kind: str, one: Sequence[str], other: Sequence[str], written: Sequence[str], others: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distances of values (as they are, and written out), and which of HOW_COMPARED."""
+    values, forms = (pa.array([*a, *b], pa.large_string()) for a, b in ((one, other), (written, others)))
+    places = np.arange(len(values))
+    return Forms(kind, values, forms, Run(1)).distances(places[: len(one)], places[len(one) :])
+
+
+def words_in_order(texts: Texts) -> Texts:
+    """Sort the words of each text; one space separates words."""
+    lists = pc.split_pattern(texts, " ")
+    words = lists.flatten().dictionary_encode()
+    order = pc.sort_indices(words.dictionary)
+    size = max(1, len(order))
+    rank = np.empty(size, np.int64)
+    rank[np.asarray(order)] = np.arange(len(order))
+    rows = np.repeat(np.arange(len(lists)), np.diff(lists.offsets))
+    ranks = np.sort(rows * size + rank[np.asarray(words.indices)]) % size
+    sorted_words = words.dictionary.take(order).take(pa.array(ranks))
+    return pc.binary_join(pa.ListArray.from_arrays(lists.offsets, sorted_words), pa.scalar(" ", pa.large_string()))
+
+
+def initials_of(values: Texts, written: Texts) -> Initials:
+    """Return the initials of values, as they are and written out."""
+    if not len(values):
+        return Initials(np.zeros(0, np.bool_), np.zeros(0, np.uint64), np.zeros(0, np.uint64))
+    lists, full = pc.split_pattern(values, " "), pc.split_pattern(written, " ")
+    letter = pc.and_(_is_single(lists.flatten()), pc.utf8_is_alpha(lists.flatten()))
+    there = np.logical_or.reduceat(np.asarray(letter), np.asarray(lists.offsets)[:-1])
+    words = full.flatten()
+    first = pc.utf8_slice_codeunits(words, 0, 1).dictionary_encode()
+    bits = np.array([1 << (ord(letter or " ") % 64) for letter in first.dictionary.to_pylist()], np.uint64)
+    single, starts = np.asarray(_is_single(words)), np.asarray(full.offsets)[:-1]
+    of_words = bits[np.asarray(first.indices)]
+    masks = (np.bitwise_or.reduceat(np.where(some, of_words, 0), starts) for some in (single, ~single))
+    return Initials(there, *masks)
+
+
+def _is_single(words: Texts) -> pa.BooleanArray:
+    return pc.equal(pc.utf8_length(words), 1)
+
+
+def _relative(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the relative distances of numbers: a difference of 10% counts as two edits."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = 20 * np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
+    return np.where(np.isnan(apart), 0.0, apart)
+
+
+def _initials(one: str, other: str) -> tuple[str, str]:
+    """Return both names with words cut to their first letter where the other name has just that.
+
+    >>> _initials("j r smith", "john robert smith")
+    ('j r smith', 'j r smith')
+    """
+
+    def cut(words: list[str], others: list[str]) -> str:
+        return " ".join(word[0] if word[0] in others and word not in others else word for word in words)
+
+    a, b = one.split(), other.split()
+    return cut(a, b), cut(b, a)

@@ -1,0 +1,97 @@
+"""Values prepared once and compared by position: the same as every pair rewritten and compared."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lookalike.core.run import Run
+from lookalike.entities import comparing
+from lookalike.entities.comparing import EDITED, INITIAL, LONG, ORDER, SAME, SHORT_FORM, SOFT, Forms, _initials
+from lookalike.entities.fields import canonical
+from lookalike.measures import edit
+
+WORDS = [
+    "j",
+    "s",
+    "smith",
+    "smyth",
+    "john",
+    "bill",
+    "william",
+    "st",
+    "street",
+    "12",
+    "1",
+    "\u00e9",
+    "\u00e9mile",
+    "ann",
+]
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+
+
+def in_order(text):
+    return " ".join(sorted(text.split()))
+
+
+def edits(one, other):
+    return edit(one, other) * (LONG / max(LONG, len(one), len(other)))
+
+
+def textbook(kind, one, other, written, others):
+    """Return the distance of two values and how they were compared, way by way."""
+    if one == other:
+        return 0.0, SAME
+    ways = [(edits(one, other), EDITED)]
+    if kind in ("name", "address"):
+        ways.append((SOFT + edits(written, others), SHORT_FORM))
+    if kind in ("name", "text"):
+        ways.append((SOFT + edits(in_order(written), in_order(others)), ORDER))
+    initial = any(len(word) == 1 and word.isalpha() for text in (one, other) for word in text.split())
+    if kind == "name" and initial:
+        ways.append((SOFT + edits(*_initials(written, others)), INITIAL))
+    return min(ways, key=lambda way: way[0])
+
+
+@pytest.mark.parametrize("kind", ["name", "address", "text"])
+@given(values=st.lists(texts, min_size=2, max_size=6))
+def test_forms_compare_like_the_textbook(kind, values):
+    """All pairs of values, in both orders, each with its distance and the first way that gives it."""
+    plain = pa.array(values, pa.large_string())
+    written = canonical(plain, kind)
+    a, b = (side.ravel() for side in np.meshgrid(*[np.arange(len(values))] * 2))
+    apart, way = Forms(kind, plain, written, Run(1)).distances(a, b)
+    full = written.to_pylist()
+    expected = [textbook(kind, values[i], values[j], full[i], full[j]) for i, j in zip(a, b, strict=True)]
+    assert list(zip(apart.tolist(), way.tolist(), strict=True)) == expected
+
+
+@given(st.lists(texts, max_size=8))
+def test_words_in_order(values):
+    found = comparing.words_in_order(pa.array(values, pa.large_string()))
+    assert found.to_pylist() == [in_order(value) for value in values]
+
+
+@pytest.mark.parametrize("kind", ["name", "text", "number", "category", "phone"])
+def test_values_are_prepared_in_parts(monkeypatch, kind):
+    """Parts of any size, and any number of threads, give the same distances; so do no values."""
+    values = pa.array(["2", "1 j smith", "john smith 1", "a", "3"] if kind != "number" else ["1", "2", "30", "4", "5"])
+    values = values.cast(pa.large_string())
+    places = np.arange(5)
+    whole = Forms(kind, values, values, Run(1)).distances(places, places[::-1])
+    monkeypatch.setattr(comparing, "VALUES_PER_TASK", 2)
+    parts = Forms(kind, values, values, Run(3)).distances(places, places[::-1])
+    assert all(np.array_equal(one, other) for one, other in zip(whole, parts, strict=True))
+    none = Forms(kind, values[:0], values[:0], Run(1)).distances(places[:0], places[:0])
+    assert [len(one) for one in none] == [0, 0]
+
+
+def test_only_names_that_an_initial_can_shorten_are_cut_pair_by_pair(monkeypatch):
+    """Cutting runs in Python, one pair at a time, so it is left to those that it can change."""
+    seen = []
+    monkeypatch.setattr(comparing, "_initials", lambda one, other: seen.append((one, other)) or _initials(one, other))
+    values = pa.array(["j smith", "john smith", "mary jones", "ann v lee", "ann lee"], pa.large_string())
+    a, b = np.triu_indices(5, 1)
+    Forms("name", values, values, Run(1)).distances(a, b)
+    assert seen == [("j smith", "john smith"), ("j smith", "mary jones")]

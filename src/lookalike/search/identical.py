@@ -60,15 +60,15 @@ class Groups:
         groups = np.empty(len(self.first), np.int64)  # of the heads; to search for them takes longer
         groups[self.heads] = np.arange(len(self.heads))
         tasks = slices(len(left), PAIRS)
-        counts = list(run.map(lambda part: sizes[groups[left[part]]] * sizes[groups[right[part]]], tasks))
+        counts = run.map(lambda part: int((sizes[groups[left[part]]] * sizes[groups[right[part]]]).sum()), tasks)
         alike = np.zeros_like(sizes) if sides.two else sizes * (sizes - 1) // 2  # pairs within each group
-        total = int(sum(int(some.sum()) for some in counts) + (1 + directed) * alike.sum())
+        total = sum(counts) + (1 + directed) * int(alike.sum())
         if total > limit:
             raise too_many(total, limit)
 
-        def expand(at: int) -> tuple[np.ndarray, ...]:
-            part, times = tasks[at], counts[at]
+        def expand(part: slice) -> tuple[np.ndarray, ...]:
             a, b = groups[left[part]], groups[right[part]]
+            times = sizes[a] * sizes[b]
             number = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)  # within its pair
             width = np.repeat(sizes[b], times)
             one = items[np.repeat(starts[a], times) + number // np.maximum(width, 1)]
@@ -76,7 +76,7 @@ class Groups:
             return one, other, np.repeat(values[part], times)
 
         none = np.zeros(0, np.int64), np.zeros(0, np.int64), values[:0]
-        columns = zip(none, *run.map(expand, range(len(tasks))), strict=True)
+        columns = zip(none, *run.map(expand, tasks), strict=True)
         one, other, values = (join_arrays(list(column), run) for column in columns)
         if alike.any():
             same, twin = all_pairs(starts[: len(self.heads) + 1], items, int(alike.sum()))

@@ -48,15 +48,26 @@ def order_of(keys: np.ndarray, run: Run) -> np.ndarray:
     numbers of each slice show where ranges of about equal size begin.
     """
     tasks = slices(len(keys), SLICE)
-    if len(tasks) < 2:
-        return np.argsort(keys)
-    places = list(run.map(lambda part: part.start + np.argsort(keys[part]), tasks))
+    if len(tasks) < 2 or run.threads == 1:
+        return _order(keys)
+    places = list(run.map(lambda part: part.start + _order(keys[part]), tasks))
     some = np.sort(np.concatenate([keys[place[:: len(place) // SAMPLE + 1]] for place in places]))
     firsts = some[SAMPLE::SAMPLE]
     cuts = list(run.map(lambda place: [0, *np.searchsorted(keys[place], firsts).tolist(), len(place)], places))
 
     def merge(at: int) -> np.ndarray:
         found = np.concatenate([place[cut[at] : cut[at + 1]] for place, cut in zip(places, cuts, strict=True)])
-        return found[np.argsort(keys[found])]
+        return found[_order(keys[found])]
 
     return join_arrays(list(run.map(merge, range(len(firsts) + 1))), run)
+
+
+def _order(keys: np.ndarray) -> np.ndarray:
+    """Return the order of distinct numbers, sorted together with their positions if both fit."""
+    if not len(keys):
+        return np.zeros(0, np.int64)
+    bits, low = len(keys).bit_length(), keys.min()
+    if (int(keys.max()) - int(low)) << bits >= 1 << 63:
+        return np.argsort(keys)
+    order: np.ndarray = np.sort(((keys - low) << bits) | np.arange(len(keys))) & ((1 << bits) - 1)
+    return order

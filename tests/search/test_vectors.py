@@ -198,9 +198,11 @@ def test_results_do_not_depend_on_threads_and_blocks(measure, method, monkeypatc
 
     expected = results(1)
     assert results(4) == expected
-    for name, size in {"SIDE": 7, "REACH": 19, "AREA": 100, "SLICE": 33, "FRESH": 10, "FUNCTIONS": 3}.items():
+    for name, size in {"SIDE": 7, "REACH": 19}.items():
+        monkeypatch.setattr(f"lookalike.search.blocks.{name}", size)
+    for name, size in {"SIDE": 7, "REACH": 19, "SLICE": 33, "PART": 50, "FRESH": 10, "FUNCTIONS": 3}.items():
         monkeypatch.setattr(f"lookalike.search.tables.{name}", size)
-    for name, size in {"ROWS": 13, "FEW": 20, "SHARE": 4}.items():
+    for name, size in {"ROWS": 13, "CHOSEN": 3, "FEW": 20, "SHARE": 4, "PART": 30}.items():
         monkeypatch.setattr(f"lookalike.search.nearest.{name}", size)
     assert results(1) == expected
     assert results(3) == expected

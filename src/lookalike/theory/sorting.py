@@ -57,7 +57,8 @@ def order_of(keys: np.ndarray, run: Run) -> np.ndarray:
 
     def merge(at: int) -> np.ndarray:
         found = np.concatenate([place[cut[at] : cut[at + 1]] for place, cut in zip(places, cuts, strict=True)])
-        return found[_order(keys[found])]
+        ordered: np.ndarray = found[_order(keys[found])]
+        return ordered
 
     return join_arrays(list(run.map(merge, range(len(firsts) + 1))), run)
 

@@ -401,7 +401,7 @@ def _pairs(collections: list[Any], settings: Settings) -> Pairs:
         found = search.pairs(groups, settings.max_pairs)
         plan, run, sides = search.plan, settings.run, search.sides
         with run.stage("order"):
-            spread = groups.spread(*found[:4], sides, settings.max_pairs, plan.directed)
+            spread = groups.spread(*found[:4], sides, settings.max_pairs, plan.directed, run)
         left, right, values = spread
         audit = search.audit_pairs(settings.audit, left, right, values) if settings.audit else None
         wanted: dict[str, Any] = {}

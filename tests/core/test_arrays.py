@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.core import arrays
 from lookalike.core.arrays import even_slices, join_arrays
 from lookalike.core.run import Run
 
@@ -28,3 +29,10 @@ def test_arrays_are_joined_and_freed(threads: int, parts: list[list[int]]) -> No
     arrays = [np.array(part, np.int32) for part in parts]
     assert join_arrays(arrays, Run(threads)).tolist() == [x for part in parts for x in part]
     assert arrays == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_values_are_taken_in_parts(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "SLICE", 7)
+    places = np.random.default_rng(0).integers(0, 30, 50)
+    assert np.array_equal(arrays.take(np.arange(100, 130), places, Run(threads)), 100 + places)

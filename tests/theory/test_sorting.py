@@ -60,3 +60,20 @@ def test_many_keys_are_sorted_as_by_numpy():
     keys = np.random.default_rng(1).integers(0, 2**64, 700_000, np.uint64)
     keys[::7] = keys[0]
     assert np.array_equal(sort_keys(keys, Run(2))[0], by_numpy(keys))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@given(
+    rng=seeds,
+    n=st.sampled_from([*SIZES, 2000]),
+    bits=st.sampled_from([12, 40, 61]),
+    step=st.sampled_from([80, 1 << 18]),
+)
+def test_the_order_of_distinct_numbers(threads, rng, n, bits, step):
+    """However unevenly they are spread, as those of pairs are."""
+    keys = np.array(rng.sample(range(1 << bits), n // 2) + list(range(1 << bits, (1 << bits) + n // 2)))
+    rng.shuffle(keys)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sorting, "SLICE", step)
+        patch.setattr(sorting, "SAMPLE", 4)
+        assert np.array_equal(sorting.order_of(keys, Run(threads)), np.argsort(keys))

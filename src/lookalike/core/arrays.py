@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.core.run import Run
+from lookalike.core.run import Run, slices
+
+SLICE = 1 << 18  # values per task
 
 
 def even_slices(bounds: np.ndarray, step: int) -> list[slice]:
@@ -29,4 +31,15 @@ def join_arrays(parts: list[Any], run: Run) -> np.ndarray:
 
     run.each(copy, range(len(parts)))
     parts.clear()
+    return out
+
+
+def take(values: np.ndarray, places: np.ndarray, run: Run) -> np.ndarray:
+    """Return the values at these places."""
+    out = np.empty(len(places), values.dtype)
+
+    def copy(part: slice) -> None:
+        out[part] = values[places[part]]
+
+    run.each(copy, slices(len(places), SLICE))
     return out

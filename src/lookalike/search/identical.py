@@ -7,14 +7,17 @@ from threading import Lock
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.run import ONE_THREAD, Run
+from lookalike.core.arrays import join_arrays, take
+from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.items.sets import text_bounds
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import GOLDEN, mix
 from lookalike.kernels.sets import add_rows
 from lookalike.theory.banding import all_pairs, in_buckets, too_many
-from lookalike.theory.sorting import sort_keys
+from lookalike.theory.sorting import order_of, sort_keys
+
+PAIRS = 1 << 17  # pairs per task
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Groups:
         sides: Sides,
         limit: int,
         directed: bool = False,
+        run: Run = ONE_THREAD,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Expand pairs of heads to pairs of all items: (left, right, values), in order of position.
 
@@ -54,18 +58,34 @@ class Groups:
         items = np.argsort(self.first, kind="stable")
         items = items[np.searchsorted(self.first[items], 0) :]  # by group; items without a group come first
         starts = np.searchsorted(self.first[items], np.append(self.heads, len(self.first)))
-        sizes = np.diff(starts)
-        a, b = np.searchsorted(self.heads, left), np.searchsorted(self.heads, right)
-        counts = sizes[a] * sizes[b]
+        sizes: np.ndarray = np.diff(starts)
+        groups: np.ndarray = np.empty(len(self.first), np.int64)  # of the heads; to search for them takes longer
+        groups[self.heads] = np.arange(len(self.heads))
+        tasks = slices(len(left), PAIRS)
+
+        def places(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            a, b = groups[left[part]], groups[right[part]]
+            return a, b, sizes[a] * sizes[b]
+
+        counts = run.map(lambda part: int(places(part)[2].sum()), tasks)
         alike = np.zeros_like(sizes) if sides.two else sizes * (sizes - 1) // 2  # pairs within each group
-        total = int(counts.sum() + (1 + directed) * alike.sum())
+        total = sum(counts) + (1 + directed) * int(alike.sum())
         if total > limit:
             raise too_many(total, limit)
-        number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)  # within its pair
-        width = np.repeat(sizes[b], counts)
-        one = items[np.repeat(starts[a], counts) + number // np.maximum(width, 1)]
-        other = items[np.repeat(starts[b], counts) + number % np.maximum(width, 1)]
-        values = np.repeat(values, counts)
+
+        def expand(part: slice) -> tuple[np.ndarray, ...]:
+            a, b, times = places(part)
+            number = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)  # within its pair
+            width = np.repeat(sizes[b], times)
+            one = items[np.repeat(starts[a], times) + number // np.maximum(width, 1)]
+            other = items[np.repeat(starts[b], times) + number % np.maximum(width, 1)]
+            return one, other, np.repeat(values[part], times)
+
+        found: tuple[list[np.ndarray], ...] = ([items[:0]], [items[:0]], [values[:0]])
+        for part in run.map(expand, tasks):
+            for column, some in zip(found, part, strict=True):
+                column.append(some)
+        one, other, values = (join_arrays(column, run) for column in found)
         if alike.any():
             same, twin = all_pairs(starts[: len(self.heads) + 1], items, int(alike.sum()))
             mine = np.repeat(own, alike)
@@ -74,8 +94,8 @@ class Groups:
                 one, other, values = (np.concatenate(two) for two in ((one, twin), (other, same), (values, mine)))
         if not directed:
             one, other = np.minimum(one, other), np.maximum(one, other)
-        order = ascending(one * len(self.first) + other, len(self.first) ** 2)
-        return one[order], other[order], values[order]
+        order = order_of(one * len(self.first) + other, run)
+        return take(one, order, run), take(other, order, run), take(values, order, run)
 
 
 class Contents:
@@ -105,16 +125,6 @@ def first_of(contents: np.ndarray, known: np.ndarray) -> np.ndarray:
         places[wrong] += 1
     found: np.ndarray = rows[places]
     return found
-
-
-def ascending(keys: np.ndarray, end: int) -> np.ndarray:
-    """Return the order of distinct keys of range(end), sorted with their positions if both fit."""
-    bits = max(1, len(keys).bit_length())
-    if end << bits > 1 << 63:
-        return np.argsort(keys)
-    packed = np.sort((keys << bits) | np.arange(len(keys)))
-    order: np.ndarray = packed & ((1 << bits) - 1)
-    return order
 
 
 def group_identical(

@@ -1,14 +1,15 @@
-"""Sort keys, in several threads."""
+"""Sort keys and numbers, in several threads."""
 
 import numpy as np
 
-from lookalike.core.arrays import even_slices
+from lookalike.core.arrays import even_slices, join_arrays
 from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.kernels.sorting import count_parts, place_keys, sort_parts
 
 SLICE = 1 << 18  # keys per task
 PART = 14  # a part has about 2**14 keys, which the processor's cache holds,
 MOST_PARTS = 11  # unless more than 2**11 parts were needed
+SAMPLE = 64  # numbers of a slice that show how all are spread
 
 
 def sort_keys(keys: np.ndarray, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.uint64]:
@@ -38,3 +39,36 @@ def sort_keys(keys: np.ndarray, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.u
 def low_bits(items: int) -> np.uint64:
     """Return a mask of the low bits that hold the numbers of this many items."""
     return np.uint64((1 << max(1, (items - 1).bit_length())) - 1)
+
+
+def order_of(keys: np.ndarray, run: Run) -> np.ndarray:
+    """Return the order of distinct numbers, however they are spread.
+
+    Slices are sorted first; then each task sorts what all of them have in one range of numbers. Some
+    numbers of each slice show where ranges of about equal size begin.
+    """
+    tasks = slices(len(keys), SLICE)
+    if len(tasks) < 2 or run.threads == 1:
+        return _order(keys)
+    places = list(run.map(lambda part: part.start + _order(keys[part]), tasks))
+    some = np.sort(np.concatenate([keys[place[:: len(place) // SAMPLE + 1]] for place in places]))
+    firsts = some[SAMPLE::SAMPLE]
+    cuts = list(run.map(lambda place: [0, *np.searchsorted(keys[place], firsts).tolist(), len(place)], places))
+
+    def merge(at: int) -> np.ndarray:
+        found = np.concatenate([place[cut[at] : cut[at + 1]] for place, cut in zip(places, cuts, strict=True)])
+        ordered: np.ndarray = found[_order(keys[found])]
+        return ordered
+
+    return join_arrays(list(run.map(merge, range(len(firsts) + 1))), run)
+
+
+def _order(keys: np.ndarray) -> np.ndarray:
+    """Return the order of distinct numbers, sorted together with their positions if both fit."""
+    if not len(keys):
+        return np.zeros(0, np.int64)
+    bits, low = len(keys).bit_length(), keys.min()
+    if (int(keys.max()) - int(low)) << bits >= 1 << 63:
+        return np.argsort(keys)
+    order: np.ndarray = np.sort(((keys - low) << bits) | np.arange(len(keys))) & ((1 << bits) - 1)
+    return order

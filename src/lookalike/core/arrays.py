@@ -41,5 +41,5 @@ def take(values: np.ndarray, places: np.ndarray, run: Run) -> np.ndarray:
     def copy(part: slice) -> None:
         out[part] = values[places[part]]
 
-    list(run.map(copy, slices(len(places), SLICE)))
+    run.each(copy, slices(len(places), SLICE))
     return out

@@ -10,7 +10,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +213,7 @@ class Source(ItemSource):
             found = [texts for texts in run.map(lambda task: task(), tasks) if len(texts)]
         if len(found) < SPOTS // 2:
             with suppress(DataError):
-                found = [next(self.batches())["text"].combine_chunks()]
+                found = [batch["text"].combine_chunks() for batch in islice(self.batches(), 1)]
         return found
 
     def _spots(self, part: Part, count: int) -> Iterator[Callable[[], pa.LargeStringArray]]:

@@ -58,28 +58,34 @@ class Groups:
         items = np.argsort(self.first, kind="stable")
         items = items[np.searchsorted(self.first[items], 0) :]  # by group; items without a group come first
         starts = np.searchsorted(self.first[items], np.append(self.heads, len(self.first)))
-        sizes = np.diff(starts)
-        groups = np.empty(len(self.first), np.int64)  # of the heads; to search for them takes longer
+        sizes: np.ndarray = np.diff(starts)
+        groups: np.ndarray = np.empty(len(self.first), np.int64)  # of the heads; to search for them takes longer
         groups[self.heads] = np.arange(len(self.heads))
         tasks = slices(len(left), PAIRS)
-        counts = run.map(lambda part: int((sizes[groups[left[part]]] * sizes[groups[right[part]]]).sum()), tasks)
+
+        def places(part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            a, b = groups[left[part]], groups[right[part]]
+            return a, b, sizes[a] * sizes[b]
+
+        counts = run.map(lambda part: int(places(part)[2].sum()), tasks)
         alike = np.zeros_like(sizes) if sides.two else sizes * (sizes - 1) // 2  # pairs within each group
         total = sum(counts) + (1 + directed) * int(alike.sum())
         if total > limit:
             raise too_many(total, limit)
 
         def expand(part: slice) -> tuple[np.ndarray, ...]:
-            a, b = groups[left[part]], groups[right[part]]
-            times = sizes[a] * sizes[b]
+            a, b, times = places(part)
             number = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)  # within its pair
             width = np.repeat(sizes[b], times)
             one = items[np.repeat(starts[a], times) + number // np.maximum(width, 1)]
             other = items[np.repeat(starts[b], times) + number % np.maximum(width, 1)]
             return one, other, np.repeat(values[part], times)
 
-        none = np.zeros(0, np.int64), np.zeros(0, np.int64), values[:0]
-        columns = zip(none, *run.map(expand, tasks), strict=True)
-        one, other, values = (join_arrays(list(column), run) for column in columns)
+        found: tuple[list[np.ndarray], ...] = ([items[:0]], [items[:0]], [values[:0]])
+        for part in run.map(expand, tasks):
+            for column, some in zip(found, part, strict=True):
+                column.append(some)
+        one, other, values = (join_arrays(column, run) for column in found)
         if alike.any():
             same, twin = all_pairs(starts[: len(self.heads) + 1], items, int(alike.sum()))
             mine = np.repeat(own, alike)

@@ -226,15 +226,19 @@ def ranks_of(counts: np.ndarray, run: Run = ONE_THREAD) -> np.ndarray:
     return ranks
 
 
+def counters_for(elements: float) -> int:
+    """Return how many counters there are for so many elements."""
+    return 1 << min(27, max(10, int(elements).bit_length() + 1))
+
+
 def element_counts(sets: Sets, run: Run = ONE_THREAD) -> tuple[np.ndarray, np.uint64]:
     """Return (counts, shift): how many elements, in all sets, have the high bits x >> shift.
 
     Each thread groups some elements by range, and then adds those of one range after another to the
     counts, while no other thread adds to the same range.
     """
-    bits = min(27, max(10, len(sets.elements).bit_length() + 1))
-    shift = np.uint64(64 - bits)
-    counts = np.zeros(1 << bits, np.int32)
+    counts = np.zeros(counters_for(len(sets.elements)), np.int32)
+    shift = np.uint64(64 - (len(counts).bit_length() - 1))
     locks = [Lock() for _ in range(0, len(counts), 1 << RANGE)]
 
     def add(part: slice) -> None:

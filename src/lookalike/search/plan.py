@@ -19,7 +19,7 @@ from lookalike.items.sets import Sets
 from lookalike.kernels.sketch import count_agreements
 from lookalike.measures import LARGEST, MEASURES, Measure, exact_fraction
 from lookalike.measures.table import BANDED, OF_SETS, SHORT, usual_names
-from lookalike.search.joins import STAGES, Ranks, by_size, element_ranks, estimate_work, index_prefixes
+from lookalike.search.joins import STAGES, Ranks, by_size, counters_for, element_ranks, estimate_work, index_prefixes
 from lookalike.theory.amplify import And, Bands, Or, bands_for, fitting_bands
 
 METHODS = ("auto", "lsh", "exact")
@@ -34,7 +34,8 @@ SAMPLE_ELEMENTS = 200_000  # of the sets that are joined to estimate the cost of
 DRAW, BAND, CANDIDATE, ELEMENT = 2.0, 60.0, 300.0, 3.0  # for bands
 SIGN = 0.45  # per element and function of simhash
 SHARE = 0.4  # of items that share a bucket, so that their sets are made
-SORT, INDEX, TOKEN, WALK, COMPARE = 9.0, 12.0, 60.0, 4.0, 100.0  # for sets, and for an exact join
+SORT = 12.0  # per element of a set
+INDEX, COUNTER, TOKEN, WALK, COMPARE = 36.0, 4.0, 60.0, 4.0, 100.0  # for an exact join
 PROGRAM, POSTING = 3e8, 44  # bytes of memory: of the program, and per element of a prefix
 STATED = 5e8  # bytes of memory above which a plan states them
 MOST_LISTED = 5_000_000  # the most pairs to list if only clusters are wanted
@@ -309,7 +310,8 @@ def fit(
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
     join = "an exact join"
-    cost = effort.read + effort.shingle + items * size * INDEX + (made if ranks is None else 0)
+    counters = COUNTER * counters_for(items * size)
+    cost = effort.read + effort.shingle + items * size * INDEX + counters + (made if ranks is None else 0)
     if cost > banded_cost:
         return replace(banded, reason=effort.reason(width, banded_cost, join, cost, "over "))
     near = np.arange(min(len(live), max(200, int(SAMPLE_ELEMENTS / size))))
@@ -333,7 +335,7 @@ def join_memory(plan: Plan, sample: Sets, items: int, given: bool) -> float:
         return 0.0
     times = items / len(sample)
     elements = times * len(sample.elements)
-    counts = 2 ** min(27, max(10, int(elements).bit_length() + 1))  # see `joins.element_counts`
+    counts = counters_for(elements)
     prefixes = times * len(index_prefixes(sample, by_size(sample), element_ranks(sample), plan.join)[1])
     return float(PROGRAM + 8 * elements * (1 + given) + max(5 * counts, counts + POSTING * prefixes))
 

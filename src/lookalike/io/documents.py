@@ -45,6 +45,7 @@ from lookalike.items.pages import article_text, decode_page, need_selectolax, vi
 
 TEXT_NAMES = ("text", "content", "body", "document")
 SPOTS, SPOT_BYTES, SPOT_ROWS = 8, 1 << 19, 64  # places of a sample, and what to read at each
+SMALL = 1 << 24  # bytes of inputs of which a sample is taken from one place
 MARKUP = 10  # about how many bytes of a web page there are per byte of its text
 
 
@@ -202,17 +203,17 @@ class Source(ItemSource):
         return max(len(texts), size * len(texts) // max(1, sample))
 
     def samples(self, run: Run = ONE_THREAD) -> list[pa.LargeStringArray]:
-        """Return some texts from SPOTS places all over the inputs, or from their beginning.
+        """Return some texts from SPOTS places all over the inputs; from the beginning of small ones.
 
         Bad rows and files are left out here: reading all documents reports them.
         """
-        parts = [self.parts[at] for at in evenly(len(self.parts), SPOTS)]
-        tasks = chain.from_iterable(self._spots(part, -(-SPOTS // len(parts))) for part in parts)
         found: list[pa.LargeStringArray] = []
         with suppress(DataError):
-            found = [texts for texts in run.map(lambda task: task(), tasks) if len(texts)]
-        if len(found) < SPOTS // 2:
-            with suppress(DataError):
+            if self.byte_size() > SMALL:
+                parts = [self.parts[at] for at in evenly(len(self.parts), SPOTS)]
+                tasks = chain.from_iterable(self._spots(part, -(-SPOTS // len(parts))) for part in parts)
+                found = [texts for texts in run.map(lambda task: task(), tasks) if len(texts)]
+            if len(found) < SPOTS // 2:
                 found = [batch["text"].combine_chunks() for batch in islice(self.batches(), 1)]
         return found
 

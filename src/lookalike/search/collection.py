@@ -178,13 +178,21 @@ def take_sample(sources: list[Source], run: Run) -> Sample:
     """Return about SAMPLE texts from all over the inputs, of at most about SAMPLE_BYTES bytes."""
     found = [source.samples(run) for source in sources]
     spots = sum(map(len, found))
-    most = max(1, SAMPLE // max(1, spots)) if spots > 1 else SAMPLE
-    cut = [[first_texts(texts, most, SAMPLE_BYTES // max(1, spots)) for texts in some] for some in found]
+    one_place = spots <= len(sources)
+    if one_place:
+        found = [[texts.take(pa.array(any_rows(texts))) for texts in some] for some in found]
+    most, size = (max(1, each // max(1, spots)) for each in (SAMPLE, SAMPLE_BYTES))
+    cut = [[first_texts(texts, most, size) for texts in some] for some in found]
     none = pa.array([], pa.large_string())
     each = [pa.concat_arrays([none, *some]) for some in cut]
     sizes = [len(texts) for some in cut for texts in some]
-    places = np.repeat(np.arange(len(sizes)), sizes) if spots > len(sources) else None
+    places = None if one_place else np.repeat(np.arange(len(sizes)), sizes)
     return Sample(each, pa.concat_arrays([none, *each]), places)
+
+
+def any_rows(texts: pa.LargeStringArray) -> np.ndarray:
+    """Choose at most SAMPLE texts at random, but always the same."""
+    return np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
 
 
 def first_texts(texts: pa.LargeStringArray, most: int, size: int) -> pa.LargeStringArray:

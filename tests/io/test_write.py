@@ -290,7 +290,7 @@ def test_the_file_is_not_there_before_it_is_complete(tmp_path: Path) -> None:
     def batches() -> Iterator[tuple[pa.Array, np.ndarray]]:
         for _ in range(3):
             assert not path.exists()
-            yield pa.array([b"{}"], pa.large_binary()), np.ones(1, bool)
+            yield pa.array([b"{}\n"], pa.large_binary()), np.ones(1, bool)
 
     with writing_lines(batches(), str(path)):
         assert not path.exists()

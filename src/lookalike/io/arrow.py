@@ -48,7 +48,7 @@ def arrow_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
     with _open(part) as (_, batches):
         for number, batch in enumerate(batches):
             whole = any(pa.types.is_nested(kind) or pa.types.is_dictionary(kind) for kind in batch.schema.types)
-            rows = max(1, len(batch) if whole else rows_for(size, batch.nbytes, len(batch)))
+            rows = max(1, len(batch) if whole else rows_for(size, batch.get_total_buffer_size(), len(batch)))
             for start in range(0, len(batch), rows):
                 yield partial(_checked, part, number, batch.slice(start, rows), schema, size)
 

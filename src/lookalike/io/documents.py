@@ -10,7 +10,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ from lookalike.items.pages import article_text, decode_page, need_selectolax, vi
 
 TEXT_NAMES = ("text", "content", "body", "document")
 SPOTS, SPOT_BYTES, SPOT_ROWS = 8, 1 << 19, 64  # places of a sample, and what to read at each
-SMALL = 1 << 24  # bytes of inputs of which a sample is taken from one place
+SMALL, HEAD = 1 << 24, 1000  # bytes of inputs of which a sample is taken from one place, and texts there
 MARKUP = 10  # about how many bytes of a web page there are per byte of its text
 
 
@@ -205,17 +205,25 @@ class Source(ItemSource):
     def samples(self, run: Run = ONE_THREAD) -> list[pa.LargeStringArray]:
         """Return some texts from SPOTS places all over the inputs; from the beginning of small ones.
 
-        Bad rows and files are left out here: reading all documents reports them.
+        Bad rows and files in other places are left out here: reading all documents reports them.
         """
-        found: list[pa.LargeStringArray] = []
-        with suppress(DataError):
-            if self.byte_size() > SMALL:
-                parts = [self.parts[at] for at in evenly(len(self.parts), SPOTS)]
-                tasks = chain.from_iterable(self._spots(part, -(-SPOTS // len(parts))) for part in parts)
+        if self.byte_size() > SMALL:
+            parts = [self.parts[at] for at in evenly(len(self.parts), SPOTS)]
+            tasks = chain.from_iterable(self._spots(part, -(-SPOTS // len(parts))) for part in parts)
+            with suppress(DataError):
                 found = [texts for texts in run.map(lambda task: task(), tasks) if len(texts)]
-            if len(found) < SPOTS // 2:
-                found = [batch["text"].combine_chunks() for batch in islice(self.batches(), 1)]
-        return found
+                if len(found) >= SPOTS // 2:
+                    return found
+        return self._head()
+
+    def _head(self) -> list[pa.LargeStringArray]:
+        """Return the first HEAD texts, in whatever batches they are read."""
+        head: list[pa.Array] = []
+        for batch in self.batches():
+            head.extend(batch["text"].chunks)
+            if sum(map(len, head)) >= HEAD:
+                break
+        return [pa.concat_arrays(head).slice(0, HEAD)] if head else []
 
     def _spots(self, part: Part, count: int) -> Iterator[Callable[[], pa.LargeStringArray]]:
         """Yield functions that return the texts at some places of a part."""

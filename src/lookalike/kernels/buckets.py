@@ -6,7 +6,7 @@ Buckets come as rows: the items of bucket b are items[indptr[b]:indptr[b + 1]], 
 import numpy as np
 
 from lookalike.kernels.hashing import EMPTY, kernel
-from lookalike.kernels.sets import overlap
+from lookalike.kernels.sets import grown, overlap
 
 ONE = -1  # the value of `split` if there is only one collection
 
@@ -258,7 +258,7 @@ def similar_in_buckets(
             if overlap(indptr, elements, item, items[j], p, q) >= 0:
                 union(near, i - low, j - low)
                 if n == len(left):
-                    left, right = np.append(left, left), np.append(right, right)
+                    left, right = grown(left, n), grown(right, n)
                 left[n], right[n] = item, items[j]
                 n += 1
             else:

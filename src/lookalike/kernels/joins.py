@@ -8,7 +8,7 @@ import numpy as np
 from lookalike.kernels.bounds import JACCARD, least, need, prefix_lengths
 from lookalike.kernels.buckets import ONE
 from lookalike.kernels.hashing import kernel
-from lookalike.kernels.sets import shared_of
+from lookalike.kernels.sets import grown, shared_of
 
 LENGTH, PREFIX, POSITION, SUFFIX = range(4)  # stages of filtering; each includes those before it
 
@@ -139,14 +139,6 @@ def with_room(n, one, two, three):
     if n < len(one):
         return one, two, three
     return grown(one, n), grown(two, n), grown(three, n)
-
-
-@kernel
-def grown(values, n):
-    """Return a copy of `values` with room for more than n."""
-    out = np.empty(2 * n + 16, values.dtype)
-    out[:n] = values[:n]
-    return out
 
 
 @kernel

@@ -92,6 +92,14 @@ def sort_rows(indptr, elements, bag):
 
 
 @kernel
+def grown(values, n):
+    """Return a copy of `values` with room for more than n."""
+    out = np.empty(2 * n + 16, values.dtype)
+    out[:n] = values[:n]
+    return out
+
+
+@kernel
 def take_rows(starts, sizes, elements):
     """Return the rows that start here and have these sizes, one after another: (indptr, elements)."""
     indptr = np.zeros(len(starts) + 1, np.int64)

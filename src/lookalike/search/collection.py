@@ -180,8 +180,8 @@ def take_sample(sources: list[Source], run: Run) -> Sample:
     spots = sum(map(len, found))
     one_place = spots <= len(sources)
     if one_place:
-        found = [[texts.take(pa.array(any_rows(texts))) for texts in some] for some in found]
-    most, size = (max(1, each // max(1, spots)) for each in (SAMPLE, SAMPLE_BYTES))
+        found = [[texts.take(pa.array(sample_rows(texts))) for texts in some] for some in found]
+    most, size = (max(1, each // max(1, spots // len(sources))) for each in (SAMPLE, SAMPLE_BYTES))
     cut = [[first_texts(texts, most, size) for texts in some] for some in found]
     none = pa.array([], pa.large_string())
     each = [pa.concat_arrays([none, *some]) for some in cut]
@@ -190,9 +190,11 @@ def take_sample(sources: list[Source], run: Run) -> Sample:
     return Sample(each, pa.concat_arrays([none, *each]), places)
 
 
-def any_rows(texts: pa.LargeStringArray) -> np.ndarray:
-    """Choose at most SAMPLE texts at random, but always the same."""
-    return np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
+def sample_rows(texts: pa.LargeStringArray) -> np.ndarray:
+    """Choose at most SAMPLE texts of about SAMPLE_BYTES bytes, at random but always the same."""
+    rows = np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
+    _, starts, stops = text_bounds(texts, rows)
+    return np.sort(rows[: 2 + np.searchsorted(np.cumsum(stops - starts), SAMPLE_BYTES)])
 
 
 def first_texts(texts: pa.LargeStringArray, most: int, size: int) -> pa.LargeStringArray:

@@ -31,16 +31,14 @@ from lookalike.core.errors import (
 )
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
-from lookalike.io.documents import TEXT_NAMES
-from lookalike.items.sets import Sets, text_bounds
+from lookalike.io.documents import HEAD, TEXT_NAMES
+from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.measures.table import BANDED, SHORT
-from lookalike.search.collection import SAMPLE_BYTES
-from lookalike.search.plan import SAMPLE, Plan, fit, make_plan
+from lookalike.search.collection import sample_rows
+from lookalike.search.plan import Plan, fit, make_plan
 from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
-
-HEAD = 1000  # items that the plan's sample is drawn from
 
 
 @dataclass(frozen=True)
@@ -203,13 +201,6 @@ class FrameItems:
             return sets.take(np.random.default_rng(0).permutation(len(sets)))
         texts = content.cast(pa.large_string())
         return making.sets(texts.take(pa.array(sample_rows(texts))))
-
-
-def sample_rows(texts: pa.LargeStringArray) -> np.ndarray:
-    """Choose at most SAMPLE texts of about SAMPLE_BYTES bytes, at random but always the same."""
-    rows = np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
-    _, starts, stops = text_bounds(texts, rows)
-    return np.sort(rows[: 2 + np.searchsorted(np.cumsum(stops - starts), SAMPLE_BYTES)])
 
 
 def columns_of(df: DataFrame, settings: SparkSettings) -> tuple[str, str]:

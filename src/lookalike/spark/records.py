@@ -20,12 +20,13 @@ from lookalike.entities.candidates import MOST_PER_RECORD as MOST
 from lookalike.entities.candidates import RECALL
 from lookalike.entities.fields import Field, as_fields, guess_kind
 from lookalike.entities.values import day_comes_first
+from lookalike.io.documents import HEAD
 from lookalike.items.sets import Sets
 from lookalike.search.collection import SAMPLE_SETS
 from lookalike.search.plan import fit, make_plan
 from lookalike.spark.frames import pairs_of_rows, similar, staged
 from lookalike.spark.graphs import written_down
-from lookalike.spark.items import HEAD, check_id, count_ids, quoted, type_of
+from lookalike.spark.items import check_id, count_ids, quoted, type_of
 from lookalike.spark.record_tasks import OfRecords, written_out
 from lookalike.spark.tasks import keyed
 

@@ -41,3 +41,19 @@ def sort_parts(values, bounds, high):
     counts = np.empty(2 * longest + 1, np.int32)
     for i in range(len(bounds) - 1):
         sort_hashes(values[bounds[i] : bounds[i + 1]], spare, counts, high)
+
+
+@kernel
+def sorted_part(keys, high, part, mask):
+    """Return one part of the keys, sorted, each with its position in the bits of the mask.
+
+    The parts, one after another, are all keys in order. Each looks through all keys for its own.
+    """
+    numbers = np.empty(len(keys), np.uint64)
+    n = 0
+    for i in range(len(keys)):
+        if (keys[i] >> np.uint64(1)) >> np.uint64(63 - high) == np.uint64(part):  # a shift by 64 is not defined
+            numbers[n] = (keys[i] & ~mask) | np.uint64(i)
+            n += 1
+    sort_hashes(numbers[:n], np.empty(n, np.uint64), np.empty(2 * n + 1, np.int32), high)
+    return numbers[:n].copy()

@@ -20,7 +20,8 @@ from lookalike.families.draws import samples
 from lookalike.items.sides import Sides
 from lookalike.kernels.buckets import members
 from lookalike.kernels.sketch import fold_bands
-from lookalike.kernels.tables import masked_keys, sorted_part
+from lookalike.kernels.sorting import sorted_part
+from lookalike.kernels.tables import masked_keys
 from lookalike.search.blocks import REACH, SIDE, Blocks, make_blocks, make_probed_blocks
 from lookalike.search.multiprobe import probe_keys
 from lookalike.search.spaces import Functions, Space

@@ -12,9 +12,9 @@ from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.buckets import members, new_pairs
-from lookalike.kernels.sets import sorted_hashes
 from lookalike.kernels.sketch import fold_bands
-from lookalike.theory.sorting import low_bits, sort_keys
+from lookalike.kernels.sorting import sorted_part
+from lookalike.theory.sorting import low_bits
 
 CHUNK = 1 << 18  # candidate pairs yielded at a time
 MOST_AT_ONCE = 32  # keys are sorted in parts unless the memory is this many times their size
@@ -135,22 +135,14 @@ def in_buckets(keys: np.ndarray, memory: int | None = None, run: Run = ONE_THREA
     parts = 1 if memory is None else 1 << max(0, (MOST_AT_ONCE * 8 * len(keys) // memory).bit_length())
     if len(keys) > FEW:
         parts = max(parts, 1 << (run.threads - 1).bit_length())
-    found = list(run.map(lambda part: members(*sorted_part(keys, part, parts)), range(parts)))
+    mask, high = low_bits(len(keys)), parts.bit_length() - 1
+    found = list(run.map(lambda part: members(sorted_part(keys, high, part, mask), mask), range(parts)))
     if len(found) == 1:
         only: tuple[np.ndarray, np.ndarray] = found[0]
         return only
     starts = np.cumsum([0, *(len(items) for _, items in found)])
     indptr = [indptr[1:] + start for (indptr, _), start in zip(found, starts, strict=False)]
     return np.concatenate([[0], *indptr]), np.concatenate([items for _, items in found])
-
-
-def sorted_part(keys: np.ndarray, part: int, parts: int) -> tuple[np.ndarray, np.uint64]:
-    """Return one of the parts of the result of `sort_keys`; their number is a power of two."""
-    if parts == 1:
-        return sort_keys(keys)
-    mask, shift = low_bits(len(keys)), np.uint64(64 - (parts.bit_length() - 1))
-    places = np.flatnonzero(keys >> shift == part).astype(np.uint64)
-    return sorted_hashes((keys[places] & ~mask) | places), mask
 
 
 def pairs_in_bands(signatures: np.ndarray, bands: int, rows: int, run: Run) -> np.ndarray:

@@ -51,6 +51,10 @@ class Run:
     def say(self, line: str) -> None:
         """Show the user a line; this base class shows nothing."""
 
+    def waited(self) -> float:
+        """Return how many seconds the user has waited before the search; this base class counts none."""
+        return 0.0
+
     def quietly(self) -> "Run":
         """Return a copy for a step within another: it shows progress and times, but no messages."""
         quiet = copy(self)

@@ -219,7 +219,7 @@ def expected_effort(
     unit = "char" if shingles.unit == "char" else "word"
     speed = taken * 1e9 / some.nbytes / SMALL_SHINGLE[unit] if some.nbytes > TIMED // 2 else 1.0
     read = max((FORMATS[part.format].cost for source in sources for part in source.parts), default=0.0)
-    return Effort(read * size, SHINGLE[unit] * size, run.threads, min(max(speed, 0.2), 5.0))
+    return Effort(read * size, SHINGLE[unit] * size, run.threads, min(max(speed, 0.2), 5.0), run.waited())
 
 
 def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
@@ -254,7 +254,12 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
     with run.stage("plan"):
-        plan = fit(sets.take(rows), len(sets), partial(element_ranks, sets, run), effort=Effort(threads=run.threads))
+        plan = fit(
+            sets.take(rows),
+            len(sets),
+            partial(element_ranks, sets, run),
+            effort=Effort(threads=run.threads, waited=run.waited()),
+        )
     for line in plan.lines():
         run.say(line)
 

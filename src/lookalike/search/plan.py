@@ -48,10 +48,11 @@ class Effort(NamedTuple):
     shingle: float = 0.0  # to shingle all texts once
     threads: int = 1
     speed: float = 1.0  # how many times as long this machine takes as stated
+    waited: float = 0.0  # seconds that the user has waited already
 
     def seconds(self, cost: float) -> str:
-        """Return how long work takes that costs so many nanoseconds on one core."""
-        return f"{cost * self.speed / self.threads / 1e9:.2g} s"
+        """Return how long the user waits in all for work of so many nanoseconds on one core."""
+        return f"{self.waited + cost * self.speed / self.threads / 1e9:.2g} s"
 
     def reason(self, way: str, cost: float, other: str, others: float, over: str = "") -> str:
         """Return the reason for choosing a way over another, with the time that both would take.

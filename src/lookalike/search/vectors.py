@@ -108,7 +108,7 @@ class VectorSearch(Search):
 
     def fit(self, plan: VectorPlan) -> VectorPlan:
         """Choose the cheapest method for the items."""
-        effort = Effort(threads=self.run.threads)
+        effort = Effort(threads=self.run.threads, waited=self.run.waited())
         return fit_vectors(plan, self.space, self.live, self.sides, self.probes, effort)
 
     def plan_nearest(self) -> VectorPlan:

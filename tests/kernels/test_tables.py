@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lookalike.kernels.sorting import sorted_part
 from lookalike.kernels.tables import masked_keys
-from lookalike.theory.banding import low_bits, sort_keys
+from lookalike.theory.sorting import low_bits, sort_keys
 from tests import reference as ref
 from tests.kernel_samples import EDGES, SIZES, seeds
 

@@ -343,6 +343,36 @@ def components(n, pairs):
     return label
 
 
+def similar_in_buckets(bands, reach, patience, sets, threshold, step):
+    """Return the pairs that connect similar items, comparing each with the `reach` before it.
+
+    The closest come first. Items are not compared that earlier bands connect, or the same part of
+    `step` items; after `patience` dissimilar items in all bands the search for an item ends.
+    """
+    joined, unlike = [], Counter()
+    for band in bands:
+        label, found = components(len(sets), joined), []
+        places = [(bucket, i) for bucket in band for i in range(len(bucket))]
+        for start in range(0, len(places), step):
+            near = []
+            for bucket, i in places[start : start + step]:
+                item = bucket[i]
+                for other in reversed(bucket[max(0, i - reach) : i]):
+                    if unlike[item] >= patience:
+                        break
+                    near += [(item, other)] * (label[item] == label[other])
+                    own = components(len(sets), near)
+                    if own[item] == own[other]:
+                        continue
+                    if similar_overlap(sets[item], sets[other], threshold) >= 0:
+                        near.append((item, other))
+                        found.append((item, other))
+                    else:
+                        unlike[item] += 1
+        joined += found
+    return joined
+
+
 # --- measures ---
 
 

@@ -941,7 +941,7 @@ def test_clusters_say_when_a_crowd_was_not_searched(monkeypatch):
 
 def test_a_sample_of_long_texts_is_kept_short():
     """The plan looks at a few megabytes, however long the texts are."""
-    from lookalike.search.collection import SAMPLE_BYTES, sample_rows
+    from lookalike.search.sampling import SAMPLE_BYTES, sample_rows
 
     texts = pa.array(["x" * 1_000_000] * 50, pa.large_string())
     assert len(sample_rows(texts)) <= SAMPLE_BYTES // 1_000_000 + 3

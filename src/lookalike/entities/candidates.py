@@ -225,7 +225,7 @@ def rare(keys: np.ndarray) -> np.ndarray:
 def sets_in_parts(columns: Sequence[Column], start: int, stop: int, run: Run) -> Sets:
     """Return the sets of `record_sets` for the records from `start` to `stop`."""
     parts = [slice(start + part.start, start + part.stop) for part in slices(stop - start, RECORDS_PER_TASK)]
-    return Sets.concatenate(list(run.map(lambda part: record_sets(columns, part), parts)), run)
+    return Sets.concatenate(run.map(lambda part: record_sets(columns, part), parts), run)
 
 
 def record_sets(columns: Sequence[Column], part: slice) -> Sets:

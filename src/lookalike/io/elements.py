@@ -1,6 +1,5 @@
 """Collects the elements and ids of sets, block by block, and assembles the sets."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -122,7 +121,7 @@ def join_blocks(blocks: list[SetBlock], kinds: Kinds, bag: bool, run: Run) -> tu
             block, blocks[at] = blocks[at], None  # type: ignore[call-overload]  # frees its memory
             return Sets.sorted(np.concatenate(([0], np.cumsum(block.sizes))), kinds.hashes(block.chunk), bag)
 
-        return names, joined(run.map(make, range(len(blocks))), bag, run)
+        return names, Sets.concatenate(run.map(make, range(len(blocks))), run)
     ids = Ids()
     for block in blocks:
         ids.add(block.ids, block.sizes, block.whole)
@@ -201,13 +200,4 @@ def assemble(count: int, rows: np.ndarray, hashes: np.ndarray, bag: bool, run: R
         some = indptr[part.start : part.stop + 1]
         return Sets.sorted(some - some[0], hashes[some[0] : some[-1]], bag)
 
-    return joined(run.map(make, even_slices(indptr, SLICE) or [slice(0, count)]), bag, run)
-
-
-def joined(parts: Iterator[Sets], bag: bool, run: Run) -> Sets:
-    """Return the sets of all parts, one after another."""
-    sizes, elements = [], []
-    for part in parts:
-        sizes.append(part.sizes)
-        elements.append(part.elements)
-    return Sets(np.cumsum(np.concatenate([[0], *sizes])), join_arrays(elements, run), bag)
+    return Sets.concatenate(run.map(make, even_slices(indptr, SLICE) or [slice(0, count)]), run)

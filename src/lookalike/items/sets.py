@@ -86,14 +86,19 @@ class Sets:
         return Sets(indptr, elements, self.bag)
 
     @staticmethod
-    def concatenate(parts: "list[Sets]", run: Run = ONE_THREAD) -> "Sets":
-        """Return the rows of all parts, one after another, copied in the threads of `run`."""
-        if not parts:
-            return Sets(np.zeros(1, np.int64), np.zeros(0, np.uint64))
-        if len(parts) == 1:
-            return Sets(parts[0].indptr, parts[0].elements, parts[0].bag)
-        sizes = np.concatenate([[0], *(part.sizes for part in parts)])
-        return Sets(np.cumsum(sizes), join_arrays([part.elements for part in parts], run), parts[0].bag)
+    def concatenate(parts: "Iterable[Sets]", run: Run = ONE_THREAD) -> "Sets":
+        """Return the rows of all parts, one after another, copied in the threads of `run`.
+
+        A part that nobody else holds is freed as soon as it is copied.
+        """
+        sizes, elements, bag = [np.zeros(1, np.int64)], [np.zeros(0, np.uint64)], False
+        for part in parts:
+            sizes.append(part.sizes)
+            elements.append(part.elements)
+            bag = part.bag
+        if len(elements) == 2:
+            return Sets(np.cumsum(np.concatenate(sizes)), elements[1], bag)
+        return Sets(np.cumsum(np.concatenate(sizes)), join_arrays(elements, run), bag)
 
     def to_arrow(self) -> pa.LargeListArray:
         """Return one list of hashes per set."""

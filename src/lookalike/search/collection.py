@@ -5,7 +5,6 @@ item, memory holds the text, a content hash of 16 bytes and 8 bytes per band; th
 candidates are made again. With limited memory all of this is in files, and texts are read again.
 """
 
-import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +21,6 @@ from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
-from lookalike.io.formats import FORMATS
 from lookalike.items.sets import Sets, hash_texts, text_bounds
 from lookalike.items.shingles import Rows, Shingles
 from lookalike.items.sides import Sides
@@ -31,12 +29,10 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
-from lookalike.search.plan import SAMPLE, Effort, Plan
+from lookalike.search.plan import Effort, Plan
+from lookalike.search.sampling import expected_effort, take_sample
 
 Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
-SAMPLE_BYTES, TIMED = 8 << 20, 1 << 19  # of texts to plan from, and to time
-SHINGLE = {"char": 4.8, "word": 2.9}  # nanoseconds per byte on the machine of the costs in `plan`
-SMALL_SHINGLE = {"char": 3.0, "word": 2.0}  # the same for TIMED bytes, which the processor's cache holds
 SAMPLE_SETS = 4000
 PIECE = 1 << 20  # bytes of text shingled and sketched at a time
 SLICE = 1 << 14  # sets per task
@@ -164,62 +160,6 @@ def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tup
         if done < len(table):
             yield side, table.slice(done)
         done = max(0, done - len(table))
-
-
-class Sample(NamedTuple):
-    """Texts that plans are made from, and the place in the inputs that each is from, if there are several."""
-
-    texts: list[pa.LargeStringArray]  # per source
-    whole: pa.LargeStringArray
-    places: np.ndarray | None
-
-
-def take_sample(sources: list[Source], run: Run) -> Sample:
-    """Return about SAMPLE texts from all over the inputs, of at most about SAMPLE_BYTES bytes."""
-    found = [source.samples(run) for source in sources]
-    spots = sum(map(len, found))
-    one_place = spots <= len(sources)
-    if one_place:
-        found = [[texts.take(pa.array(sample_rows(texts))) for texts in some] for some in found]
-    most, size = (max(1, each // max(1, spots // len(sources))) for each in (SAMPLE, SAMPLE_BYTES))
-    cut = [[first_texts(texts, most, size) for texts in some] for some in found]
-    none = pa.array([], pa.large_string())
-    each = [pa.concat_arrays([none, *some]) for some in cut]
-    sizes = [len(texts) for some in cut for texts in some]
-    places = None if one_place else np.repeat(np.arange(len(sizes)), sizes)
-    return Sample(each, pa.concat_arrays([none, *each]), places)
-
-
-def sample_rows(texts: pa.LargeStringArray) -> np.ndarray:
-    """Choose at most SAMPLE texts of about SAMPLE_BYTES bytes, at random but always the same."""
-    rows = np.random.default_rng(0).permutation(len(texts))[:SAMPLE]
-    _, starts, stops = text_bounds(texts, rows)
-    return np.sort(rows[: 2 + np.searchsorted(np.cumsum(stops - starts), SAMPLE_BYTES)])
-
-
-def first_texts(texts: pa.LargeStringArray, most: int, size: int) -> pa.LargeStringArray:
-    """Return the first texts, at most so many, and at least two even if they have more bytes."""
-    _, starts, stops = text_bounds(texts)
-    return texts.slice(0, min(most, 2 + int(np.searchsorted(np.cumsum(stops - starts), size))))
-
-
-def expected_effort(
-    sources: list[Source], shingles: Shingles, sample: pa.LargeStringArray, size: float, run: Run
-) -> Effort:
-    """Estimate what it takes to read and shingle all texts, which have `size` bytes, on this machine.
-
-    The speed of the machine is measured by shingling some of the sample twice: the first time loads
-    the kernels.
-    """
-    some = first_texts(sample, len(sample), TIMED)
-    for _ in range(2):
-        start = time.thread_time()
-        shingles.hashes(shingles.prepare(some))
-        taken = time.thread_time() - start
-    unit = "char" if shingles.unit == "char" else "word"
-    speed = taken * 1e9 / some.nbytes / SMALL_SHINGLE[unit] if some.nbytes > TIMED // 2 else 1.0
-    read = max((FORMATS[part.format].cost for source in sources for part in source.parts), default=0.0)
-    return Effort(read * size, SHINGLE[unit] * size, run.threads, min(max(speed, 0.2), 5.0), run.waited())
 
 
 def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:

@@ -227,7 +227,7 @@ def ranks_of(counts: np.ndarray, run: Run = ONE_THREAD) -> np.ndarray:
 
 
 def counters_for(elements: float) -> int:
-    """Return how many counters there are for so many elements."""
+    """Return how many counters this number of elements gets."""
     return 1 << min(27, max(10, int(elements).bit_length() + 1))
 
 

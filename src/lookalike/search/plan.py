@@ -51,7 +51,7 @@ class Effort(NamedTuple):
     waited: float = 0.0  # seconds that the user has waited already
 
     def seconds(self, cost: float) -> str:
-        """Return how long the user waits in all for work of so many nanoseconds on one core."""
+        """Return how long the user waits in all, if the work costs `cost` nanoseconds on one core."""
         return f"{self.waited + cost * self.speed / self.threads / 1e9:.2g} s"
 
     def reason(self, way: str, cost: float, other: str, others: float, over: str = "") -> str:

@@ -35,8 +35,8 @@ from lookalike.io.documents import HEAD, TEXT_NAMES
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.measures.table import BANDED, SHORT
-from lookalike.search.collection import sample_rows
 from lookalike.search.plan import Plan, fit, make_plan
+from lookalike.search.sampling import sample_rows
 from lookalike.spark.frames import Frames, staged
 from lookalike.spark.making import Making, OfLists, OfTexts
 

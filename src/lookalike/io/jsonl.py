@@ -92,6 +92,8 @@ def _read_block(read: Callable[[], bytes], schema: pa.Schema, longest: int) -> l
     lines = with_line_feeds(block, ends)
     if (kinds == BLANK).any():
         lines = lines.filter(pa.array(kinds != BLANK))
+    if not len(lines):
+        return []  # as for a block within a long line
     odd = (kinds == OTHER).any() or np.diff(ends, prepend=0).max(initial=0) > longest
     table = None if odd else _parsed(pa.py_buffer(block), len(lines), schema)
     if table is not None:

@@ -83,6 +83,8 @@ def line_tasks(part: Part, schema: pa.Schema, size: int) -> Iterator[Task]:
 
 def _documents(read: Callable[[], bytes]) -> list[Block]:
     block = read().replace(b"\r\n", b"\n")
+    if not block:
+        return []  # it is within a long line
     whole = with_line_feeds(block, line_ends(np.frombuffer(block, np.uint8)))
     return [Block(pa.table({"text": pc.binary_slice(whole, 0, -1)}))]
 

@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 QUICK := -m "not slow and not spark and not browser and not server"
 MINUTES ?= 10
+unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which would all compile our modules again
 .DEFAULT_GOAL := help
 
 .PHONY: help demo check test test-bounds test-lowest fuzz lint docs bench clean browser java
@@ -62,9 +63,12 @@ clean: ## remove the environment and all build outputs
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-.venv/installed-dev: .venv/installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	touch $@
+# Modules are compiled when they are first imported: few of all those in the packages for developers are.
+.venv/installed-dev: pyproject.toml
+	@echo "setting up .venv, once; this takes a minute"
+	test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+	touch .venv/installed $@
 
 .venv/installed-bench: .venv/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -38,6 +38,16 @@ def opened(browser, address: str, **options: object) -> Iterator:
         assert [line for line in wrong if "Failed to load resource" not in line] == []  # 4xx are shown to the user
 
 
+def shown_in_all_ways(page) -> Iterator[int]:
+    """Show the page in wide and narrow windows, in light and dark colours, and yield each width."""
+    for width in (1280, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_function(f"innerWidth === {width} && matchMedia('(prefers-color-scheme: {scheme})').matches")
+            yield width
+
+
 # The lowest contrast, as defined by WCAG, between a text on the page and its background.
 LEAST_CONTRAST = """() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number);

@@ -19,7 +19,7 @@ from lookalike.io.formats import FORMATS
 from lookalike.io.parquet_runs import row_group
 from lookalike.io.part import Part
 
-ROWS = 3000
+ROWS = 1500
 RNG = np.random.default_rng(1)
 FEW = [f"a text that many rows share, number {at}" for at in range(5)]
 TEXTS = [FEW[at % 5] if at < 900 else f"{at} {'x' * int(RNG.integers(200))} é" for at in range(ROWS)]

@@ -291,8 +291,11 @@ def test_odd_names_of_columns(there):
 def test_a_folder_for_checkpoints(there, tmp_path):
     """If a folder is set, the results of stages are written there and survive lost executors."""
     table, options = named(), COLLECTIONS["names"][1]
-    there.session.sparkContext.setCheckpointDir(str(tmp_path))  # for the rest of the session
-    assert there.clusters(table, **options) == Here().clusters(table, **options)
+    there.session.sparkContext.setCheckpointDir(str(tmp_path))
+    try:
+        assert there.clusters(table, **options) == Here().clusters(table, **options)
+    finally:
+        there.session.sparkContext.setCheckpointDir(None)
     assert any(path.is_file() for path in tmp_path.rglob("part-*"))
 
 

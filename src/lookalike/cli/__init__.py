@@ -8,6 +8,7 @@ May import: everything. To add a command, write its file, and put it in `COMMAND
 line of its help.
 """
 
+import atexit
 import gc
 import os
 import signal
@@ -15,6 +16,7 @@ import sys
 import time
 import warnings
 from contextlib import suppress
+from typing import NoReturn
 
 from typer.exceptions import Abort, Exit, TyperException
 
@@ -42,16 +44,28 @@ COMMANDS = {
 }
 begun = time.perf_counter()  # when the running command began
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
-GARBAGE = 50_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
+GARBAGE = 500_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
+exit_code = 1  # of this process; also after an error that we do not expect
 
 
 def main() -> None:
     """Run the command line as a process of its own, in which nothing else happens."""
+    global exit_code
+    atexit.register(leave)  # first, so that it comes after all else that is done at exit
     gc.set_threshold(GARBAGE)
     import_pandas_late()
-    code = run(process_start(_imported))
-    gc.freeze()  # at exit, do not look for garbage among all that was imported
-    sys.exit(code)
+    exit_code = run(process_start(_imported))
+    sys.exit(exit_code)
+
+
+def leave() -> NoReturn | None:
+    """End the process without taking apart all that was imported and made; files are closed already."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return None  # Python itself reports it
+    os._exit(exit_code)
 
 
 def run(start: float) -> int:

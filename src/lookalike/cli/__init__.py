@@ -45,6 +45,8 @@ COMMANDS = {
 begun = time.perf_counter()  # when the running command began
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
 GARBAGE = 500_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
+# Arrow's own pool asks for huge pages. To clear them can take longer than to read a file, above all in virtual machines.
+ARROW_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
 exit_code = 1  # of this process; also after an error that we do not expect
 
 
@@ -53,6 +55,7 @@ def main() -> None:
     global exit_code
     atexit.register(leave)  # first, so that it comes after all else that is done at exit
     gc.set_threshold(GARBAGE)
+    os.environ.setdefault(*ARROW_POOL)  # read when pyarrow is imported
     import_pandas_late()
     exit_code = run(process_start(_imported))
     sys.exit(exit_code)

@@ -16,7 +16,6 @@ import sys
 import time
 import warnings
 from contextlib import suppress
-from typing import NoReturn
 
 from typer.exceptions import Abort, Exit, TyperException
 
@@ -45,7 +44,7 @@ COMMANDS = {
 begun = time.perf_counter()  # when the running command began
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
 GARBAGE = 500_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
-# Arrow's own pool asks for huge pages. To clear them can take longer than to read a file, above all in virtual machines.
+# Arrow's own pool asks for huge pages; in a virtual machine, clearing them can take longer than reading a file.
 ARROW_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
 exit_code = 1  # of this process; also after an error that we do not expect
 
@@ -61,13 +60,13 @@ def main() -> None:
     sys.exit(exit_code)
 
 
-def leave() -> NoReturn | None:
+def leave() -> None:
     """End the process without taking apart all that was imported and made; files are closed already."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except (OSError, ValueError):
-        return None  # Python itself reports it
+        return  # Python itself reports it
     os._exit(exit_code)
 
 

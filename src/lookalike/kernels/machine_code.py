@@ -59,7 +59,7 @@ class MachineCode(NullCache):
         self._files.flush()
 
 
-class Library(JITCodeLibrary):  # type: ignore[misc]
+class Library(JITCodeLibrary):
     """Machine code from disk; what it is linked from is parsed only when a caller is compiled."""
 
     _unparsed: bytes | None = None
@@ -86,7 +86,7 @@ class Library(JITCodeLibrary):  # type: ignore[misc]
         return int(self._codegen._engine.get_function_address(name))
 
 
-class Loader(CompileResultCacheImpl):  # type: ignore[misc]
+class Loader(CompileResultCacheImpl):
     """Makes a kernel from its machine code."""
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
@@ -99,7 +99,7 @@ class Loader(CompileResultCacheImpl):  # type: ignore[misc]
             codegen._library_class = usual
 
 
-class DataFile(IndexDataCacheFile):  # type: ignore[misc]
+class DataFile(IndexDataCacheFile):
     """The files of one kernel."""
 
     def _load_data(self, name: str) -> Any:
@@ -115,7 +115,7 @@ class Unpickler(pickle.Unpickler):
         return environment if name == "_rebuild_env" else super().find_class(module, name)
 
 
-def environment(module: str, constants: list[Any], name: str) -> Environment:
+def environment(module: str, constants: list[Any], name: str) -> Any:
     """Return the constants of a function; its globals, which machine code never uses, name only its module."""
     found = lookup_environment(name)
     if found is None:
@@ -125,7 +125,7 @@ def environment(module: str, constants: list[Any], name: str) -> Environment:
     return found
 
 
-class Files(FunctionCache):  # type: ignore[misc]
+class Files(FunctionCache):
     """The files of one kernel, and how to load them."""
 
     _impl_class = Loader

@@ -94,6 +94,26 @@ cli.main()
     assert sum(map(float, times.values())) == pytest.approx(total, abs=0.1)  # of rounded and left out times
 
 
+@pytest.mark.parametrize(("outcome", "code"), [("return 0", 0), ("return 2", 2), ("raise RuntimeError", 1)])
+def test_the_process_ends_at_once_but_says_all(outcome: str, code: int) -> None:
+    """What others do at exit is done, and what was printed is not lost."""
+    script = f"""
+import atexit
+from lookalike import cli
+def run(start):
+    atexit.register(print, "at exit")
+    print("first")
+    {outcome}
+cli.run = run
+cli.main()
+"""
+    process = spawn(script=script)
+    said, err = process.communicate()
+    assert said.decode().split("\n") == ["first", "at exit", ""]
+    assert process.returncode == code
+    assert err.decode().endswith("RuntimeError\n" if "raise" in outcome else "")
+
+
 def test_a_stage_within_a_stage_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr("time.perf_counter", lambda: now)
@@ -109,8 +129,8 @@ def test_a_stage_within_a_stage_counts_once(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 SPARED = (
-    "pandas.core", "scipy", "matplotlib", "jinja2", "lmdb", "rich", "pydantic", "rapidfuzz", "pyspark",
-    "numba.np.linalg", "lookalike.report", "lookalike.index", "lookalike.entities", "lookalike.spark",
+    "pandas.core", "scipy", "yaml", "matplotlib", "jinja2", "lmdb", "rich", "pydantic", "rapidfuzz", "pyspark",
+    "numba.np.arrayobj", "lookalike.report", "lookalike.index", "lookalike.entities", "lookalike.spark",
     "lookalike.search.vectors", "lookalike.io.vectors", "lookalike.io.sets",
 )  # fmt: skip
 

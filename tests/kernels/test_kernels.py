@@ -34,6 +34,37 @@ def test_machine_code_is_cached_even_if_the_usual_folders_are_not_writable(tmp_p
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+CALLEE = """
+import numpy as np
+from lookalike.kernels import when_compiling
+from lookalike.kernels.hashing import kernel
+from lookalike.kernels.text import hash_table
+
+values = np.arange(1, 9, dtype=np.uint64)
+size = len(hash_table(values))
+"""
+CALLER = """
+@kernel
+def slots(values):
+    return len(hash_table(values))
+
+when_compiling(lambda: print("compiling"))
+print(slots(values) == size)
+"""
+
+
+@pytest.mark.slow
+def test_kernels_from_disk_can_be_called_by_new_ones(tmp_path):
+    """The caller is compiled from what its cached callee was linked from, and is cached itself."""
+    script = tmp_path / "caller.py"
+    said = []
+    for text in (CALLEE, CALLEE + CALLER, CALLEE + CALLER):
+        script.write_text(text)
+        command = [sys.executable, "-B", str(script)]
+        said.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert said == [[], ["compiling", "True"], ["True"]]
+
+
 def test_machine_code_of_other_users_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels, "gettempdir", lambda: str(tmp_path))
     own = kernels._own_folder()

@@ -8,6 +8,7 @@ May import: everything. To add a command, write its file, and put it in `COMMAND
 line of its help.
 """
 
+import atexit
 import gc
 import os
 import signal
@@ -42,16 +43,31 @@ COMMANDS = {
 }
 begun = time.perf_counter()  # when the running command began
 COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer installs in the shell
-GARBAGE = 50_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
+GARBAGE = 500_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
+# Arrow's own pool asks for huge pages; in a virtual machine, clearing them can take longer than reading a file.
+ARROW_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
+exit_code = 1  # of this process; also after an error that we do not expect
 
 
 def main() -> None:
     """Run the command line as a process of its own, in which nothing else happens."""
+    global exit_code
+    atexit.register(leave)  # first, so that it comes after all else that is done at exit
     gc.set_threshold(GARBAGE)
+    os.environ.setdefault(*ARROW_POOL)  # read when pyarrow is imported
     import_pandas_late()
-    code = run(process_start(_imported))
-    gc.freeze()  # at exit, do not look for garbage among all that was imported
-    sys.exit(code)
+    exit_code = run(process_start(_imported))
+    sys.exit(exit_code)
+
+
+def leave() -> None:
+    """End the process without taking apart all that was imported and made; files are closed already."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # Python itself reports it
+    os._exit(exit_code)
 
 
 def run(start: float) -> int:

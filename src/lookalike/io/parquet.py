@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.io.arrow import cut, rows_for
-from lookalike.io.parquet_pages import rows_to_decode
+from lookalike.io.parquet_pages import BUFFER, rows_to_decode
 from lookalike.io.parquet_runs import RowGroup, row_group
 from lookalike.io.part import Block, Part, Task, evenly, ready, selected
 
@@ -40,7 +40,7 @@ def parquet_spots(part: Part, schema: pa.Schema, size: int, count: int) -> Itera
                 return
             runs = list(pages.runs(size))
             for at in evenly(len(runs), max(1, count // groups)):
-                yield partial(_run, part, pages, runs[at], file.schema_arrow.names, schema, size)
+                yield partial(_run, part, pages, runs[at], file.schema_arrow.names, schema, size, alone=True)
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def _opened(part: Part, schema: pa.Schema) -> Iterator[tuple[Any, list[str], lis
     """Open a file; yield it with the columns to read, and the numbers of those within them."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(part.raw()) as file:
+    with pq.ParquetFile(part.raw(), buffer_size=BUFFER) as file:
         meta, have = file.metadata, file.schema_arrow.names
         columns = [name for name in schema.names if name in have] or have[:1]  # one column, to know the number of rows
         # Arrow checks the columns of all row groups here. If one is damaged, asking for its size later would abort.
@@ -60,8 +60,10 @@ def _opened(part: Part, schema: pa.Schema) -> Iterator[tuple[Any, list[str], lis
         )
 
 
-def _run(part: Part, pages: RowGroup, run: slice, have: list[str], schema: pa.Schema, size: int) -> Iterator[Block]:
-    return cut(selected(with_partition(pages.read(run), part, have), schema), size)
+def _run(
+    part: Part, pages: RowGroup, run: slice, have: list[str], schema: pa.Schema, size: int, alone: bool = False
+) -> Iterator[Block]:
+    return cut(selected(with_partition(pages.read(run, alone), part, have), schema), size)
 
 
 def _whole_group(part: Part, meta: Any, group: int, *what: Any) -> list[Block]:

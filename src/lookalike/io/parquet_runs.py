@@ -50,9 +50,9 @@ class RowGroup:
                 held = 0.0
         return (slice(start, stop) for start, stop in pairwise(sorted({0, *ends, self.rows})))
 
-    def read(self, run: slice) -> pa.Table:
-        """Return some rows."""
-        return pa.table({column.name: column.read(run) for column in self.columns})
+    def read(self, run: slice, alone: bool) -> pa.Table:
+        """Return some rows; `alone` if no others will be read."""
+        return pa.table({column.name: column.read(run, alone) for column in self.columns})
 
 
 class Column:
@@ -72,9 +72,9 @@ class Column:
         ]
         self._lock = Lock()
 
-    def read(self, run: slice) -> pa.ChunkedArray:
-        """Return some rows, which have one encoding."""
-        if self.size > SMALL:
+    def read(self, run: slice, alone: bool) -> pa.ChunkedArray:
+        """Return some rows, which have one encoding; `alone` if no others will be read."""
+        if alone or self.size > SMALL:
             first = int(np.searchsorted(self.starts, run.start, side="right")) - 1
             last = int(np.searchsorted(self.starts, run.stop))
             return self._decode(first, last).slice(run.start - self.starts[first], run.stop - run.start)

@@ -64,7 +64,12 @@ def is_text(kind: pa.DataType) -> bool:
 
 def as_text(column: pa.ChunkedArray) -> pa.LargeStringArray:
     """Return the texts as one array with 64-bit offsets, as kernels need them."""
-    return column.cast(pa.large_string()).combine_chunks()
+    return in_one(column.cast(pa.large_string()))
+
+
+def in_one(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array; what is one already is not copied, as `combine_chunks` would."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def is_string(kind: pa.DataType) -> bool:

@@ -21,6 +21,7 @@ from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
+from lookalike.io.tables import in_one
 from lookalike.items.sets import Sets, hash_texts, text_bounds
 from lookalike.items.shingles import Rows, Shingles
 from lookalike.items.sides import Sides
@@ -110,7 +111,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
         side, table = batch
         chunks, made = [], []
-        for piece in pieces(table["text"].combine_chunks()):
+        for piece in pieces(in_one(table["text"])):
             texts = shingles.prepare(piece)
             columns, rows = sketch_texts(texts, shingles, plan, met)
             chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if joins else None, columns.sketched))

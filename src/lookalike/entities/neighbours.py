@@ -48,10 +48,13 @@ class Neighbours:
     @classmethod
     def joined(cls, parts: "Sequence[Neighbours]") -> Self:
         """Return the neighbours of all parts, one after another."""
-        arrays = (
-            np.concatenate([getattr(one, name) for one in parts]) for name in ("record", "neighbour", "similarity")
+        return cls(
+            np.concatenate([one.record for one in parts]),
+            np.concatenate([one.neighbour for one in parts]),
+            np.concatenate([one.similarity for one in parts]),
+            sum(one.searches for one in parts),
+            sum(one.proven for one in parts),
         )
-        return cls(*arrays, sum(one.searches for one in parts), sum(one.proven for one in parts))
 
 
 def nearest_by(column: Column, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None) -> Neighbours:

@@ -24,6 +24,7 @@ from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs, find_candidates
 from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers, make_column
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
+from lookalike.entities.recall import estimated_recall
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
 from lookalike.io.objects import unwrapped
@@ -66,9 +67,11 @@ def resolve(
             default a pair is a match if its probability is at least 0.5.
         one_to_one: whether each record can have only one match.
         threshold: records without a common value are scored if their shingles in all fields
-            together have at least this Jaccard similarity.
-        nearest: how many nearest records, in each field of names, addresses or texts, to score with
-            each record as well; ignored above 300 million pairs of records.
+            together have at least this Jaccard similarity; ignored between two tables with more
+            than 100,000 records in all, unless `nearest` is 0.
+        nearest: how many nearest records, in each field of names, addresses or texts and by all
+            fields together, to score with each record as well; above 100,000 records only by all
+            fields together, for records that were not found with another one in two ways.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
         run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
@@ -95,17 +98,18 @@ def resolve(
         columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
     )
     witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag, run)
-    possible = possible_pairs(candidates, witness)
+    left, right, found_by = possible_pairs(candidates, witness)
     weights = np.array([field.weight for field in asked.fields])
     with run.stage("score"):
         comparisons = comparisons_of(columns, run)
-    pairs = score_pairs(comparisons, weights, *possible, run)
+    pairs = score_pairs(comparisons, weights, left, right, run)
     if witness is None:
         found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)
     else:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
     notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
-    stats = {"note": "; ".join(notes), "guess": found.guess, "seconds": run.seconds}
+    recall = None if found.guess else estimated_recall(candidates.stages, found_by, found.values)
+    stats = {"note": "; ".join(notes), "guess": found.guess, "candidate_recall": recall, "seconds": run.seconds}
     return choose(tables, asked, columns, candidates, pairs, found, stats)
 
 
@@ -243,14 +247,14 @@ def read_witness(tables: RecordTables, field: Field, max_lag: float | None, run:
     return Witness(column, values, tables.sides, max_lag)
 
 
-def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two records of each candidate pair with a possible lag."""
+def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the two records of each candidate pair with a possible lag, and which stages found it."""
     left, right = np.divmod(candidates.numbers, max(1, candidates.records))
     if witness is None or witness.max_lag is None:
-        return left, right
+        return left, right, candidates.found_by
     lag = witness.differences(left, right)
     possible = np.isnan(lag) | ((lag >= 0) & (lag <= witness.max_lag))
-    return left[possible], right[possible]
+    return left[possible], right[possible], candidates.found_by[possible]
 
 
 # --- choose ---

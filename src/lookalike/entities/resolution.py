@@ -125,4 +125,6 @@ class Resolution(Result):
         """Describe in words what was done and found."""
         matches = f"{counted(len(self), 'pair')} with probability >= {self.cut_off:.4g}; {self._expected()}"
         note = [f"note: {self.stats['note']}"] if self.stats.get("note") else []
-        return [*self.candidates.lines(), f"matches: {matches}", *note]
+        recall = self.stats.get("candidate_recall")
+        share = [] if recall is None else [f"estimated recall of candidates: {math.floor(1000 * recall) / 1000:.3f}"]
+        return [*self.candidates.lines(), *share, f"matches: {matches}", *note]

@@ -14,7 +14,7 @@ import numpy as np
 from lookalike.kernels.hashing import kernel
 from lookalike.kernels.neighbours import insert
 
-FINALISTS = 32  # rows whose cosine is computed in full
+FINALISTS = 16  # rows whose cosine is computed in full
 FIRST_LOOK = 64  # entries read before the best rows are looked at for the first time
 MARGIN = 1e-5  # for rounding: sums of squares are in single precision
 
@@ -88,6 +88,7 @@ def nearest_by_elements(queries, indptr, elements, weights, lengths, by_indptr, 
     rows = np.full((len(queries), k), -1)
     cosines = np.zeros((len(queries), k))
     proven = np.zeros(len(queries), np.bool_)
+    own = np.zeros(len(weights))  # squared weights of the query's elements
     shared = np.zeros(len(lengths), np.float32)
     met = np.empty(min(len(lengths), most), np.int32)
     finalists = np.empty(max(FINALISTS, k), np.int64)
@@ -96,7 +97,8 @@ def nearest_by_elements(queries, indptr, elements, weights, lengths, by_indptr, 
         query = queries[at]
         rest = 0.0
         for i in range(indptr[query], indptr[query + 1]):
-            rest += weights[elements[i]] ** 2
+            own[elements[i]] = weights[elements[i]] ** 2
+            rest += own[elements[i]]
         n, read, look = 0, 0, FIRST_LOOK
         place, stop = indptr[query], indptr[query + 1]
         while True:
@@ -121,12 +123,14 @@ def nearest_by_elements(queries, indptr, elements, weights, lengths, by_indptr, 
                         break
                     if i == k and not (ends or tail < cosines[at, k - 1]):
                         break  # not met yet: a row as near as the k found so far
-                    common = common_squares(indptr, elements, weights, query, finalists[i])
-                    insert(rows[at], cosines[at], finalists[i], common / lengths[query] / lengths[finalists[i]])
+                    row, common = finalists[i], 0.0
+                    for other in range(indptr[row], indptr[row + 1]):
+                        common += own[elements[other]]
+                    insert(rows[at], cosines[at], row, common / lengths[query] / lengths[row])
             if ends or proven[at]:
                 proven[at] |= place == stop and n <= len(finalists)
                 break
-            squared = weights[elements[place]] ** 2
+            squared = own[elements[place]]
             for other in range(by_indptr[elements[place]], by_indptr[elements[place] + 1]):
                 row = by_rows[other]
                 if alone and row == query:
@@ -140,20 +144,9 @@ def nearest_by_elements(queries, indptr, elements, weights, lengths, by_indptr, 
             place += 1
         for i in range(n):
             shared[met[i]] = 0
+        for i in range(indptr[query], indptr[query + 1]):
+            own[elements[i]] = 0
     return rows, cosines, proven
-
-
-@kernel
-def common_squares(indptr, elements, weights, a, b):
-    """Return the sum of squared weights of the elements that two rows have in common."""
-    i, j, total = indptr[a], indptr[b], 0.0
-    while i < indptr[a + 1] and j < indptr[b + 1]:
-        if elements[i] == elements[j]:
-            total += weights[elements[i]] ** 2
-        step = elements[i] <= elements[j]
-        j += elements[j] <= elements[i]
-        i += step
-    return total
 
 
 @kernel

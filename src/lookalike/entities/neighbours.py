@@ -18,6 +18,7 @@ from lookalike.core.arrays import join_arrays
 from lookalike.core.run import Run, Tick, slices
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.items.sets import Sets
+from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
 from lookalike.kernels.postings import nearest_by_elements, number_rows, rows_of_elements, spread_to_records, table_of
 from lookalike.kernels.sets import group_rows
@@ -132,11 +133,13 @@ class Rows(NamedTuple):
     lengths: np.ndarray
 
     @classmethod
-    def of(cls, texts: pa.LargeStringArray, run: Run) -> Self:
+    def of(
+        cls, texts: pa.LargeStringArray, run: Run, cuts: Sequence[Shingles] = (WORDS, TRIGRAMS)
+    ) -> Self:
         """Number the elements of all texts from the rarest on, and weight each by its rarity."""
         parts = slices(len(texts), TEXTS_PER_TASK)
         sets, seen, counts = [], [np.zeros(0, np.uint64)], [np.zeros(0)]
-        for one, elements, texts_with in run.map(lambda part: elements_of(texts[part]), parts):
+        for one, elements, texts_with in run.map(lambda part: elements_of(texts[part], cuts), parts):
             sets.append(one)
             seen.append(elements)
             counts.append(texts_with)
@@ -157,9 +160,11 @@ class Rows(NamedTuple):
         return cls(np.cumsum(sizes), join_arrays(numbered, run), weights, np.concatenate(lengths))
 
 
-def elements_of(texts: pa.LargeStringArray) -> tuple[Sets, np.ndarray, np.ndarray]:
-    """Return the words and trigrams of each text, all there are, and in how many of the texts each is."""
-    made = [shingles.hashes(texts) for shingles in (WORDS, TRIGRAMS)]
+def elements_of(
+    texts: pa.LargeStringArray, cuts: Sequence[Shingles]
+) -> tuple[Sets, np.ndarray, np.ndarray]:
+    """Return the elements of each text, all there are, and in how many of the texts each is."""
+    made = [shingles.hashes(texts) for shingles in cuts]
     rows = np.concatenate([np.repeat(np.arange(len(texts)), np.diff(indptr)) for indptr, _ in made])
     sets = Sets.sorted(*group_rows(len(texts), rows, np.concatenate([hashes for _, hashes in made])))
     return sets, *np.unique(sets.elements, return_counts=True)

@@ -1,6 +1,8 @@
 """Check the nearest neighbours of records by a field or by all, against brute force."""
 
 import itertools
+import math
+from collections import Counter
 from dataclasses import fields
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.run import Run
 from lookalike.entities import neighbours
-from lookalike.entities.fields import Column, word_vectors
+from lookalike.entities.fields import Column
 from lookalike.entities.neighbours import nearest_as_whole, nearest_by, whole_texts
 from lookalike.items.sides import ALONE, Sides
 
@@ -24,15 +26,25 @@ def column(values, name="name", kind="text"):
     return Column(name, kind, texts, texts)
 
 
+def elements(text):
+    """Return the words, pairs of words and trigrams of a text in lower case."""
+    words = text.split()
+    pairs = [" ".join(pair) for pair in itertools.pairwise(words)] or [text]
+    pieces = [text[at : at + 3] for at in range(len(text) - 2)] or [text]
+    return {*((1, word) for word in words), *((2, pair) for pair in pairs), *((3, piece) for piece in pieces)}
+
+
 def cosines(values):
-    """Return the cosines of all texts, by the vectors of distinct ones; nan where one is missing."""
-    distinct = sorted({value for value in values if value is not None})
-    dense = word_vectors(pa.array(distinct, pa.large_string())).toarray() if distinct else np.zeros((0, 1))
-    unit = dense / np.maximum(np.linalg.norm(dense, axis=1), 1e-300)[:, None]
+    """Return the cosines of all texts, weighted by the rarity among distinct ones; nan if one is missing."""
+    distinct = {value: elements(value) for value in values if value is not None}
+    counts = Counter(one for some in distinct.values() for one in some)
+    square = {one: math.log(1 + len(distinct) / count) ** 2 for one, count in counts.items()}
     out = np.full((len(values), len(values)), np.nan)
     for a, b in itertools.product(range(len(values)), repeat=2):
         if values[a] is not None and values[b] is not None:
-            out[a, b] = unit[distinct.index(values[a])] @ unit[distinct.index(values[b])]
+            one, other = distinct[values[a]], distinct[values[b]]
+            lengths = math.sqrt(sum(map(square.get, one)) * sum(map(square.get, other)))
+            out[a, b] = sum(map(square.get, one & other)) / lengths
     return out
 
 

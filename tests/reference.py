@@ -890,3 +890,39 @@ def look_up(grids, groups, asking):
         mine = [function for function in functions if set(function) <= asking]
         shared.append({at for at, grid in enumerate(grids) for function in mine if set(function) <= grid})
     return set.intersection(*shared)
+
+
+# --- nearest rows by rarity-weighted elements ---
+
+
+def cosine_of_elements(one, other, weights):
+    """Return the cosine of two sets of elements, each of which has a weight."""
+    common = sum(weights[element] ** 2 for element in {*one} & {*other})
+    squares = [sum(weights[element] ** 2 for element in row) for row in (one, other)]
+    return common / math.sqrt(squares[0] * squares[1]) if common else 0.0
+
+
+def nearest_by_elements(rows, weights, query, targets, k, alone):
+    """Return the k nearest of the target rows with their cosines, padded with (-1, 0)."""
+    others = [row for row in targets if not (alone and row == query)]
+    near = sorted(
+        ((row, cosine_of_elements(rows[query], rows[row], weights)) for row in others), key=lambda one: -one[1]
+    )
+    return ([one for one in near if one[1] > 0] + [(-1, 0.0)] * k)[:k]
+
+
+def rows_of_elements(rows, chosen, count):
+    """Return for each element the chosen rows that have it."""
+    return [[row for row in chosen if element in rows[row]] for element in range(count)]
+
+
+def number_rows(rows, known, ranks, weights):
+    """Return the sorted ranks of each row's elements, and the root of the sum of their squared weights."""
+    numbered = [sorted(ranks[known.index(one)] for one in row) for row in rows]
+    return numbered, [math.sqrt(sum(weights[rank] ** 2 for rank in row)) for row in numbered]
+
+
+def spread_to_records(record, texts, near, k, alone):
+    """Return the first k other records whose text is the record's own (if alone), or one of those near."""
+    wanted = [texts[record], *near] if alone else near
+    return [other for text in wanted for other in range(len(texts)) if texts[other] == text and other != record][:k]

@@ -115,8 +115,8 @@ def resolve(
         int,
         option(
             metavar="N",
-            help="Also score each record with its N nearest records in each name, address or text field; ignored above "
-            "300 million possible pairs.",
+            help="Also score each record with its N nearest records in each name, address or text field and by all "
+            "fields together; above 100,000 records only by all fields together.",
         ),
     ] = 2,
     reading: TableOptions,

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError, UsageError
-from lookalike.entities.fields import FIELD_KINDS, Field, canonical, guess_kind, normalise
+from lookalike.entities.fields import FIELD_KINDS, Field, canonical, normalise
+from lookalike.entities.kinds import guess_kind
 from tests.entities.shared import column, read
 
 plain = st.text(max_size=20)
 pieces = ["1", "02", "2020", "31", "(", ")", "-", ".", ",", " ", "+", "/", "00", "44", "x", "ext", "$", "%", "'", "e5"]
 pieces += ["Mr", "Dr.", "Ph.D.", "ph", "d", "Jr", "St", "n/a", "na", "none", "&", "O'", "é", "İ", "ß", "٣", "가", "が"]
+pieces += ["(1959)", "(tv)", "(I)", ", The", "a.b", "@", "gmail.com", "<", ">", "mailto:", "@x.org"]
 pieces += ["jan", "march ", "th", "T10:11:12Z", "12:30 pm", "Mon, ", "1,234", "1.234", "123", "'99", "of ", "\u0301"]
 made = st.lists(st.sampled_from(pieces), max_size=7).map("".join)
 texts = st.one_of(plain, made)
@@ -40,7 +42,7 @@ def test_parse(text, expected):
 
 
 WRONG_FORM = "a field must be LEFT[:RIGHT][=KIND][*WEIGHT]; got {!r}."
-KIND_LIST = "text, name, address, phone, date, number, category"
+KIND_LIST = "text, name, address, phone, email, date, number, category"
 
 
 @pytest.mark.parametrize(
@@ -144,11 +146,11 @@ def test_missing_values(kind):
 
 
 def test_na_is_a_name():
-    assert [read("Na", kind) for kind in FIELD_KINDS] == [None, "na", None, None, None, None, None]
+    assert [read("Na", kind) for kind in FIELD_KINDS] == [None, "na"] + [None] * 6
     assert read("Dr. Unknown", "name") is None
 
 
-@pytest.mark.parametrize("kind", ["phone", "date", "number"])
+@pytest.mark.parametrize("kind", ["phone", "email", "date", "number"])
 def test_values_that_are_not_understood(kind):
     """They are counted by rows, separately from missing values."""
     found = normalise(pa.array(["what", "12/34/56 xyz", "what", None, "n/a"]), kind)
@@ -242,7 +244,11 @@ def test_many_rows(kind):
         ("street_number", ["12"], "text"),
         ("street", ["Main St"], "address"),
         ("address_1", ["12 Main St"], "address"),
-        ("email address", ["a@b.com"], "text"),
+        ("email address", ["a@b.com"], "email"),
+        ("contact", ["a@b.com", "n/a"], "email"),
+        ("mail", ["post", "parcel"], "text"),
+        ("starring", ["Gayne Whitman"], "name"),
+        ("actor name", ["Khaled, Rawhiyya"], "name"),
         ("first name", ["Ann"], "name"),
         ("givenName", ["Ann"], "name"),
         ("surname", ["O'Brien", "Müller"], "name"),

@@ -397,7 +397,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name=nam"]},
             UsageError,
-            "the kind of field 'name' must be one of text, name, address, phone, date, number, category; "
+            "the kind of field 'name' must be one of text, name, address, phone, email, date, number, category; "
             "got 'nam'. Did you mean 'name'?",
         ),
         (

@@ -18,7 +18,8 @@ from lookalike.core.wording import counted
 from lookalike.entities.candidates import FREQUENT_ONE_IN as SHARE
 from lookalike.entities.candidates import MOST_PER_RECORD as MOST
 from lookalike.entities.candidates import RECALL
-from lookalike.entities.fields import Field, as_fields, guess_kind
+from lookalike.entities.fields import Field, as_fields
+from lookalike.entities.kinds import guess_kind
 from lookalike.entities.values import day_comes_first
 from lookalike.io.documents import HEAD
 from lookalike.items.sets import Sets

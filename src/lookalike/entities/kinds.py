@@ -1,0 +1,74 @@
+"""Guess the kind of a column from its type, its name and its values."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.entities.fields import normalise
+from lookalike.io.tables import plain_type
+
+HINTS = {  # words in a column's name, the strongest hint first
+    "phone": "phone telephone tel mobile cell cellphone fax phonenumber",
+    "text": "id ids code zip zipcode postcode postal ssn isbn issn number no nr num key url ip web title",
+    "email": "email emails mail",
+    "number": "price year amount cost age quantity qty weight height length width salary total count rating score",
+    "date": "date dob birthday birthdate born created updated modified expires expiry timestamp day",
+    "address": "address addr street road",
+    "category": "sex gender state country category type status class colour color genre language currency",
+    "name": "surname forename firstname lastname fullname givenname fname lname author actor actress "
+    "starring director writer editor composer",
+}
+HINTED = {word: kind for kind in reversed(HINTS) for word in HINTS[kind].split()}
+PEOPLE = "name first last middle given family full maiden person people customer patient employee contact"
+OF_PEOPLE = frozenset(PEOPLE.split())
+WORDS_OF_COLUMN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+LIKE_A_NAME = r"^[\pL\pM]+( [\pL\pM]+){0,4}$"
+KIND_SAMPLE = 1000
+
+
+def guess_kind(name: str, values: pa.Array | pa.ChunkedArray) -> str:
+    """Guess the kind of a column from its type, its name and up to 1,000 values; else "text".
+
+    The name counts only if at least 70% of the values can be read as that kind.
+
+    >>> guess_kind("Home phone", pa.array(["212-555-0100"])), guess_kind("name", pa.array(["Sony PSLX350H turntable"]))
+    ('phone', 'text')
+    """
+    plain = plain_type(values.type)
+    if pa.types.is_date(plain) or pa.types.is_timestamp(plain):
+        return "date"
+    if pa.types.is_boolean(plain):
+        return "category"
+    sample = values.take(np.linspace(0, len(values) - 1, min(len(values), KIND_SAMPLE)).astype(np.int64))
+    named = _kind_named([word.lower() for word in WORDS_OF_COLUMN.findall(name)])
+    if named and _share_read(sample, named, of_none=1.0) >= 0.7:
+        return named
+    if pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_decimal(plain):
+        return "number"
+    texts = normalise(sample, "text").values.drop_null()
+    if _share_read(sample, "email", of_none=0.0) >= 0.95:
+        return "email"
+    codes = pc.any(pc.match_substring_regex(texts, r"^0\d")).as_py()  # numbers have no leading zero
+    for kind in ("date",) if codes else ("number", "date"):
+        if _share_read(sample, kind, of_none=0.0) >= 0.95:
+            return kind
+    return "category" if len(texts) >= 40 and len(texts.unique()) <= len(texts) / 20 else "text"
+
+
+def _kind_named(words: list[str]) -> str:
+    kinds = {HINTED[word] for word in words if word in HINTED}
+    if "name" in words and not kinds:
+        return "name" if OF_PEOPLE.issuperset(words) else "text"
+    return next((kind for kind in HINTS if kind in kinds), "")
+
+
+def _share_read(sample: pa.Array, kind: str, of_none: float) -> float:
+    """Return the share of values, of those not missing, that can be read as this kind."""
+    found = normalise(sample, kind)
+    present = len(sample) - found.missing
+    read = present - found.unparsable
+    if kind == "name":
+        read = pc.sum(pc.match_substring_regex(found.values, LIKE_A_NAME)).as_py() or 0
+    return read / present if present else of_none

@@ -1,6 +1,7 @@
 """Guess the kind of a column from its type, its name and its values."""
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,8 @@ HINTS = {  # words in a column's name, the strongest hint first
 HINTED = {word: kind for kind in reversed(HINTS) for word in HINTS[kind].split()}
 PEOPLE = "name first last middle given family full maiden person people customer patient employee contact"
 OF_PEOPLE = frozenset(PEOPLE.split())
+GIVEN_NAMES = frozenset("first given forename firstname givenname fname".split())
+SURNAMES = frozenset("last family surname lastname familyname lname".split())
 WORDS_OF_COLUMN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 LIKE_A_NAME = r"^[\pL\pM]+( [\pL\pM]+){0,4}$"
 KIND_SAMPLE = 1000
@@ -42,7 +45,7 @@ def guess_kind(name: str, values: pa.Array | pa.ChunkedArray) -> str:
     if pa.types.is_boolean(plain):
         return "category"
     sample = values.take(np.linspace(0, len(values) - 1, min(len(values), KIND_SAMPLE)).astype(np.int64))
-    named = _kind_named([word.lower() for word in WORDS_OF_COLUMN.findall(name)])
+    named = _kind_named(words_of(name))
     if named and _share_read(sample, named, of_none=1.0) >= 0.7:
         return named
     if pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_decimal(plain):
@@ -55,6 +58,26 @@ def guess_kind(name: str, values: pa.Array | pa.ChunkedArray) -> str:
         if _share_read(sample, kind, of_none=0.0) >= 0.95:
             return kind
     return "category" if len(texts) >= 40 and len(texts.unique()) <= len(texts) / 20 else "text"
+
+
+def names_apart(fields: Sequence[tuple[str, str]]) -> tuple[int, int] | None:
+    """Return which field holds given names and which surnames, from their names and kinds; None if unclear.
+
+    >>> names_apart([("born", "date"), ("First name", "name"), ("lastName", "name")])
+    (1, 2)
+    """
+    named = [set(words_of(name)) if kind == "name" else set() for name, kind in fields]
+    given, surnames = ([at for at, words in enumerate(named) if words & part] for part in (GIVEN_NAMES, SURNAMES))
+    return (given[0], surnames[0]) if len(given) == len(surnames) == 1 and given != surnames else None
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a column's name in lower case.
+
+    >>> words_of("homePhone_no")
+    ['home', 'phone', 'no']
+    """
+    return [word.lower() for word in WORDS_OF_COLUMN.findall(name)]
 
 
 def _kind_named(words: list[str]) -> str:

@@ -12,7 +12,7 @@ from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import bad_files_note, next_step, time_line
-from lookalike.core.errors import UsageError, choice
+from lookalike.core.errors import UsageError
 from lookalike.core.wording import counted
 
 if TYPE_CHECKING:
@@ -82,9 +82,10 @@ class ResolveFiles:
 
 
 @command(
+    "lookalike resolve a.csv b.csv --show -o matches.csv",
     "lookalike resolve a.csv b.csv --field name --field address:street --field phone:telephone -o matches.csv",
     "lookalike resolve a.csv b.csv -f name -f phone --validate created --max-lag 90 --precision 0.95 --plot shares.svg",
-    "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=category*2' --clusters people.csv",
+    "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=email*2' --clusters people.csv",
 )
 def resolve(
     left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
@@ -97,12 +98,16 @@ def resolve(
             "-f",
             metavar="FIELD",
             help="Field to compare: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; give --field once per field. Kinds: text, "
-            "name, address, phone, date, number, category; default: inferred.",
+            "name, address, phone, email, date, number, category; default: inferred. A backslash escapes : = * in a "
+            "name. Default: fields are proposed and printed.",
         ),
     ] = None,
     out: Out = "-",
     deciding: DecisionOptions,
     every: Annotated[bool, flag("--all", help="Write all scored pairs, not only the matches.")] = False,
+    show: Annotated[
+        bool, flag("--show", help="Add the columns of both records to each pair: left_COLUMN, right_COLUMN.")
+    ] = False,
     files: ResolveFiles,
     threshold: Annotated[
         float,
@@ -127,22 +132,20 @@ def resolve(
     from lookalike import entities
     from lookalike.io.records import RecordSource
 
-    if not field:
-        raise UsageError("name at least one --field to compare, such as --field name.")
     check_files(out, files, left, right, deciding.validate)
-    check_kinds(field, deciding.validate)
+    check_fields(field or [], deciding.validate)
     run = TerminalRun(**vars(running))
     sources = [RecordSource(one, **vars(reading)) for one in (left, right) if one is not None]
     found = entities.resolve(
         *(source.read(run) for source in sources),
-        fields=field,
+        fields=field or None,
         threshold=threshold,
         nearest=nearest,
         seed=seed,
         run=run,
         **vars(deciding),
     )
-    write(found, field, seed, out, files, every, run)
+    write(found, seed, out, files, every, show, run)
     print_summary(found, sources, files.report, run)
 
 
@@ -169,29 +172,29 @@ def check_files(out: str, files: ResolveFiles, left: str, right: str | None, val
         raise UsageError("--plot shows the share of true matches by score, which needs --validate.")
 
 
-def check_kinds(field: list[str], validate: str | None) -> None:
-    """Raise an error for an unknown kind of field before anything is read."""
-    from lookalike.entities.fields import FIELD_KINDS, as_fields
+def check_fields(field: list[str], validate: str | None) -> None:
+    """Raise an error for a field that cannot be parsed before anything is read."""
+    from lookalike.entities.fields import as_fields
 
-    for one in as_fields([*field, *([validate] if validate else [])]):
-        choice("kind", one.kind or "text", FIELD_KINDS)
+    if given := [*field, *([validate] if validate else [])]:
+        as_fields(given)
 
 
 def write(
-    found: "Resolution", fields: list[str], seed: int, out: str, files: ResolveFiles, every: bool, run: TerminalRun
+    found: "Resolution", seed: int, out: str, files: ResolveFiles, every: bool, show: bool, run: TerminalRun
 ) -> None:
     """Write the matches, or with `every` all scored pairs, and the other files asked for."""
     from lookalike import __version__
     from lookalike.core.drawing import draw_shares
     from lookalike.io.write import write_tables
 
-    settings = {"version": __version__, "fields": ", ".join(fields), "seed": str(seed)}
+    settings = {"version": __version__, "fields": ", ".join(map(str, found.fields)), "seed": str(seed)}
     settings |= {"cut_off": repr(float(found.cut_off)), "basis": found.basis}
     if found.stats.get("note"):
         settings["note"] = found.stats["note"]
     shown = found.every if every and found.every is not None else found
     with run.stage("write"):
-        write_tables([shown.to_arrow()], out, settings, files.excel_safe, run)
+        write_tables([shown.to_arrow(show=show)], out, settings, files.excel_safe, run)
         if files.clusters is not None:
             write_tables([found.clusters().to_arrow()], files.clusters, settings, files.excel_safe, run)
         if files.table is not None:

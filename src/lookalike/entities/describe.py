@@ -1,7 +1,11 @@
 """Describe a Resolution for a page: pairs of records field by field, matches and non-matches."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from lookalike.core.wording import counted
 from lookalike.entities.resolution import Resolution
+from lookalike.entities.values import fold
 from lookalike.report.beside import FieldRow, Fields, visible
 from lookalike.report.describe import finding_of
 from lookalike.report.finding import Finding, Values
@@ -57,7 +61,7 @@ def record_fields(found: Resolution, pair: int) -> Fields:
             None if row["left"] is None else visible(row["left"]),
             None if row["right"] is None else visible(row["right"]),
             f"{row['points']:.0f}" + (f" (times {row['weight']:g})" if row["weight"] != 1 else ""),
-            str(row["way"]),
+            how_compared(row),
             row["points"] / 100,
         )
         for row in found.explain(pair)
@@ -65,7 +69,15 @@ def record_fields(found: Resolution, pair: int) -> Fields:
     return Fields(rows, f"score {found.score[pair]:.4g}, probability of a match {found.probability[pair]:.4f}")
 
 
+def how_compared(row: Mapping[str, Any]) -> str:
+    """Return how two values were compared, and as what, if that is more than their words in lower case."""
+    values = ((row[side], row[f"{side}_compared"]) for side in ("left", "right"))
+    as_what = [repr(value) for read, value in values if value is not None and value not in (read.lower(), fold(read))]
+    return f"{row['way']}; compared as {visible(' and '.join(as_what))}" if as_what else str(row["way"])
+
+
 def record_line(found: Resolution, row: int) -> str:
-    """Return a record in one line."""
-    values = (column.values[row].as_py() for column in found.columns)
+    """Return a record in one line, as it was read; positions in a second table follow the first."""
+    side = int(row >= len(found.ids))
+    values = (found.original(one, side, row - side * len(found.ids)) for one in found.fields)
     return " | ".join(value for value in values if value is not None)[:SNIPPET]

@@ -101,6 +101,15 @@ class Field:
         return left + f":{right}" * (right != left) + kind + weight
 
 
+def split_fields(text: str) -> list[str]:
+    r"""Return the fields in a list that is separated by commas; those in names have a backslash.
+
+    >>> split_fields(r"name=name, dc\:title, last\, first")
+    ['name=name', 'dc\\:title', 'last\\, first']
+    """
+    return re.split(r"(?<!\\), ", text)
+
+
 def as_fields(given: Any) -> list[Field]:
     """Return the fields, parsing those given as text."""
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
@@ -230,14 +239,6 @@ class Column:
     def wordy(self) -> bool:
         """Return whether values consist of words, so that parts of two values can be similar."""
         return self.kind in ("text", "name", "address")
-
-
-def make_column(field: Field, sides: Sequence[pa.ChunkedArray], run: Run) -> Column:
-    """Normalise a field's column of each table; guess its kind from the first if not given."""
-    kind = field.kind or guess_kind(field.name, sides[0])
-    done = [normalise(side, kind, run=run) for side in sides]
-    values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
-    return Column(field.name, kind, values, canonical(values, kind, run), sum(one.unparsable for one in done))
 
 
 def word_vectors(texts: pa.LargeStringArray) -> Any:

@@ -22,8 +22,10 @@ from lookalike.core.errors import (
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs, find_candidates
-from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers, make_column
+from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers
+from lookalike.entities.kinds import make_column
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
+from lookalike.entities.proposing import propose_fields
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
 from lookalike.io.objects import unwrapped
@@ -37,7 +39,7 @@ def resolve(
     left: Any,
     right: Any = None,
     *,
-    fields: Sequence[Field | str],
+    fields: Sequence[Field | str] | None = None,
     id: str | None = None,
     validate: Field | str | None = None,
     max_lag: float | None = None,
@@ -55,8 +57,10 @@ def resolve(
         left: the records: a table, a data frame, a list of dictionaries or a path.
         right: the records of the second table; None to find pairs within the first.
         fields: the columns to compare: "name", or "address:street" if the second table calls it
-            street; "born=date" sets the kind, "phone*2" the weight. Each can be a `Field`.
-        id: the id column, "key:number" if its name differs; by default `id`, else row numbers.
+            street; "born=date" sets the kind, "phone*2" the weight. Each can be a `Field`. By
+            default, the columns that identify a record are proposed: `found.fields` names them.
+        id: the id column, "key:number" if its name differs; by default `id`, else row numbers. As
+            in fields, a backslash escapes a colon in a name.
         validate: a column of dates or numbers that is not compared, from which the share of true
             matches per score is estimated; without it, probabilities come from a mixture model.
         max_lag: keep only pairs where the value of `validate` in the second table is 0 to `max_lag`
@@ -83,14 +87,16 @@ def resolve(
     >>> [(left, right, probability > 0.5) for left, right, probability in found]
     [(1, 0, True)]
     """
-    compared = as_fields(fields)
+    given = None if fields is None else as_fields(fields)
     run = Run(threads) if run is None else run
     tables = read(left, right, id, run)
+    compared = propose(tables, validate, run) if given is None else given
     asked = check(
         tables, compared, validate=validate, max_lag=max_lag, precision=precision, one_to_one=one_to_one,
         threshold=threshold, nearest=nearest, seed=seed,
     )  # fmt: skip
     columns = normalise_fields(tables, asked.fields, run)
+    asked = replace(asked, fields=of_kinds(asked.fields, columns))
     candidates = find_candidates(
         columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
     )
@@ -105,7 +111,7 @@ def resolve(
     else:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
     notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
-    stats = {"note": "; ".join(notes), "guess": found.guess, "seconds": run.seconds}
+    stats = {"note": "; ".join(notes), "guess": found.guess, "proposed": given is None, "seconds": run.seconds}
     return choose(tables, asked, columns, candidates, pairs, found, stats)
 
 
@@ -118,6 +124,7 @@ class RecordTables:
 
     tables: list[pa.Table]
     names: list[str]  # in messages
+    id_columns: list[str]  # "" for row numbers
     ids: list[pa.Array]
 
     @property
@@ -135,9 +142,30 @@ def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     """Read one table or two, and the ids of their records."""
     tables = [as_table(side, run) for side in (left, right) if side is not None]
     names = ["table"] if len(tables) == 1 else ["first table", "second table"]
-    first, _, second = (id or "").partition(":")
-    sides = zip(tables, (first, second or first), names, strict=False)
-    return RecordTables(tables, names, [ids_of(table, column or None, where) for table, column, where in sides])
+    given = id_columns(id)
+    columns = [id_column(table, name) for table, name in zip(tables, given, strict=False)]
+    ids = [ids_of(table, name, where) for table, name, where in zip(tables, given, names, strict=False)]
+    return RecordTables(tables, names, columns, ids)
+
+
+def id_columns(id: str | None) -> tuple[str, str]:
+    r"""Return the id columns of both tables, given as COLUMN[:COLUMN_OF_B]; "" if not given.
+
+    >>> id_columns("key:number"), id_columns(r"dc\:id"), id_columns(None)
+    (('key', 'number'), ('dc:id', 'dc:id'), ('', ''))
+    """
+    if not id:
+        return "", ""
+    field = Field.parse(id)
+    if field.kind or field.weight != 1:
+        raise UsageError(f"the id must be COLUMN[:COLUMN_OF_B]; got {id!r}.")
+    return field.left, field.right
+
+
+def id_column(table: pa.Table, name: str) -> str:
+    """Return the column that holds the ids, by default `id`; "" for row numbers."""
+    wanted = name or ("id" if "id" in table.schema.names else "-")
+    return "" if wanted == "-" else wanted
 
 
 def as_table(given: Any, run: Run) -> pa.Table:
@@ -155,10 +183,10 @@ def as_table(given: Any, run: Run) -> pa.Table:
         ) from None
 
 
-def ids_of(table: pa.Table, name: str | None, where: str) -> pa.Array:
+def ids_of(table: pa.Table, name: str, where: str) -> pa.Array:
     """Return the ids of a table: the named column, by default `id`, else the row numbers."""
-    wanted = name or ("id" if "id" in table.schema.names else "-")
-    if wanted == "-":
+    wanted = id_column(table, name)
+    if not wanted:
         return pa.array(np.arange(len(table)))
     column = column_of(table, wanted, "the id", where)
     if pa.types.is_nested(column.type):
@@ -224,6 +252,19 @@ def check(
 # --- normalise ---
 
 
+def propose(tables: RecordTables, validate: Field | str | None, run: Run) -> list[Field]:
+    """Propose fields, without the id and the validation column."""
+    witness = None if validate is None else as_fields([validate])[0]
+    others = [[], []] if witness is None else [[witness.left], [witness.right]]
+    skipped = [[name, *some] for name, some in zip(tables.id_columns, others, strict=False)]
+    return propose_fields(tables.tables, skipped, run)
+
+
+def of_kinds(fields: Sequence[Field], columns: Sequence[Column]) -> list[Field]:
+    """Return the fields with the kinds that were given or inferred."""
+    return [replace(field, kind=column.kind) for field, column in zip(fields, columns, strict=True)]
+
+
 def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> list[Column]:
     """Return the normalised columns of all fields."""
     columns = []
@@ -279,7 +320,7 @@ def choose(
     every = Resolution(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
         probability=found.values[order], ids=tables.ids[0], right_ids=tables.ids[1] if len(tables.ids) > 1 else None,
-        fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off, basis=found.basis,
+        tables=tables.tables, id_columns=tables.id_columns, fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off, basis=found.basis,
         validation=found.validation, mixture=found.mixture, stats=stats,
     )  # fmt: skip
     rows = np.flatnonzero(every.probability >= cut_off)

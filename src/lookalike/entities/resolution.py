@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, parameter
+from lookalike.core.errors import DataError, argument, parameter
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs
 from lookalike.entities.comparing import HOW_COMPARED, distances
@@ -40,7 +40,9 @@ class Resolution(Result):
     probability: np.ndarray  # of being a match
     ids: pa.Array
     right_ids: pa.Array | None
-    fields: Sequence[Field]
+    tables: Sequence[pa.Table]  # as given
+    id_columns: Sequence[str]  # "" for row numbers
+    fields: Sequence[Field]  # with the kinds that were used
     columns: Sequence[Column]
     candidates: CandidatePairs
     cut_off: float  # pairs with at least this probability are matches
@@ -61,9 +63,34 @@ class Resolution(Result):
         """Count the fields of each pair that at least one of its records lacks."""
         return np.asarray(np.isnan(self.points).sum(axis=1))
 
-    def to_arrow(self) -> pa.Table:
-        """Return one row per pair: ids, score, probability, missing fields, points per field."""
-        return super().to_arrow()
+    def to_arrow(self, *, show: bool = False) -> pa.Table:
+        """Return one row per pair: ids, score, probability, missing fields, points per field.
+
+        With `show`, the columns of both records follow, as they were read: `left_name`,
+        `right_name`. A name that is taken gets an underscore.
+        """
+        found = super().to_arrow()
+        return self._shown(found) if show else found
+
+    def _shown(self, found: pa.Table) -> pa.Table:
+        for side, rows, table, id in zip(("left", "right"), (self.left, self.right), *self._sides, strict=True):
+            for at, column in enumerate(table.columns):
+                name = f"{side}_{table.schema.names[at]}"
+                while name in found.schema.names or name.endswith("_points"):  # columns of points are known by name
+                    name += "_"
+                if table.schema.names[at] != id:
+                    found = found.append_column(name, column.take(pa.array(rows)))
+        return found
+
+    @property
+    def _sides(self) -> tuple[list[pa.Table], list[str]]:
+        """Return the table of each side, and the column of its ids; with one table, it is on both sides."""
+        return [self.tables[0], self.tables[-1]], [self.id_columns[0], self.id_columns[-1]]
+
+    def original(self, field: Field, side: int, row: int) -> str | None:
+        """Return the value of a field in a record of the left or right side as read; None if it is missing or blank."""
+        value = self._sides[0][side][field.right if side else field.left][row].as_py()
+        return None if value is None or not str(value).strip() else str(value)
 
     def _listed(self, rows: np.ndarray) -> list[Any]:
         found = self._table(rows)
@@ -91,14 +118,17 @@ class Resolution(Result):
         return Clusters(roots(parent), self.ids, stats=self.stats)
 
     def explain(self, row: int) -> Explanation:
-        """Explain the score of a pair, one row per field."""
+        """Explain the score of a pair, one row per field: the values as read and as compared, the points."""
         pair = self._position(row)
-        rows = int(self.left[pair]), int(self.right[pair]) + self.candidates.sides.offset
+        left, right = int(self.left[pair]), int(self.right[pair])
+        rows = left, right + self.candidates.sides.offset
         out = []
         for at, (one, column) in enumerate(zip(self.fields, self.columns, strict=True)):
             values = [column.values[row].as_py() for row in rows]
             written = [column.canonical[row].as_py() for row in rows]
-            shown: dict[str, Any] = {"field": one.name, "kind": column.kind, "left": values[0], "right": values[1]}
+            shown: dict[str, Any] = {"field": one.name, "kind": column.kind}
+            shown |= {"left": self.original(one, 0, left), "right": self.original(one, 1, right)}
+            shown |= {"left_compared": values[0], "right_compared": values[1]}
             if None in values:
                 shown |= {"points": NEUTRAL, "way": "missing, so neither for nor against"}
             else:
@@ -108,6 +138,8 @@ class Resolution(Result):
                 counted_as = math.sqrt((FULL_POINTS - points) / PENALTY)
                 if column.kind == "text" and points and counted_as < apart[0] - 1e-3:
                     shown |= {"way": "words in common", "distance": counted_as}
+                elif column.kind == "name" and counted_as < apart[0] - 1e-3:
+                    shown |= {"way": "given name and surname swapped", "distance": counted_as}
             out.append({**shown, "weight": one.weight})
         return ExplainedRows(out)
 
@@ -125,4 +157,6 @@ class Resolution(Result):
         """Describe in words what was done and found."""
         matches = f"{counted(len(self), 'pair')} with probability >= {self.cut_off:.4g}; {self._expected()}"
         note = [f"note: {self.stats['note']}"] if self.stats.get("note") else []
-        return [*self.candidates.lines(), f"matches: {matches}", *note]
+        hint = f"; change them with {argument('fields')}" if self.stats.get("proposed") else ""
+        fields = f"fields: {', '.join(map(str, self.fields))}{hint}"
+        return [fields, *self.candidates.lines(), f"matches: {matches}", *note]

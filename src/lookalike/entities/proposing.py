@@ -7,8 +7,9 @@ together. That also shows which columns of the same name say nothing, such as th
 made.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -144,38 +145,45 @@ def by_name(left: Sequence[str], right: Sequence[str]) -> set[tuple[int, int]]:
 
 
 def linked_records(left: list[Texts], right: list[Texts]) -> tuple[np.ndarray, np.ndarray]:
-    """Return records of both tables that have several rare words in common, and far more than with any other record.
+    """Return records of both tables with several rare words in common, and far more than with any other record.
 
     The rarity of a word is counted in the second table; only a sample of the first one is used.
     """
     from scipy.sparse import csr_array  # slow to import
 
     sample = spread(len(left[0].values))
-    rows, words = _words([one.values.take(pa.array(sample)) for one in left])
-    others, theirs = _words([one.values for one in right])
-    known, words = np.unique(words, return_inverse=True)
-    place = np.minimum(np.searchsorted(known, theirs), len(known) - 1) if len(known) else np.zeros(0, np.int64)
-    shared = known[place] == theirs if len(known) else np.zeros(len(theirs), bool)
-    others, theirs = others[shared], place[shared]
-    count = np.bincount(theirs, minlength=len(known))
-    rare = (count[theirs] <= RARE) & (count[theirs] > 0)
-    weights = np.log(1 + len(right[0].values) / np.maximum(count, 1))
-    shape = len(sample), len(known)
-    ours = csr_array((np.ones(len(rows)), (rows, words)), shape=shape)
-    table = csr_array((np.ones(rare.sum()), (others[rare], theirs[rare])), shape=(len(right[0].values), len(known)))
-    common = (ours @ table.T).tocsr()
-    heavy = ((ours * weights) @ table.T).tocsr()
-    for one in (common, heavy):
-        one.sort_indices()
-    heavy.data[common.data < COMMON_WORDS] = 0
+    every = [_words(one.values.take(pa.array(sample))) for one in left]
+    known = np.unique(np.concatenate([hashes for _, hashes in every]))
+    ours = _incidence(every, known, len(sample))
+    theirs = _incidence(map(_words, (one.values for one in right)), known, len(right[0].values))
+    count = np.bincount(theirs.indices, minlength=len(known))
+    weights = np.where(count <= RARE, np.log(1 + theirs.shape[0] / np.maximum(count, 1)), 0)
+    ours.data *= (count <= RARE)[ours.indices]
+    ours.eliminate_zeros()
+    common = ours @ theirs.T
+    weighted = csr_array((ours.data * weights[ours.indices], ours.indices, ours.indptr), shape=ours.shape) @ theirs.T
+    weighted.data[common.data < COMMON_WORDS] = 0  # both have the same pattern
     found = []
-    for row, (start, stop) in enumerate(zip(heavy.indptr[:-1], heavy.indptr[1:], strict=True)):
-        scores = heavy.data[start:stop]
+    for row, (start, stop) in enumerate(pairwise(weighted.indptr.tolist())):
+        scores = weighted.data[start:stop]
         best = int(scores.argmax()) if stop > start else 0
         if stop > start and scores[best] > CLEARLY * np.delete(scores, best).max(initial=0):
-            found.append((sample[row], heavy.indices[start + best]))
+            found.append((sample[row], weighted.indices[start + best]))
     pairs = np.array(found, np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
+
+
+def _incidence(words: Iterable[tuple[np.ndarray, np.ndarray]], known: np.ndarray, records: int) -> Any:
+    """Return which records have which of the known words, as a sparse matrix of ones."""
+    from scipy.sparse import csr_array  # slow to import
+
+    keys = []
+    for rows, hashes in words:
+        places = np.searchsorted(known, hashes)
+        found = np.flatnonzero(known[np.minimum(places, len(known) - 1)] == hashes) if len(known) else places
+        keys.append(rows[found] * len(known) + places[found])
+    rows, columns = np.divmod(np.unique(np.concatenate(keys)), max(1, len(known)))
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(records, len(known)))
 
 
 def agreement(
@@ -225,19 +233,15 @@ def _excess(pairs: int, similar: Callable[[np.ndarray, np.ndarray], np.ndarray])
 
 def _overlap(one: pa.LargeStringArray, other: pa.LargeStringArray) -> float:
     """Return the share of the words of the poorer of two columns that are in the other one; 0 if it is low."""
-    words = [np.unique(_words([column])[1]) for column in (one, other)]
+    words = [np.unique(_words(column)[1]) for column in (one, other)]
     share = len(np.intersect1d(*words)) / max(1, min(map(len, words)))
     return share if share >= OVERLAP else 0.0
 
 
-def _words(columns: Sequence[pa.LargeStringArray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct words of each record over some columns: rows and hashes."""
-    every = []
-    for texts in columns:
-        indptr, hashes = WORDS.hashes(texts.fill_null(""))
-        every.append(np.stack([np.repeat(np.arange(len(texts)), np.diff(indptr)).astype(np.uint64), hashes], axis=1))
-    rows, hashes = np.unique(np.concatenate(every), axis=0).T
-    return rows.astype(np.int64), hashes
+def _words(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words of texts: positions of texts, and hashes."""
+    indptr, hashes = WORDS.hashes(texts.fill_null(""))
+    return np.repeat(np.arange(len(texts)), np.diff(indptr)), hashes
 
 
 def spread(rows: int) -> np.ndarray:

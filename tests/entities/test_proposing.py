@@ -79,8 +79,9 @@ def test_columns_to_leave_out():
 
 
 @pytest.mark.parametrize(
-    ("texts", "expected"), [(["1", "2", "3"], True), (["10", "11", "15"], True), (["10", "11", "16"], False), (["1", "2", None], False)]
-)  # fmt: skip
+    ("texts", "expected"),
+    [(["1", "2", "3"], True), (["10", "11", "15"], True), (["10", "11", "16"], False), (["1", "2", None], False)],
+)
 def test_running_numbers(texts, expected):
     """Up to half of the numbers can be missing."""
     assert runs_on(pa.array(texts, pa.large_string())) == expected
@@ -112,11 +113,16 @@ def test_ids_that_are_not_shared():
     """An id of each table is left out; one that both have is the best field of all."""
     left, right = films()
     codes = invented(np.random.default_rng(3), 800, 1)
-    own = [table.append_column("film_id", pa.array(some)) for table, some in zip((left, right), (codes[:400], codes[400:]), strict=True)]
+    own = [
+        table.append_column("film_id", pa.array(some))
+        for table, some in zip((left, right), (codes[:400], codes[400:]), strict=True)
+    ]
     assert "film_id" not in proposed(*own)
-    shared = {title: code for title, code in zip(left["title"].to_pylist(), codes, strict=False)}
+    shared = dict(zip(left["title"].to_pylist(), codes, strict=False))
     theirs = [shared[film.rpartition(" (")[0]] for film in right["film"].to_pylist()]
-    assert "film_id" in proposed(left.append_column("film_id", pa.array(codes[:400])), right.append_column("film_id", pa.array(theirs)))
+    assert "film_id" in proposed(
+        left.append_column("film_id", pa.array(codes[:400])), right.append_column("film_id", pa.array(theirs))
+    )
 
 
 @pytest.mark.parametrize(

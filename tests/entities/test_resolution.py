@@ -92,7 +92,10 @@ def test_explain_shows_the_original_spelling():
         ["3 May 2000", None, "2000-05-03", None, NEUTRAL, "missing, so neither for nor against"],
     ]
     page = record_fields(resolve(rows, fields=["first=name", "last=name", "born"]).every, 0)
-    assert [row.way for row in page.rows][1:] == [explained[1]["way"], f"{explained[2]['way']}; compared as '2000-05-03'"]
+    assert [row.way for row in page.rows][1:] == [
+        explained[1]["way"],
+        f"{explained[2]['way']}; compared as '2000-05-03'",
+    ]
 
 
 def test_explain_agrees_with_the_points():

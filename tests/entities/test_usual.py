@@ -8,9 +8,29 @@ from hypothesis import strategies as st
 from lookalike.core.run import Run
 from lookalike.entities import usual
 from lookalike.entities.nicknames import formal_name, full_address, plain_name
-from lookalike.entities.values import email, fold, phone, plain_text
+from lookalike.entities.texts import email, plain_text
+from lookalike.entities.values import fold, phone
 
-WORDS = ["Ann", "o'brien", "Smith", "Dr", "st", "ST", "Jr", "ph", "d", "P", "O", "box", "12", "bill", "Ave", "&", "é", "(1959)"]
+WORDS = [
+    "Ann",
+    "o'brien",
+    "Smith",
+    "Dr",
+    "st",
+    "ST",
+    "Jr",
+    "ph",
+    "d",
+    "P",
+    "O",
+    "box",
+    "12",
+    "bill",
+    "Ave",
+    "&",
+    "é",
+    "(1959)",
+]
 WORDS += ["(I)", "(tv)", "The", "l'", "@", "x.org", "(2005/II)", "("]
 texts = st.lists(
     st.sampled_from([*WORDS, ",", ", ", " ", "  ", "-", ".", "`", "\n", "\t", "\x1f", "\u00a0", "\u0660"]), max_size=8

@@ -139,7 +139,7 @@ def shingles_of(shingle: str | None, settings: Mapping[str, str]) -> "Shingles |
 
 def records(table: "pa.Table", side: int, fields: "list[Field]", id: str | None) -> "ById":
     """Return a lookup of the records of one side, with the columns of its fields."""
-    from lookalike.entities.pipeline import id_columns, ids_of
+    from lookalike.entities.reading import id_columns, ids_of
     from lookalike.report.items import records_by_id
 
     columns = [field.right if side else field.left for field in fields]

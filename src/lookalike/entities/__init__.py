@@ -1,9 +1,10 @@
 """Entity resolution: find records of the same person, product or paper, with probabilities.
 
-Lives here: `pipeline` (runs the stages), `fields`, `values` and `usual` (normalise columns),
+Lives here: `pipeline` (runs the stages), `reading` (tables and ids), `fields`, `values`, `texts`
+and `usual` (normalise columns), `kinds` (guesses them), `proposing` (chooses the fields),
 `candidates` (chooses the pairs to score), `comparing` and `scores`, `probabilities` from
-`validation` or a `mixture`,
-`resolution` (the result), `describe` (its page) and `companies` (invented records).
+`validation` or a `mixture`, `resolution` (the result), `describe` (its page) and `companies`
+(invented records).
 May import: `find`, `report`, `search` and the packages below. New kind of field: `fields.FIELD_KINDS`.
 """
 

@@ -31,8 +31,8 @@ AGREEMENT, ERRORS = 0.01, 4.0  # the least excess over random pairs: a similarit
 OVERLAP = 0.3  # the least share of words that two columns have in common, where no records can be linked
 RUNNING = r"^[\pL _-]{0,8}(\d{1,18})$"  # a number, perhaps with letters before it
 MEANING_ONE = ("phone", "email", "address")  # kinds whose names in HINTS mean the same
-ADMINISTRATIVE = frozenset("created updated modified inserted imported loaded timestamp".split())  # about the record
-IDS = frozenset("id ids uuid guid key index row".split())
+ADMINISTRATIVE = {"created", "updated", "modified", "inserted", "imported", "loaded", "timestamp"}  # not of the entity
+IDS = {"id", "ids", "uuid", "guid", "key", "index", "row"}
 
 
 class Texts(NamedTuple):
@@ -43,7 +43,9 @@ class Texts(NamedTuple):
 
 
 def propose_fields(tables: Sequence[pa.Table], skipped: Sequence[Collection[str]], run: Run) -> list[Field]:
-    """Return the fields to compare, in the order of the first table; `skipped` names columns of each table to leave out.
+    """Return the fields to compare, in the order of the first table.
+
+    `skipped` names the columns of each table to leave out, such as the id.
 
     >>> table = pa.table({"id": [7, 8], "name": ["Ann Lee", "Bob Ray"], "town": ["Ansel", "Ansel"]})
     >>> [str(field) for field in propose_fields([table], [["id"]], Run(1))]
@@ -54,7 +56,7 @@ def propose_fields(tables: Sequence[pa.Table], skipped: Sequence[Collection[str]
         if len(every) == 1:
             found = [(one.name, one.name) for one in every[0] if not _is_id(one)]
         else:
-            found = corresponding(*every, tables, run)
+            found = corresponding(every[0], every[1], tables, run)
     if not found:
         why = "no column can tell records apart" if len(every) == 1 else "no columns of the two tables correspond"
         raise DataError(f"{why}: name those to compare with {argument('fields')}.")
@@ -74,8 +76,8 @@ def identifying(table: pa.Table, skip: Collection[str], run: Run) -> list[Texts]
         if column is None or pa.types.is_nested(column.type) or not len(column):
             continue
         texts = normalise(column, "text", run=run).values
-        present = len(texts) - texts.null_count
-        if present >= LEAST_FILLED * len(texts) and pc.count_distinct(texts).as_py() > 1 and not runs_on(texts):
+        filled = len(texts) - texts.null_count >= max(1, LEAST_FILLED * len(texts))
+        if filled and (len(texts) == 1 or (pc.count_distinct(texts).as_py() > 1 and not runs_on(texts))):
             out.append(Texts(name, texts))
     return out
 
@@ -83,7 +85,7 @@ def identifying(table: pa.Table, skip: Collection[str], run: Run) -> list[Texts]
 def runs_on(texts: pa.LargeStringArray) -> bool:
     """Return whether texts are a running number: all different, and close together.
 
-    >>> [runs_on(pa.array(texts, pa.large_string())) for texts in (["a 3", "a 1", "a 2"], ["7", "7", "8"], ["1", "999"])]
+    >>> [runs_on(pa.array(texts, pa.large_string())) for texts in (["a 3", "a 1", "a 2"], ["7", "7"], ["1", "999"])]
     [True, False, False]
     """
     digits = pc.extract_regex(texts, RUNNING.replace(r"(\d", r"(?P<number>\d"))
@@ -186,9 +188,7 @@ def _incidence(words: Iterable[tuple[np.ndarray, np.ndarray]], known: np.ndarray
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(records, len(known)))
 
 
-def agreement(
-    one: pa.LargeStringArray, other: pa.LargeStringArray, left: np.ndarray, right: np.ndarray
-) -> float:
+def agreement(one: pa.LargeStringArray, other: pa.LargeStringArray, left: np.ndarray, right: np.ndarray) -> float:
     """Return by how much more similar two columns are in linked records than in random pairs; 0 if not clearly.
 
     With too few linked records, columns agree if they have many words in common.
@@ -210,7 +210,9 @@ def agreement_by_kind(
     one: str, other: str, tables: Sequence[pa.Table], left: np.ndarray, right: np.ndarray, run: Run
 ) -> float:
     """Return `agreement` of columns of the same name, by their points; 1 with too few linked records."""
-    sides = [table[name].take(pa.array(rows)) for table, name, rows in zip(tables, (one, other), (left, right), strict=True)]
+    sides = [
+        table[name].take(pa.array(rows)) for table, name, rows in zip(tables, (one, other), (left, right), strict=True)
+    ]
     column = make_column(Field(one, one, other), sides, run)
     present = np.asarray(column.values.is_valid())
     both = np.flatnonzero(present[: len(left)] & present[len(left) :])
@@ -233,8 +235,8 @@ def _excess(pairs: int, similar: Callable[[np.ndarray, np.ndarray], np.ndarray])
 
 def _overlap(one: pa.LargeStringArray, other: pa.LargeStringArray) -> float:
     """Return the share of the words of the poorer of two columns that are in the other one; 0 if it is low."""
-    words = [np.unique(_words(column)[1]) for column in (one, other)]
-    share = len(np.intersect1d(*words)) / max(1, min(map(len, words)))
+    ours, theirs = (np.unique(_words(column)[1]) for column in (one, other))
+    share = len(np.intersect1d(ours, theirs)) / max(1, min(len(ours), len(theirs)))
     return share if share >= OVERLAP else 0.0
 
 

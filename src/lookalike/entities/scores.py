@@ -144,7 +144,7 @@ class SwappedNames:
 
     def improve(self, points: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         """Change the points (pairs x fields) of names that are more similar crosswise."""
-        fields = [self.given, self.surname]
+        fields = np.array([self.given, self.surname])
         rows = np.flatnonzero((points[:, fields] < SWAPPED_BELOW).all(axis=1))  # not if one is missing
         one = self.names.points(left[rows], right[rows] + self.records)
         other = self.names.points(left[rows] + self.records, right[rows])

@@ -1,7 +1,7 @@
 """Write many values at once in a standard form: usual ones with Arrow, the others one by one.
 
 Arrow works without the interpreter lock, so all threads can take part. The functions for one value,
-in `values` and `nicknames`, define what comes back: for usual values, Arrow writes the same.
+in `values`, `texts` and `nicknames`, define what comes back: for usual values, Arrow writes the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,8 @@ from lookalike.entities.nicknames import (
     full_address,
     plain_name,
 )
-from lookalike.entities.values import TEN_DIGITS, email, fold, phone, plain_text
+from lookalike.entities.texts import email, plain_text
+from lookalike.entities.values import TEN_DIGITS, fold, phone
 
 VALUES_PER_TASK = 1 << 14
 TITLE = rf"\b(?:{'|'.join(sorted(BEFORE_OR_AFTER))}|ph d)\b"

@@ -20,7 +20,7 @@ from lookalike.entities.candidates import MOST_PER_RECORD as MOST
 from lookalike.entities.candidates import RECALL
 from lookalike.entities.fields import Field, as_fields
 from lookalike.entities.kinds import guess_common_kind
-from lookalike.entities.pipeline import id_columns
+from lookalike.entities.reading import id_columns
 from lookalike.entities.values import day_comes_first
 from lookalike.io.documents import HEAD
 from lookalike.items.sets import Sets

@@ -42,7 +42,7 @@ WORDS = [
     "ann",
 ]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
-titles = st.builds("{}{}".format, texts, st.sampled_from(["", " (1959)", " (1961 tv)"]))
+titles = st.builds("{}{}".format, texts, st.sampled_from(["", " (1959)", " (1961 tv)", " 1959"]))
 mails = st.builds("{}@{}".format, st.sampled_from(WORDS), st.sampled_from(["a.org", "b.org", "gmail.com"]))
 
 
@@ -62,7 +62,11 @@ def textbook(kind, one, other, written, others):
         remarks = one[len(written) :], other[len(others) :]
         more = edit(*remarks) if all(remarks) else SLIGHT * any(remarks)
         apart, way = textbook(kind, written, others, written, others)
-        return apart + more, REMARK if way == SAME else way
+        ways = [(apart + more, REMARK if way == SAME else way)]
+        if bool(remarks[0]) != bool(remarks[1]):
+            whole = edits(*(text.replace("(", "").replace(")", "") for text in (one, other)))
+            ways.append((whole, EDITED if whole else SAME))
+        return min(ways, key=lambda way: way[0])
     ways = [(edits(one, other), EDITED)]
     if kind == "email":
         ways.append((SOFT + edits(one.split("@")[0], other.split("@")[0]), DOMAIN))

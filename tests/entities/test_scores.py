@@ -288,6 +288,8 @@ def test_swapped_names(one, other, expected):
         ("King Kong (1933)", "King Kong (1933)", 100),
         ("King Kong (1933)", "King Kong (1976)", 36),  # four edits: another film
         ("King Kong (1933)", "King Kongs (1976)", 0),
+        ("King Kong (1933)", "King Kong, 1933", 100),
+        ("Call (TV)", "Call TV", 100),
         ("King Kong (1933) (TV)", "Kong King", 100 - 4 * 1.4**2),
     ],
 )

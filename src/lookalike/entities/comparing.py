@@ -88,6 +88,7 @@ class Forms:
         if kind == "text" and not written.equals(values):
             self.plain = Form.of(written, values)
             self.remarks = remarks_of(values, written)
+            self.whole = Form.of(pc.replace_substring_regex(values, "[()]", ""), values)
         if ORDER in self.ways:
             ordered = pa.chunked_array(work(words_in_order, written), pa.large_string()).combine_chunks()
             self.forms[ORDER] = Form.of(ordered, written)
@@ -118,7 +119,13 @@ class Forms:
             rows = np.flatnonzero(~same & self.initials.can_match(a, b))
             soften(INITIAL, rows, self._edits_of_initials(a[rows], b[rows]))
         way[~same & (apart == 0)] = REMARK
-        return apart + self.between_remarks(a, b), way
+        apart += self.between_remarks(a, b)
+        if self.remarks is not None:  # one text can have its year in parentheses, the other without them
+            rows = np.flatnonzero((self.remarks[a] == "") != (self.remarks[b] == ""))
+            edits = self.whole.edits(a[rows], b[rows], True)
+            better = edits < apart[rows]
+            apart[rows[better]], way[rows[better]] = edits[better], np.where(edits[better] > 0, EDITED, SAME)
+        return apart, way
 
     def between_remarks(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return how much the remarks at the end of texts add to the distances of the texts."""

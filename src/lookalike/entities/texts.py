@@ -8,15 +8,15 @@ from lookalike.entities.values import fold, simple
 
 ARTICLES = "the|a|an|le|la|les|l'|el|los|las|il|lo|gli|der|die|das|den|det|de|het|un|une|una"
 ARTICLE_LAST = re.compile(rf"(.+), ?({ARTICLES})", re.IGNORECASE | re.DOTALL)  # as in library catalogues
-REMARK = r"\((?:(?:1[5-9]|20)[0-9][0-9]|tv|v|vg|video|mini|film|[ivx]+)(?:[^0-9A-Za-z()][^()]*)?\)"
-REMARKS = re.compile(rf"(.*?)((?: ?{REMARK})+)", re.IGNORECASE | re.DOTALL | re.ASCII)
+YEAR = r"\((?:1[5-9]|20)[0-9][0-9](?:[^0-9A-Za-z()][^()]*)?\)"
+REMARKS = re.compile(rf"(.*?)( ?{YEAR}(?: ?\([^()]*\))*)", re.DOTALL)
 LONGEST_REMARK = 30  # characters
 
 
 def plain_text(value: str) -> str:
     """Return the words of a text, an article first, and the year in parentheses that ends it.
 
-    Film and video tags after a title are remarks, too. The parentheses stay.
+    Other parentheses after the year, as film catalogues have, belong to it. They stay, as a pair.
 
     >>> plain_text("Silver Lining, The (1937) (TV)"), plain_text("Windows (Vista)"), plain_text("(1937)")
     ('the silver lining (1937 tv)', 'windows vista', '1937')

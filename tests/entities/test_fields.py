@@ -1,6 +1,5 @@
 """Check fields of records: how they are given, how values are read, and how kinds are guessed."""
 
-import datetime
 import random
 
 import pyarrow as pa
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError, UsageError
 from lookalike.entities.fields import FIELD_KINDS, Field, canonical, normalise
-from lookalike.entities.kinds import guess_kind
 from tests.entities.shared import column, read
 
 plain = st.text(max_size=20)
@@ -211,67 +209,3 @@ def test_many_rows(kind):
     assert len(found.values) == 200_000
     alone = column(values[:50], kind)
     assert found.values[:50].to_pylist() == alone
-
-
-# --- kinds ---
-
-
-@pytest.mark.parametrize(
-    ("name", "values", "expected"),
-    [
-        ("phone", ["212-555-0100"], "phone"),
-        ("Home Tel", ["020 7946 0000"], "phone"),
-        ("phoneNumber", [2125550100], "phone"),
-        ("phone", ["iPhone 4", "Galaxy"], "text"),
-        ("dob", ["1/2/1980"], "date"),
-        ("date_of_birth", ["19800102"], "date"),
-        ("date_of_birth", [19800102], "date"),
-        ("DOB", [], "date"),
-        ("created", ["2020-01-02T10:11:12"], "date"),
-        ("created_by", ["Ann", "Bob"], "text"),
-        ("x", [datetime.date(2020, 1, 2)], "date"),
-        ("x", [datetime.datetime(2020, 1, 2)], "date"),
-        ("x", ["Jan 2, 2020", "3 May 2021"], "date"),
-        ("x", [True, False], "category"),
-        ("x", [1.5, 2], "number"),
-        ("x", ["$5", "12.5"], "number"),
-        ("x", ["00123", "00124"], "text"),
-        ("price", ["$1,234.50", "n/a"], "number"),
-        ("year", [1999], "category"),
-        ("year", ["1999"], "category"),
-        ("zip code", [10001], "text"),
-        ("soc_sec_id", [5304218], "text"),
-        ("street_number", ["12"], "text"),
-        ("street", ["Main St"], "address"),
-        ("address_1", ["12 Main St"], "address"),
-        ("email address", ["a@b.com"], "email"),
-        ("contact", ["a@b.com", "n/a"], "email"),
-        ("mail", ["post", "parcel"], "text"),
-        ("starring", ["Gayne Whitman"], "name"),
-        ("actor name", ["Khaled, Rawhiyya"], "name"),
-        ("first name", ["Ann"], "name"),
-        ("givenName", ["Ann"], "name"),
-        ("surname", ["O'Brien", "Müller"], "name"),
-        ("author", ["Smith, John"], "name"),
-        ("name", ["Ann Smith", "Bob Jones"], "name"),
-        ("name", ["Sony PSLX350H turntable", "Bose 27028 speaker"], "text"),
-        ("product name", ["Turntable"], "text"),
-        ("authors", ["Ann Smith, Bob Jones, Carl Brown"], "text"),
-        ("title", ["On joins"], "text"),
-        ("gender", ["f", "m"], "category"),
-        ("x", ["red", "green"] * 30, "category"),
-        ("x", ["red", "green"], "text"),
-        ("x", [], "text"),
-        ("", [None, None], "text"),
-        ("description", ["A long text about something"], "text"),
-    ],
-)
-def test_guess_kind(name, values, expected):
-    values = pa.array(values) if values else pa.array([], pa.string())
-    assert guess_kind(name, values) == expected
-    assert guess_kind(name, pa.chunked_array([values])) == expected
-
-
-@given(name=plain, values=st.lists(st.one_of(st.none(), texts), max_size=8))
-def test_every_column_has_a_kind(name, values):
-    assert guess_kind(name, pa.array(values, pa.string())) in FIELD_KINDS

@@ -119,6 +119,7 @@ class RecordTables:
     tables: list[pa.Table]
     names: list[str]  # in messages
     ids: list[pa.Array]
+    keys: list[str]  # the columns of the ids, "-" for row numbers
 
     @property
     def sides(self) -> Sides:
@@ -130,14 +131,21 @@ class RecordTables:
         sides = zip(self.tables, (field.left, field.right), self.names, strict=False)
         return [column_of(table, name, f"field {field.name!r}", where) for table, name, where in sides]
 
+    def same(self, asked: "ResolveSettings") -> list[tuple[str, str]]:
+        """Return the columns of both tables that belong together: the ids, the fields and the validation column."""
+        fields = [*asked.fields, *([] if asked.validate is None else [asked.validate])]
+        return [(self.keys[0], self.keys[-1]), *((field.left, field.right) for field in fields)]
+
 
 def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     """Read one table or two, and the ids of their records."""
     tables = [as_table(side, run) for side in (left, right) if side is not None]
     names = ["table"] if len(tables) == 1 else ["first table", "second table"]
     first, _, second = (id or "").partition(":")
-    sides = zip(tables, (first, second or first), names, strict=False)
-    return RecordTables(tables, names, [ids_of(table, column or None, where) for table, column, where in sides])
+    sides = zip(tables, (first, second or first), strict=False)
+    keys = [name or ("id" if "id" in table.schema.names else "-") for table, name in sides]
+    ids = [ids_of(table, key, where) for table, key, where in zip(tables, keys, names, strict=True)]
+    return RecordTables(tables, names, ids, keys)
 
 
 def as_table(given: Any, run: Run) -> pa.Table:
@@ -155,16 +163,15 @@ def as_table(given: Any, run: Run) -> pa.Table:
         ) from None
 
 
-def ids_of(table: pa.Table, name: str | None, where: str) -> pa.Array:
-    """Return the ids of a table: the named column, by default `id`, else the row numbers."""
-    wanted = name or ("id" if "id" in table.schema.names else "-")
-    if wanted == "-":
+def ids_of(table: pa.Table, name: str, where: str) -> pa.Array:
+    """Return the ids of a table: the named column, or for "-" the row numbers."""
+    if name == "-":
         return pa.array(np.arange(len(table)))
-    column = column_of(table, wanted, "the id", where)
+    column = column_of(table, name, "the id", where)
     if pa.types.is_nested(column.type):
-        raise DataError(f"column {wanted!r} holds {column.type}, which cannot be an id.")
+        raise DataError(f"column {name!r} holds {column.type}, which cannot be an id.")
     if column.null_count:
-        raise DataError(f"column {wanted!r} for the id is empty in {counted(column.null_count, 'row')}.")
+        raise DataError(f"column {name!r} for the id is empty in {counted(column.null_count, 'row')}.")
     return unique_ids([plain(pa.table({"id": column}))["id"]])
 
 
@@ -280,7 +287,8 @@ def choose(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
         probability=found.values[order], ids=tables.ids[0], right_ids=tables.ids[1] if len(tables.ids) > 1 else None,
         fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off, basis=found.basis,
-        validation=found.validation, mixture=found.mixture, stats=stats,
+        validation=found.validation, mixture=found.mixture, stats=stats, tables=tables.tables,
+        same=tables.same(asked), id=tables.keys[0],
     )  # fmt: skip
     rows = np.flatnonzero(every.probability >= cut_off)
     if asked.one_to_one:

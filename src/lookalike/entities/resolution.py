@@ -1,23 +1,25 @@
 """The result of entity resolution: scored pairs, the probability that each is a match, and why."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, parameter
+from lookalike.core.errors import parameter
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs
 from lookalike.entities.comparing import HOW_COMPARED, distances
 from lookalike.entities.fields import Column, Field
+from lookalike.entities.golden import Golden, Merged, golden, stacked
+from lookalike.entities.grouping import Links, RecordClusters, group
 from lookalike.entities.mixture import Mixture
 from lookalike.entities.scores import FULL_POINTS, NEUTRAL, PENALTY
 from lookalike.entities.validation import Validation
-from lookalike.kernels.buckets import join_pairs, roots
-from lookalike.results import Clusters, Explanation, Result
+from lookalike.results import Explanation, Result
 from lookalike.results.explanations import ExplainedRows
 
 
@@ -49,6 +51,9 @@ class Resolution(Result):
     mixture: Mixture | None = None
     stats: dict[str, Any] = field(default_factory=dict)
     every: "Resolution | None" = None
+    tables: Sequence[pa.Table] = ()  # as given
+    same: Sequence[tuple[str, str]] = ()  # columns of both tables that belong together: ids, fields, validation
+    id: str = "-"  # the column of the ids in the first table
 
     def __len__(self) -> int:
         return len(self.left)
@@ -82,13 +87,38 @@ class Resolution(Result):
             columns[f"{one.name}_points"] = pa.array(self.points[rows, at], from_pandas=True)
         return pa.table(columns)
 
-    def clusters(self) -> Clusters:
-        """Return the connected components of the matches within one table."""
-        if self.right_ids is not None:
-            raise DataError("matches between two tables have no clusters; resolve one table.")
-        parent = np.arange(len(self.ids))
-        join_pairs(self.left, self.right, parent)
-        return Clusters(roots(parent), self.ids, stats=self.stats)
+    def clusters(self) -> RecordClusters:
+        """Return the groups of records that the matches join, without chains of weak links.
+
+        A match joins two groups only if all scored pairs between them, taken together, speak for it.
+        """
+        return self._clusters
+
+    @cached_property
+    def _clusters(self) -> RecordClusters:
+        every, sides = self.every or self, self.candidates.sides
+        numbers = [found.left * self.candidates.records + found.right for found in (every, self)]
+        match = np.isin(numbers[0], numbers[1]) & (every.probability >= self.cut_off)
+        links = Links.of(
+            every.left, every.right + sides.offset, every.probability, every.score, match, self.cut_off
+        )
+        label, links, joined = group(self.candidates.records, links, sides)
+        ids = self.ids if self.right_ids is None else stacked(self.ids, self.right_ids).combine_chunks()
+        return RecordClusters(label, ids, stats=self.stats, sides=sides, links=links, joined=joined)
+
+    def golden(self, by: Mapping[str, str] | None = None) -> Golden:
+        """Return the table without duplicates: each cluster merged into one record, by a rule for each column.
+
+        Args:
+            by: the rule of a column, "*" for all that are not named: "complete", the default, takes
+                the value of the record with the fewest missing values; "frequent", "longest",
+                "first", "min", "max", and "newest:COLUMN" or "oldest:COLUMN" by another column.
+
+        Returns:
+            `Golden`: one row per person or thing, with all columns; records without a match as they are.
+        """
+        merged = Merged.of(self.tables, self.same)
+        return golden(merged, self.clusters(), merged.rules(by or {}, self.id))
 
     def explain(self, row: int) -> Explanation:
         """Explain the score of a pair, one row per field."""

@@ -1,0 +1,336 @@
+"""Merge the records of each cluster into one, the golden record, by a rule for each column.
+
+Every value of a golden record is the value of one of its records, as it is written there. So a rule
+only puts the records of a cluster in order, and the first that has a value gives it:
+
+    complete        the record with the most values that are not missing
+    first           the first record of the table
+    frequent        the value most records have, then the longest; case and punctuation are ignored
+    longest         the value with the most characters
+    newest:COLUMN   the record with the greatest value in COLUMN, such as a date; oldest: the least
+    min, max        the least or the greatest value: of numbers, of dates, else of texts
+
+What is equal by its rule stays in the order of the table. A missing value is null, empty or a word
+that means missing ("n/a"), as for the fields that are compared.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.core.errors import DataError, UsageError, choice, did_you_mean
+from lookalike.core.wording import counted
+from lookalike.entities.fields import as_days, as_numbers, guess_kind, normalise
+from lookalike.entities.grouping import RecordClusters
+from lookalike.io.tables import is_binary, is_text, plain_type
+from lookalike.io.types import widened
+from lookalike.results import Explanation, Result
+from lookalike.results.explanations import ExplainedRows
+
+RULES = ("complete", "frequent", "longest", "first", "newest", "oldest", "min", "max")
+BY_COLUMN = ("newest", "oldest")
+OF_RECORDS = ("complete", "first", *BY_COLUMN)  # do not look at the values themselves
+DEFAULT = "complete"
+OTHERS = "*"  # stands for all columns that are not named
+
+
+class Rule(NamedTuple):
+    """How to choose the value of a column: a name of RULES and, for newest and oldest, a column."""
+
+    name: str
+    column: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.column}" if self.column else self.name
+
+    @classmethod
+    def parse(cls, text: str, of: str) -> "Rule":
+        """Parse the rule of a column."""
+        name, _, column = str(text).partition(":")
+        choice(f"the rule for {of!r}", name, RULES)
+        if bool(column) != (name in BY_COLUMN):
+            how = f"{name}:COLUMN" if name in BY_COLUMN else name
+            raise UsageError(f"the rule for {of!r} must be {how}; got {text!r}.")
+        return cls(name, column)
+
+
+def parse_rules(given: Sequence[str]) -> dict[str, str]:
+    r"""Return the rule of each column from texts COLUMN=RULE; `\=` stands for = in a column's name.
+
+    >>> parse_rules(["name=frequent", r"a\=b=newest:updated", "*=longest"])
+    {'name': 'frequent', 'a=b': 'newest:updated', '*': 'longest'}
+    """
+    rules: dict[str, str] = {}
+    for text in given:
+        found = re.fullmatch(r"((?:[^=\\]|\\.)+)=(.+)", text)
+        if found is None:
+            raise UsageError(f"a rule for golden records must be COLUMN=RULE, such as name=frequent; got {text!r}.")
+        column = re.sub(r"\\(.)", r"\1", found[1])
+        if column in rules:
+            raise UsageError(f"each column can have only one rule; got {column!r} twice.")
+        Rule.parse(found[2], column)
+        rules[column] = found[2]
+    return rules
+
+
+# --- the columns of one table or two ---
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The records of all tables in one table, and the names that columns of the second had before."""
+
+    table: pa.Table
+    aliases: dict[str, str]
+
+    @classmethod
+    def of(cls, tables: Sequence[pa.Table], same: Sequence[tuple[str, str]]) -> "Merged":
+        """Put the second table under the first: the columns named in `same`, and those of one name.
+
+        The second table's other columns come last; one whose name is taken gets a number.
+        """
+        first = tables[0]
+        if len(tables) == 1:
+            return cls(first, {})
+        second, names = tables[1], {}
+        for left, right in [*same, *((name, name) for name in tables[1].column_names)]:
+            if right not in names and left not in names.values() and left in first.column_names:
+                names[right] = left
+        columns: dict[str, Any] = dict(zip(first.column_names, first.columns, strict=True))
+        below = {name: pa.nulls(len(second), columns[name].type) for name in columns}
+        for name in second.column_names:
+            if name not in names:
+                names[name] = free(name, columns)
+                columns[names[name]] = pa.nulls(len(first), second[name].type)
+            below[names[name]] = second[name]
+        table = pa.table({name: stacked(columns[name], below[name]) for name in columns})
+        return cls(table, {one: other for one, other in names.items() if one not in columns})
+
+    def rules(self, by: Mapping[str, str], id: str | None = None) -> dict[str, Rule]:
+        """Return the rule of each column, "first" for the id; raise an error for a column that is not there."""
+        given = {self.column(name, "a rule"): Rule.parse(text, name) for name, text in by.items() if name != OTHERS}
+        others = Rule.parse(by.get(OTHERS, DEFAULT), OTHERS)
+        rules = {one.name: others if _has_order(one.type) else Rule(DEFAULT) for one in self.table.schema}
+        rules |= ({id: Rule("first")} if id in rules else {}) | given
+        for name, rule in rules.items():
+            if rule.column:
+                rules[name] = rule._replace(column=self.column(rule.column, f"the rule {str(rule)!r}"))
+            kind = self.table[name].type
+            if rule.name not in OF_RECORDS and not _has_order(kind):
+                allowed = ", ".join(OF_RECORDS)
+                raise DataError(f"column {name!r} holds {kind}, for which a rule must be one of {allowed}.")
+            if rule.column and not _has_order(self.table[rule.column].type):
+                raise DataError(f"column {rule.column!r} holds {self.table[rule.column].type}, which has no order.")
+        return rules
+
+    def column(self, name: str, purpose: str) -> str:
+        """Return the name of a column in the merged table."""
+        names = self.table.column_names
+        known = name if name in names else self.aliases.get(name)
+        if known is None:
+            raise UsageError(f"the records have no column {name!r} for {purpose}.{did_you_mean(name, names)}")
+        return known
+
+
+def free(name: str, taken: Any) -> str:
+    """Return the name, with a number if it is taken.
+
+    >>> free("name", ["name", "name_2"]), free("town", [])
+    ('name_3', 'town')
+    """
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def stacked(one: Any, other: Any) -> pa.ChunkedArray:
+    """Put a column under another: in the type that holds both, else as texts."""
+    kind = one.type if one.type == other.type else widened(one.type, other.type) or pa.large_string()
+    try:
+        parts = [part.cast(kind) for part in (one, other)]
+    except pa.ArrowInvalid:  # a value that the wider type cannot hold
+        kind = pa.large_string()
+        parts = [part.cast(kind) for part in (one, other)]
+    chunks = [chunk for part in parts for chunk in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])]
+    return pa.chunked_array(chunks, kind)
+
+
+def _has_order(kind: pa.DataType) -> bool:
+    plain = plain_type(kind)
+    return not (pa.types.is_nested(plain) or is_binary(plain))
+
+
+# --- the records of clusters in order ---
+
+
+class Cells:
+    """The values of a column in records of clusters, in the order of the table."""
+
+    def __init__(self, column: pa.ChunkedArray, rows: np.ndarray) -> None:
+        values = column.take(pa.array(rows))
+        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        if not _has_order(column.type):
+            self.missing = np.asarray(values.is_null())
+            return
+        coded = values.cast(plain_type(values.type)).dictionary_encode()
+        texts = coded.dictionary.cast(pa.large_string())
+        folded = normalise(texts, "text").values
+        self.codes = np.asarray(coded.indices.fill_null(len(texts))).astype(np.int64)  # of each distinct value
+        self.missing = np.append(np.asarray(folded.is_null()), True)[self.codes]
+        if pa.types.is_floating(values.type):
+            self.missing |= np.asarray(pc.is_nan(values).fill_null(True))
+        alike = np.asarray(folded.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
+        self.alike = np.append(alike, -1)[self.codes]  # the same but for case and punctuation
+        self.length = np.append(np.asarray(pc.utf8_length(texts)), 0)[self.codes]
+
+
+def ranks(name: str, column: pa.ChunkedArray) -> np.ndarray:
+    """Return the place of each value in the order of dates, numbers or texts; nan where there is none."""
+    kind = plain_type(column.type)
+    column = column.cast(kind)
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    by_value = pc.rank(column.combine_chunks(), sort_keys="ascending", tiebreaker="dense").to_numpy().astype(float)
+    by_value[np.asarray(column.is_null())] = np.nan
+    if pa.types.is_floating(kind):
+        by_value[np.isnan(np.asarray(column, float))] = np.nan
+    if not is_text(kind):
+        return by_value
+    guessed = guess_kind(name, column)
+    read = normalise(column, guessed if guessed in ("date", "number") else "text").values
+    if guessed not in ("date", "number"):
+        by_value[np.asarray(read.is_null())] = np.nan
+        return by_value
+    known = as_days(read) if guessed == "date" else as_numbers(read)
+    order = np.lexsort((by_value, known))  # the time of day follows the day
+    steps = np.append(False, np.diff(known[order]) != 0) | np.append(False, np.diff(by_value[order]) != 0)
+    place = np.empty(len(known))
+    place[order] = np.cumsum(steps)
+    return np.where(np.isnan(known), np.nan, place)
+
+
+def merge(merged: Merged, label: np.ndarray, rules: Mapping[str, Rule]) -> dict[str, np.ndarray]:
+    """Return for each column the positions of the records that give its values, cluster by cluster.
+
+    `label` is the first record of each one's cluster. O(records * columns * log(records)).
+    """
+    firsts = np.flatnonzero(label == np.arange(len(label)))
+    rows = np.flatnonzero(np.bincount(label, minlength=len(label))[label] > 1)
+    groups = label[rows]
+    cells = {name: Cells(merged.table[name], rows) for name in merged.table.column_names}
+    lacking = np.sum([one.missing for one in cells.values()], axis=0)
+    places: dict[str, np.ndarray] = {}
+
+    def place(column: str) -> np.ndarray:
+        if column not in places:
+            places[column] = ranks(column, merged.table[column])[rows]
+        return places[column]
+
+    def keys(name: str, rule: Rule) -> list[np.ndarray]:
+        one = cells[name]
+        if rule.name == "frequent":
+            return [-tally(groups, one.alike), -tally(groups, one.codes), -one.length]
+        if rule.name == "longest":
+            return [-one.length]
+        if rule.name in ("newest", "oldest", "min", "max"):
+            where = place(rule.column or name)
+            return [where if rule.name in ("oldest", "min") else -where]
+        return [lacking] if rule.name == "complete" else []
+
+    sources = {}
+    for name, rule in rules.items():
+        order = np.lexsort((rows, *reversed(keys(name, rule)), cells[name].missing, groups))
+        ordered = groups[order]
+        best = order[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])]
+        source = firsts.copy()
+        source[np.searchsorted(firsts, groups[best])] = rows[best]
+        sources[name] = source
+    return sources
+
+
+def tally(groups: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return how often each code occurs in its group.
+
+    >>> tally(np.array([0, 0, 0, 4]), np.array([7, 8, 7, 7])).tolist()
+    [2, 1, 2, 1]
+    """
+    low = codes.min(initial=0)
+    number = groups * (codes.max(initial=0) - low + 1) + codes - low
+    _, where, counts = np.unique(number, return_inverse=True, return_counts=True)
+    return np.asarray(counts[where])
+
+
+# --- the result ---
+
+
+@dataclass(frozen=True, eq=False)
+class Golden(Result):
+    """One record per person or thing: those of a cluster merged into one, all others as they are.
+
+    >>> import lookalike as la
+    >>> people = [("Ann Lee", "9 Elm Street"), ("Bill Smith", None), ("Smith, Bill", "3 Oak Rd")]
+    >>> records = [{"name": name, "address": address, "phone": "555-0100"} for name, address in people]
+    >>> found = la.entities.resolve(records, fields=["name=name", "phone"])
+    >>> golden = found.golden(by={"name": "longest"})
+    >>> golden
+    <2 golden records of 3 records>
+    """
+
+    table: pa.Table
+    sources: dict[str, np.ndarray]  # of each column: the record that gave each value
+    rules: dict[str, Rule]
+    sizes: np.ndarray  # how many records were merged into each
+    ids: pa.Array  # of all records
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"<{counted(len(self), 'golden record')} of {counted(len(self.ids), 'record')}>"
+
+    def _table(self, rows: Any) -> pa.Table:
+        return self.table.take(pa.array(np.arange(len(self))[rows]))
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per person or thing, in the order of their first records.
+
+        `cluster` is the id of the first record, `table` is left or right if there are two tables,
+        and `records` counts what was merged; then all columns of the tables.
+        """
+        return super().to_arrow()
+
+    def explain(self, row: int) -> Explanation:
+        """Explain a golden record: which record each value comes from, and by which rule."""
+        at = self._position(row)
+        out = []
+        for name, rule in self.rules.items():
+            source = self.ids[int(self.sources[name][at])].as_py()
+            out.append({"column": name, "value": self.table[name][at].as_py(), "from": source, "rule": str(rule)})
+        return ExplainedRows(out)
+
+    def lines(self) -> list[str]:
+        """Describe in words how many records were merged."""
+        merged = int(np.count_nonzero(self.sizes > 1))
+        return [f"golden: {counted(len(self), 'record')} of {len(self.ids):,}; {merged:,} are merged from two or more"]
+
+
+def golden(merged: Merged, clusters: RecordClusters, rules: Mapping[str, Rule]) -> Golden:
+    """Merge each cluster into one record, by the rule of each column."""
+    sources = merge(merged, clusters.label, rules)
+    firsts = np.flatnonzero(clusters.label == np.arange(len(clusters.label)))
+    first, sizes = pa.array(firsts), clusters.sizes[firsts]
+    made = {"cluster": clusters.ids.take(first)}
+    if clusters.sides.two:
+        made["table"] = clusters.side_of(firsts)
+    made["records"] = pa.array(sizes)
+    columns = [*made.values(), *(merged.table[name].take(pa.array(sources[name])) for name in rules)]
+    table = pa.Table.from_arrays(columns, [*(free(name, rules) for name in made), *rules])
+    return Golden(table, sources, dict(rules), sizes, clusters.ids, clusters.stats)

@@ -139,13 +139,13 @@ def shingles_of(shingle: str | None, settings: Mapping[str, str]) -> "Shingles |
 
 def records(table: "pa.Table", side: int, fields: "list[Field]", id: str | None) -> "ById":
     """Return a lookup of the records of one side, with the columns of its fields."""
-    from lookalike.entities.pipeline import ids_of
+    from lookalike.entities.pipeline import id_column, ids_of
     from lookalike.report.items import records_by_id
 
     first, _, second = (id or "").partition(":")
     name = (second or first) if side else first
     columns = [field.right if side else field.left for field in fields]
-    return records_by_id(table, ids_of(table, name or None, "items"), columns)
+    return records_by_id(table, ids_of(table, id_column(table, name), "items"), columns)
 
 
 def ratings(data: "Ratings", settings: Mapping[str, str]) -> "ById":

@@ -1,7 +1,7 @@
 """Describe a Resolution for a page: pairs of records field by field, matches and non-matches."""
 
 from lookalike.core.wording import counted
-from lookalike.entities.resolution import Resolution
+from lookalike.entities.resolution import ComparedRecords, Resolution
 from lookalike.report.beside import FieldRow, Fields, visible
 from lookalike.report.describe import finding_of
 from lookalike.report.finding import Finding, Values
@@ -44,7 +44,7 @@ def of_resolution(found: Resolution) -> Finding:
         beside=lambda numbers: [record_fields(every, pair) for pair in numbers.tolist()],
         label=None if found.right_ids is not None else found.clusters().label,
         made=found.stats.get("command", ""),
-        look=lambda rows: [record_line(found, row) for row in rows.tolist()],
+        look=lambda rows: [line[:SNIPPET] for line in ComparedRecords(found).look(rows)],
         seconds=found.stats.get("seconds", {}),
     )
 
@@ -63,9 +63,3 @@ def record_fields(found: Resolution, pair: int) -> Fields:
         for row in found.explain(pair)
     ]
     return Fields(rows, f"score {found.score[pair]:.4g}, probability of a match {found.probability[pair]:.4f}")
-
-
-def record_line(found: Resolution, row: int) -> str:
-    """Return a record in one line."""
-    values = (column.values[row].as_py() for column in found.columns)
-    return " | ".join(value for value in values if value is not None)[:SNIPPET]

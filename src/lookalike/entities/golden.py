@@ -3,39 +3,44 @@
 Every value of a golden record is the value of one of its records, as it is written there. So a rule
 only puts the records of a cluster in order, and the first that has a value gives it:
 
-    complete        the record with the most values that are not missing
+    frequent        the value that most records have, case and punctuation aside; then as complete
+    complete        the record with the fewest missing values
     first           the first record of the table
-    frequent        the value most records have, then the longest; case and punctuation are ignored
     longest         the value with the most characters
     newest:COLUMN   the record with the greatest value in COLUMN, such as a date; oldest: the least
     min, max        the least or the greatest value: of numbers, of dates, else of texts
 
 What is equal by its rule stays in the order of the table. A missing value is null, empty or a word
 that means missing ("n/a"), as for the fields that are compared.
+
+By default a column is merged by `frequent`, and the id is the first record's. In febrl3 (people with
+up to six copies) it returns 95.7% of the values of the original records, complete 86.5%, first 85.4%
+and longest 80.6%; without the originals, from the copies alone, 87.7%, 78.0%, 78.5% and 74.3%.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.errors import DataError, UsageError, choice, did_you_mean
+from lookalike.core.errors import DataError, UsageError, choice
 from lookalike.core.wording import counted
 from lookalike.entities.fields import as_days, as_numbers, guess_kind, normalise
 from lookalike.entities.grouping import RecordClusters
+from lookalike.entities.stacking import Stacked, free
 from lookalike.io.tables import is_binary, is_text, plain_type
-from lookalike.io.types import widened
 from lookalike.results import Explanation, Result
 from lookalike.results.explanations import ExplainedRows
 
-RULES = ("complete", "frequent", "longest", "first", "newest", "oldest", "min", "max")
+RULES = ("frequent", "complete", "longest", "first", "newest", "oldest", "min", "max")
 BY_COLUMN = ("newest", "oldest")
-OF_RECORDS = ("complete", "first", *BY_COLUMN)  # do not look at the values themselves
-DEFAULT = "complete"
+OF_RECORDS = ("complete", "first", *BY_COLUMN)  # do not compare values, so lists and bytes have them, too
+DEFAULT = "frequent"
 OTHERS = "*"  # stands for all columns that are not named
 
 
@@ -78,91 +83,32 @@ def parse_rules(given: Sequence[str]) -> dict[str, str]:
     return rules
 
 
-# --- the columns of one table or two ---
+def rules_of(records: Stacked, by: Mapping[str, str], id: str = "") -> dict[str, Rule]:
+    """Return the rule of each column, that of the id being first; raise an error for a column that is not there."""
+    table = records.table
+    others = Rule.parse(by.get(OTHERS, DEFAULT), OTHERS)
+    rules = {one.name: others if _fits(others, one.type) else Rule("complete") for one in table.schema}
+    rules |= {name: Rule("first") for name in rules if name == id}
+    for name, text in by.items():
+        if name != OTHERS:
+            rules[records.column(name, f"the rule {text!r}")] = Rule.parse(text, name)
+    for name, rule in rules.items():
+        if rule.column:
+            rule = rules[name] = Rule(rule.name, records.column(rule.column, f"the rule {str(rule)!r}"))
+        if not _fits(rule, table[name].type):
+            allowed = ", ".join(OF_RECORDS)
+            raise DataError(f"column {name!r} holds {table[name].type}, for which a rule must be one of {allowed}.")
+        if rule.column and not _has_order(table[rule.column].type):
+            raise DataError(f"column {rule.column!r} for the rule {str(rule)!r} holds {table[rule.column].type}.")
+    return rules
 
 
-@dataclass(frozen=True)
-class Merged:
-    """The records of all tables in one table, and the names that columns of the second had before."""
-
-    table: pa.Table
-    aliases: dict[str, str]
-
-    @classmethod
-    def of(cls, tables: Sequence[pa.Table], same: Sequence[tuple[str, str]]) -> "Merged":
-        """Put the second table under the first: the columns named in `same`, and those of one name.
-
-        The second table's other columns come last; one whose name is taken gets a number.
-        """
-        first = tables[0]
-        if len(tables) == 1:
-            return cls(first, {})
-        second, names = tables[1], {}
-        for left, right in [*same, *((name, name) for name in tables[1].column_names)]:
-            if right not in names and left not in names.values() and left in first.column_names:
-                names[right] = left
-        columns: dict[str, Any] = dict(zip(first.column_names, first.columns, strict=True))
-        below = {name: pa.nulls(len(second), columns[name].type) for name in columns}
-        for name in second.column_names:
-            if name not in names:
-                names[name] = free(name, columns)
-                columns[names[name]] = pa.nulls(len(first), second[name].type)
-            below[names[name]] = second[name]
-        table = pa.table({name: stacked(columns[name], below[name]) for name in columns})
-        return cls(table, {one: other for one, other in names.items() if one not in columns})
-
-    def rules(self, by: Mapping[str, str], id: str | None = None) -> dict[str, Rule]:
-        """Return the rule of each column, "first" for the id; raise an error for a column that is not there."""
-        given = {self.column(name, "a rule"): Rule.parse(text, name) for name, text in by.items() if name != OTHERS}
-        others = Rule.parse(by.get(OTHERS, DEFAULT), OTHERS)
-        rules = {one.name: others if _has_order(one.type) else Rule(DEFAULT) for one in self.table.schema}
-        rules |= ({id: Rule("first")} if id in rules else {}) | given
-        for name, rule in rules.items():
-            if rule.column:
-                rules[name] = rule._replace(column=self.column(rule.column, f"the rule {str(rule)!r}"))
-            kind = self.table[name].type
-            if rule.name not in OF_RECORDS and not _has_order(kind):
-                allowed = ", ".join(OF_RECORDS)
-                raise DataError(f"column {name!r} holds {kind}, for which a rule must be one of {allowed}.")
-            if rule.column and not _has_order(self.table[rule.column].type):
-                raise DataError(f"column {rule.column!r} holds {self.table[rule.column].type}, which has no order.")
-        return rules
-
-    def column(self, name: str, purpose: str) -> str:
-        """Return the name of a column in the merged table."""
-        names = self.table.column_names
-        known = name if name in names else self.aliases.get(name)
-        if known is None:
-            raise UsageError(f"the records have no column {name!r} for {purpose}.{did_you_mean(name, names)}")
-        return known
-
-
-def free(name: str, taken: Any) -> str:
-    """Return the name, with a number if it is taken.
-
-    >>> free("name", ["name", "name_2"]), free("town", [])
-    ('name_3', 'town')
-    """
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
-
-
-def stacked(one: Any, other: Any) -> pa.ChunkedArray:
-    """Put a column under another: in the type that holds both, else as texts."""
-    kind = one.type if one.type == other.type else widened(one.type, other.type) or pa.large_string()
-    try:
-        parts = [part.cast(kind) for part in (one, other)]
-    except pa.ArrowInvalid:  # a value that the wider type cannot hold
-        kind = pa.large_string()
-        parts = [part.cast(kind) for part in (one, other)]
-    chunks = [chunk for part in parts for chunk in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])]
-    return pa.chunked_array(chunks, kind)
+def _fits(rule: Rule, kind: pa.DataType) -> bool:
+    return rule.name in OF_RECORDS or _has_order(kind)
 
 
 def _has_order(kind: pa.DataType) -> bool:
+    """Return whether values can be compared and written as texts."""
     plain = plain_type(kind)
     return not (pa.types.is_nested(plain) or is_binary(plain))
 
@@ -181,33 +127,29 @@ class Cells:
             return
         coded = values.cast(plain_type(values.type)).dictionary_encode()
         texts = coded.dictionary.cast(pa.large_string())
-        folded = normalise(texts, "text").values
+        read = normalise(texts, "text").values if is_text(coded.dictionary.type) else texts
+        lost = read.is_null() if read is not texts else pc.equal(texts, "nan")
+        alike = read.dictionary_encode().indices.fill_null(-1)  # the same but for case and punctuation
         self.codes = np.asarray(coded.indices.fill_null(len(texts))).astype(np.int64)  # of each distinct value
-        self.missing = np.append(np.asarray(folded.is_null()), True)[self.codes]
-        if pa.types.is_floating(values.type):
-            self.missing |= np.asarray(pc.is_nan(values).fill_null(True))
-        alike = np.asarray(folded.dictionary_encode().indices.fill_null(-1)).astype(np.int64)
-        self.alike = np.append(alike, -1)[self.codes]  # the same but for case and punctuation
+        self.missing = np.append(np.asarray(lost), True)[self.codes]
+        self.alike = np.append(np.asarray(alike), -1)[self.codes].astype(np.int64)
         self.length = np.append(np.asarray(pc.utf8_length(texts)), 0)[self.codes]
 
 
 def ranks(name: str, column: pa.ChunkedArray) -> np.ndarray:
     """Return the place of each value in the order of dates, numbers or texts; nan where there is none."""
     kind = plain_type(column.type)
-    column = column.cast(kind)
-    if pa.types.is_boolean(kind):
-        column = column.cast(pa.int8())
+    column = column.cast(pa.int8() if pa.types.is_boolean(kind) or pa.types.is_null(kind) else kind)
     by_value = pc.rank(column.combine_chunks(), sort_keys="ascending", tiebreaker="dense").to_numpy().astype(float)
     by_value[np.asarray(column.is_null())] = np.nan
     if pa.types.is_floating(kind):
         by_value[np.isnan(np.asarray(column, float))] = np.nan
     if not is_text(kind):
-        return by_value
+        return np.asarray(by_value)
     guessed = guess_kind(name, column)
     read = normalise(column, guessed if guessed in ("date", "number") else "text").values
     if guessed not in ("date", "number"):
-        by_value[np.asarray(read.is_null())] = np.nan
-        return by_value
+        return np.where(np.asarray(read.is_null()), np.nan, by_value)
     known = as_days(read) if guessed == "date" else as_numbers(read)
     order = np.lexsort((by_value, known))  # the time of day follows the day
     steps = np.append(False, np.diff(known[order]) != 0) | np.append(False, np.diff(by_value[order]) != 0)
@@ -216,7 +158,7 @@ def ranks(name: str, column: pa.ChunkedArray) -> np.ndarray:
     return np.where(np.isnan(known), np.nan, place)
 
 
-def merge(merged: Merged, label: np.ndarray, rules: Mapping[str, Rule]) -> dict[str, np.ndarray]:
+def merge(records: Stacked, label: np.ndarray, rules: Mapping[str, Rule]) -> dict[str, np.ndarray]:
     """Return for each column the positions of the records that give its values, cluster by cluster.
 
     `label` is the first record of each one's cluster. O(records * columns * log(records)).
@@ -224,19 +166,17 @@ def merge(merged: Merged, label: np.ndarray, rules: Mapping[str, Rule]) -> dict[
     firsts = np.flatnonzero(label == np.arange(len(label)))
     rows = np.flatnonzero(np.bincount(label, minlength=len(label))[label] > 1)
     groups = label[rows]
-    cells = {name: Cells(merged.table[name], rows) for name in merged.table.column_names}
+    cells = {name: Cells(records.table[name], rows) for name in records.table.column_names}
     lacking = np.sum([one.missing for one in cells.values()], axis=0)
-    places: dict[str, np.ndarray] = {}
 
+    @cache
     def place(column: str) -> np.ndarray:
-        if column not in places:
-            places[column] = ranks(column, merged.table[column])[rows]
-        return places[column]
+        return ranks(column, records.table[column])[rows]
 
     def keys(name: str, rule: Rule) -> list[np.ndarray]:
         one = cells[name]
         if rule.name == "frequent":
-            return [-tally(groups, one.alike), -tally(groups, one.codes), -one.length]
+            return [-tally(groups, one.alike), -tally(groups, one.codes), lacking]
         if rule.name == "longest":
             return [-one.length]
         if rule.name in ("newest", "oldest", "min", "max"):
@@ -322,15 +262,15 @@ class Golden(Result):
         return [f"golden: {counted(len(self), 'record')} of {len(self.ids):,}; {merged:,} are merged from two or more"]
 
 
-def golden(merged: Merged, clusters: RecordClusters, rules: Mapping[str, Rule]) -> Golden:
+def golden(records: Stacked, clusters: RecordClusters, rules: Mapping[str, Rule]) -> Golden:
     """Merge each cluster into one record, by the rule of each column."""
-    sources = merge(merged, clusters.label, rules)
+    sources = merge(records, clusters.label, rules)
     firsts = np.flatnonzero(clusters.label == np.arange(len(clusters.label)))
     first, sizes = pa.array(firsts), clusters.sizes[firsts]
     made = {"cluster": clusters.ids.take(first)}
     if clusters.sides.two:
         made["table"] = clusters.side_of(firsts)
     made["records"] = pa.array(sizes)
-    columns = [*made.values(), *(merged.table[name].take(pa.array(sources[name])) for name in rules)]
+    columns = [*made.values(), *(records.table[name].take(pa.array(sources[name])) for name in rules)]
     table = pa.Table.from_arrays(columns, [*(free(name, rules) for name in made), *rules])
     return Golden(table, sources, dict(rules), sizes, clusters.ids, clusters.stats)

@@ -201,7 +201,7 @@ class RecordClusters(Clusters):
 
     def lines(self) -> list[str]:
         """Describe in words how many clusters there are, and how many matches were cut."""
-        sizes = f", of 2 to {self.sizes.max()} records" if len(self) else ""
+        sizes = f", the largest of {self.sizes.max()} records" if len(self) else ""
         alone = int(np.count_nonzero(self.sizes == 1))
         cut = f"cut: {counted(len(self.cuts), 'match', 'es')} contradicted by the other pairs between the same clusters"
         return [

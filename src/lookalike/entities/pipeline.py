@@ -143,7 +143,7 @@ def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     names = ["table"] if len(tables) == 1 else ["first table", "second table"]
     first, _, second = (id or "").partition(":")
     sides = zip(tables, (first, second or first), strict=False)
-    keys = [name or ("id" if "id" in table.schema.names else "-") for table, name in sides]
+    keys = [id_column(table, name) for table, name in sides]
     ids = [ids_of(table, key, where) for table, key, where in zip(tables, keys, names, strict=True)]
     return RecordTables(tables, names, ids, keys)
 
@@ -161,6 +161,11 @@ def as_table(given: Any, run: Run) -> pa.Table:
         raise UsageError(
             f"records must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
         ) from None
+
+
+def id_column(table: pa.Table, name: str | None) -> str:
+    """Return the column of the ids: the one named, by default `id`, else "-", the row numbers."""
+    return name or ("id" if "id" in table.schema.names else "-")
 
 
 def ids_of(table: pa.Table, name: str, where: str) -> pa.Array:

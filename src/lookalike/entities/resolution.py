@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import parameter
+from lookalike.core.errors import DataError, parameter
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs
 from lookalike.entities.comparing import HOW_COMPARED, distances
 from lookalike.entities.fields import Column, Field
-from lookalike.entities.golden import Golden, Merged, golden, stacked
+from lookalike.entities.golden import Golden, golden, rules_of
 from lookalike.entities.grouping import Links, RecordClusters, group
 from lookalike.entities.mixture import Mixture
 from lookalike.entities.scores import FULL_POINTS, NEUTRAL, PENALTY
+from lookalike.entities.stacking import Stacked, stacked
 from lookalike.entities.validation import Validation
 from lookalike.results import Explanation, Result
+from lookalike.results.base import Holder
 from lookalike.results.explanations import ExplainedRows
 
 
@@ -99,26 +101,26 @@ class Resolution(Result):
         every, sides = self.every or self, self.candidates.sides
         numbers = [found.left * self.candidates.records + found.right for found in (every, self)]
         match = np.isin(numbers[0], numbers[1]) & (every.probability >= self.cut_off)
-        links = Links.of(
-            every.left, every.right + sides.offset, every.probability, every.score, match, self.cut_off
-        )
+        links = Links.of(every.left, every.right + sides.offset, every.probability, every.score, match, self.cut_off)
         label, links, joined = group(self.candidates.records, links, sides)
-        ids = self.ids if self.right_ids is None else stacked(self.ids, self.right_ids).combine_chunks()
-        return RecordClusters(label, ids, stats=self.stats, sides=sides, links=links, joined=joined)
+        ids = self.ids if self.right_ids is None else stacked(self.ids, self.right_ids, "id").combine_chunks()
+        holder = ComparedRecords(every)
+        return RecordClusters(label, ids, stats=self.stats, holder=holder, sides=sides, links=links, joined=joined)
 
     def golden(self, by: Mapping[str, str] | None = None) -> Golden:
         """Return the table without duplicates: each cluster merged into one record, by a rule for each column.
 
         Args:
-            by: the rule of a column, "*" for all that are not named: "complete", the default, takes
-                the value of the record with the fewest missing values; "frequent", "longest",
-                "first", "min", "max", and "newest:COLUMN" or "oldest:COLUMN" by another column.
+            by: the rule of a column, "*" for all that are not named: "frequent", the default, takes
+                the value that most records have, "complete" that of the record with the fewest
+                missing values; also "longest", "first", "min", "max", and "newest:COLUMN" or
+                "oldest:COLUMN" by another column.
 
         Returns:
             `Golden`: one row per person or thing, with all columns; records without a match as they are.
         """
-        merged = Merged.of(self.tables, self.same)
-        return golden(merged, self.clusters(), merged.rules(by or {}, self.id))
+        records = Stacked.of(self.tables, self.same)
+        return golden(records, self.clusters(), rules_of(records, by or {}, self.id))
 
     def explain(self, row: int) -> Explanation:
         """Explain the score of a pair, one row per field."""
@@ -156,3 +158,23 @@ class Resolution(Result):
         matches = f"{counted(len(self), 'pair')} with probability >= {self.cut_off:.4g}; {self._expected()}"
         note = [f"note: {self.stats['note']}"] if self.stats.get("note") else []
         return [*self.candidates.lines(), f"matches: {matches}", *note]
+
+
+class ComparedRecords(Holder):
+    """The records of a resolution, to explain its clusters."""
+
+    def __init__(self, found: Resolution) -> None:
+        self.found = found
+
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """Return the values of records, as they are compared, in one line each."""
+        values = [[column.values[row].as_py() for column in self.found.columns] for row in rows.tolist()]
+        return [" | ".join(value for value in one if value is not None) for one in values]
+
+    def explain(self, left: int, right: int) -> Explanation:
+        """Explain the score of two records, one row per field."""
+        found, (left, right) = self.found, sorted((left, right))
+        row = np.flatnonzero((found.left == left) & (found.right == right - found.candidates.sides.offset))
+        if not len(row):
+            raise DataError("these two records of the cluster were not compared: other records connect them.")
+        return found.explain(int(row[0]))

@@ -20,14 +20,14 @@ def pairs_of(found):
     return list(zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True))
 
 
-def clusters_of(records, scored, first=None, cut_off=0.5):
+def clusters_of(records, scored, first=None, cut_off=0.5, equal=()):
     """Return the clusters of scored pairs, given by position: (left, right, probability)."""
     left, right = (np.array([pair[end] for pair in scored], np.int64) for end in (0, 1))
     probability = np.array([pair[2] for pair in scored], float)
-    links = Links.of(left, right, probability, probability, probability >= cut_off, cut_off)
+    same = np.array([pair[:2] in equal for pair in scored], bool)
+    links = Links.of(left, right, probability, probability, probability >= cut_off, same, cut_off)
     sides = Sides(first)
-    label, links, joined = group(records, links, sides)
-    return RecordClusters(label, pa.array(range(records)), sides=sides, links=links, joined=joined)
+    return RecordClusters(ids=pa.array(range(records)), sides=sides, **group(records, links, sides)._asdict())
 
 
 def read(value, kind, **options):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lookalike.core.errors import DataError
 from lookalike.entities import resolve, two_companies
-from lookalike.entities.grouping import LIMIT, STEPS, UNSCORED, bits
+from lookalike.entities.grouping import LIMIT, MOST, STEPS, UNSCORED, bits
 from tests import reference as ref
 from tests.entities.shared import FIELDS, PEOPLE, clusters_of
 from tests.kernel_samples import seeds
@@ -39,7 +39,7 @@ def test_groups_and_cuts(cut_off, rng, records, first):
     evidence = {(a, b): worth(share, cut_off) for a, b, share in scored}
     links = sorted((-share, a, b) for a, b, share in scored if share >= cut_off)
     unknown = int(UNSCORED * STEPS)
-    label, joined = ref.join_supported(records, [(a, b) for _, a, b in links], evidence, unknown, first)
+    label, joined = ref.join_supported(records, [(a, b) for _, a, b in links], evidence, unknown, MOST, first)
     assert found.label.tolist() == label
 
     weakest = {label[a]: -share for (share, a, _), join in zip(links, joined, strict=True) if join}  # the last one
@@ -108,6 +108,37 @@ def test_a_bridge_is_cut():
     assert list(found) == [[0, 1, 2], [3, 4, 5]]
     [cut] = found.cuts.to_pylist()
     assert (cut["left"], cut["right"], cut["matches"], cut["others"], cut["not_compared"]) == (2, 3, 1, 1, 7)
+
+
+def test_equal_records_count_as_one():
+    """A hundred copies, each compared with the first only, and one record like all of them."""
+    star = [(0, at, 0.9) for at in range(1, 100)]
+    found = clusters_of(101, [*star, (50, 100, 0.9)], equal={pair[:2] for pair in star})
+    assert list(found) == [list(range(101))]
+    assert clusters_of(101, [*star, (50, 100, 0.9)]).sizes.max() < 10
+    found = clusters_of(101, [*star, (50, 100, 0.9), (51, 100, 0.01)], equal={pair[:2] for pair in star})
+    assert list(found) == [list(range(101))], "what equal records say counts once, and the best of it"
+
+
+def test_equal_records_of_two_tables():
+    """Five copies in each table: of the pairs between the tables, only some were compared."""
+    pairs = [(a, 5 + b, 0.9) for a in range(5) for b in range(5) if a == 0 or b == 0]
+    found = clusters_of(12, [*pairs, (4, 11, 0.8)], first=5, equal={pair[:2] for pair in pairs})
+    assert [[name for _, name in cluster] for cluster in found] == [[*range(10), 11]]
+    assert found.same.tolist() == [0] * 5 + [5] * 5 + [10, 11]
+
+
+def test_equal_records_that_are_no_match_stay_apart():
+    """They say too little: a frequent name alone, for instance."""
+    assert len(clusters_of(2, [(0, 1, 0.2)], equal={(0, 1)})) == 0
+
+
+def test_large_groups_with_few_comparisons():
+    """Forty copies with errors, each compared with eight others."""
+    ring = [tuple(sorted((at, (at + step) % 40))) for at in range(40) for step in (1, 2, 3, 4)]
+    found = clusters_of(40, [(*pair, 0.999) for pair in ring])
+    assert len(found) == 1
+    assert len(clusters_of(40, [(*pair, 0.75) for pair in ring])) > 1
 
 
 def test_one_to_one_makes_pairs():

@@ -7,10 +7,12 @@ speaks against. So every pair counts, with its log odds in bits, log2(p / (1 - p
 
 Each record begins as a group. The matches are taken in order, the most probable first. A match
 joins the groups of its two records if the bits of all pairs between the two groups have a sum of at
-least 0; else it is cut. A pair that was never compared has nothing in common that makes it a
-candidate: it counts UNSCORED bits, odds of 4 to 1 against. A pair below the cut-off that is no match
-never speaks for joining. So at the end no two groups could be joined: the sum between any two of
-them is negative, or no match connects them.
+least 0; else it is cut. A pair that is not a match never speaks for joining. A pair that was never
+compared has little in common: it counts UNSCORED bits, odds of 4 to 1 against. A record has only so
+many candidates, however, so at most MOST such pairs count for each record of the smaller group.
+Records that are equal in all fields count as one: copies of a record are no new evidence. The
+matches are gone through until none of them joins, so the sum between clusters that one of them
+connects is negative.
 
 Measured on nine tables with up to six copies per person (febrl1, 2, and 3, the last also with four
 fields; families; typing errors; people who move or change their phone with each record) and three
@@ -35,6 +37,7 @@ from lookalike.results import Clusters
 
 LIMIT = 10.0  # the most bits of a pair: odds of 1,024 to 1
 UNSCORED = -2.0  # bits of a pair that was never compared
+MOST = 10  # of these pairs count, for each record of the smaller group
 STEPS = 1024  # bits are whole numbers of 1 / STEPS, so that a sum does not depend on its order
 EVEN = 0.5  # the probability with 0 bits, unless the cut-off is lower
 SIDES = ("left", "right")
@@ -48,13 +51,15 @@ class Links(NamedTuple):
     probability: np.ndarray
     score: np.ndarray
     match: np.ndarray  # which of them are matches
+    equal: np.ndarray  # which of them are equal in all compared fields
     evidence: np.ndarray  # what each says for joining: bits in whole steps of 1 / STEPS
 
     @classmethod
-    def of(cls, left: Any, right: Any, probability: Any, score: Any, match: Any, cut_off: float) -> "Links":
+    def of(cls, left: Any, right: Any, probability: Any, score: Any, match: Any, equal: Any, cut_off: float) -> "Links":
         """Return pairs with their evidence; a pair that is not a match never speaks for joining."""
         evidence = bits(probability, cut_off)
-        return cls(left, right, probability, score, match, np.where(match, evidence, np.minimum(evidence, 0)))
+        evidence = np.where(match, evidence, np.minimum(evidence, 0))
+        return cls(left, right, probability, score, match, equal, evidence)
 
     def at(self, rows: np.ndarray) -> "Links":
         """Return some of the pairs."""
@@ -76,26 +81,62 @@ def bits(probability: np.ndarray, cut_off: float = EVEN) -> np.ndarray:
     return np.asarray(steps(probability) - steps(np.float64(min(cut_off, EVEN))))
 
 
-def group(records: int, links: Links, sides: Sides) -> tuple[np.ndarray, Links, np.ndarray]:
-    """Group records: return the first member of each one's group, the links, and which of them joined.
+class Groups(NamedTuple):
+    """Groups of records, and what they were joined by."""
 
-    Only links within a connected component of the matches come back, in the order in which they are
-    taken; the others have no say. The order of the links given does not matter.
+    label: np.ndarray  # the first record of each one's group
+    links: Links  # those within a component of the matches, in the order in which they were taken
+    joined: np.ndarray  # which of them joined two groups, or equal records
+    same: np.ndarray  # of each record: the first one of its table that counts as the same
+
+
+def group(records: int, links: Links, sides: Sides) -> Groups:
+    """Group records; neither the order of the links nor threads matter.
+
+    Links between components of the matches have no say.
     """
-    component = np.arange(records)
-    join_pairs(links.left[links.match], links.right[links.match], component)
-    component = roots(component)
+    component = joined_by(records, links, links.match)
     links = links.at(component[links.left] == component[links.right])
     links = links.at(np.lexsort((links.right, links.left, -links.score, -links.probability)))
-    ends = np.concatenate((links.left, links.right))
+    equal = links.match & links.equal
+    same = first_of_side(joined_by(records, links, equal), sides)
+    some = distinct(links, same)
+    left, right, evidence = same[links.left[some]], same[links.right[some]], links.evidence[some]
+    ends = np.concatenate((left, right))
     order = np.argsort(ends, kind="stable")
     indptr = np.concatenate(([0], np.cumsum(np.bincount(ends, minlength=records))))
-    others = np.concatenate((links.right, links.left))[order]
-    known = indptr, others, np.tile(links.evidence, 2)[order], int(UNSCORED * STEPS)
-    matches = np.flatnonzero(links.match)
-    parent, joined = np.arange(records), np.zeros(len(links.left), np.bool_)
-    joined[matches] = join_supported(links.left[matches], links.right[matches], *known, sides.split, parent)
-    return roots(parent), links, joined
+    compared = indptr, np.concatenate((right, left))[order], np.tile(evidence, 2)[order]
+    matches = np.flatnonzero(links.match[some])
+    parent, joined = np.arange(records), equal.copy()
+    used = join_supported(left[matches], right[matches], *compared, int(UNSCORED * STEPS), MOST, sides.split, parent)
+    joined[some[matches[used]]] = True
+    label = roots(parent)[same]
+    return Groups(label, links, joined & (label[links.left] == label[links.right]), same)
+
+
+def joined_by(records: int, links: Links, which: np.ndarray) -> np.ndarray:
+    """Return the first record of each one's component, by some of the links."""
+    parent = np.arange(records)
+    join_pairs(links.left[which], links.right[which], parent)
+    return np.asarray(roots(parent))
+
+
+def first_of_side(component: np.ndarray, sides: Sides) -> np.ndarray:
+    """Return the first record of each one's component that is in the same table.
+
+    >>> first_of_side(np.array([0, 0, 2, 0, 0]), Sides(3)).tolist()
+    [0, 0, 2, 3, 3]
+    """
+    second = (np.arange(len(component)) >= sides.offset) & sides.two
+    _, first, which = np.unique(component * 2 + second, return_index=True, return_inverse=True)
+    return np.asarray(first[which])
+
+
+def distinct(links: Links, same: np.ndarray) -> np.ndarray:
+    """Return the positions of the links between different records, only the first of those that count as the same."""
+    ends = np.sort((same[links.left], same[links.right]), axis=0)
+    first = np.unique(ends[0] * len(same) + ends[1], return_index=True)[1]
+    return np.sort(first[ends[0][first] != ends[1][first]])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,7 +156,8 @@ class RecordClusters(Clusters):
 
     sides: Sides
     links: Links  # the scored pairs within a component of the matches, the most probable first
-    joined: np.ndarray  # which of them joined two groups
+    joined: np.ndarray  # which of them joined two groups, or equal records
+    same: np.ndarray  # of each record: the first one of its table that counts as the same
 
     def to_arrow(self) -> pa.Table:
         """Return one row per record of a cluster.
@@ -175,29 +217,42 @@ class RecordClusters(Clusters):
 
         One row per match: both ids and its probability; of all pairs between the two clusters, how
         many are `matches`, `others` that were compared, and `not_compared`; and the `bits` of all
-        of them together: see the module's page of documentation.
+        of them together. Records that are equal in all fields count as one.
         """
-        across = self.links.at(~self._within)
-        ends = np.sort((self.label[across.left], self.label[across.right]), axis=0)
-        between, place = np.unique(ends[0] * len(self.label) + ends[1], return_inverse=True)
+        across = self.links.at(distinct(self.links, self.same))
+        across = across.at(self.label[across.left] != self.label[across.right])
+        between, place = np.unique(self._codes(across), return_inverse=True)
+        one, other = np.divmod(between, max(1, len(self.label)))
         matches = np.bincount(place[across.match], minlength=len(between))
         compared = np.bincount(place, minlength=len(between))
-        unknown = self._possible(*np.divmod(between, max(1, len(self.label)))) - compared
-        total = np.bincount(place, across.evidence / STEPS, len(between)) + UNSCORED * unknown
-        cut, place = across.at(across.match), place[across.match]
+        possible, smaller = self._sizes(one, other)
+        unknown = possible - compared
+        total = np.bincount(place, across.evidence / STEPS, len(between))
+        total = total + UNSCORED * np.minimum(unknown, MOST * smaller)
+        cut = self.links.at(self.links.match & ~self._within)
+        place = np.searchsorted(between, self._codes(cut))
         return pa.table({
             "left": self.ids.take(pa.array(cut.left)), "right": self.ids.take(pa.array(cut.right)),
             "probability": cut.probability, "matches": matches[place], "others": (compared - matches)[place],
             "not_compared": unknown[place], "bits": total[place],
         })  # fmt: skip
 
-    def _possible(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return how many pairs could be compared between two clusters, given by their first records."""
-        sizes = np.bincount(self.label, minlength=len(self.label))
-        if not self.sides.two:
-            return np.asarray(sizes[one] * sizes[other])
-        first = np.bincount(self.label[: self.sides.first], minlength=len(self.label))
-        return np.asarray(first[one] * (sizes - first)[other] + (sizes - first)[one] * first[other])
+    def _codes(self, links: Links) -> np.ndarray:
+        """Return a number for the two clusters of each link."""
+        ends = np.sort((self.label[links.left], self.label[links.right]), axis=0)
+        return np.asarray(ends[0] * len(self.label) + ends[1])
+
+    def _sizes(self, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many pairs there are between clusters, and the size of the smaller one.
+
+        Clusters are given by their first records, and records that count as the same are one.
+        """
+        counted_once = np.unique(self.same)
+        sizes = np.bincount(self.label[counted_once], minlength=len(self.label))
+        first = np.bincount(self.label[counted_once[counted_once < self.sides.offset]], minlength=len(self.label))
+        second = sizes - first
+        pairs = first[one] * second[other] + second[one] * first[other] if self.sides.two else sizes[one] * sizes[other]
+        return np.asarray(pairs), np.minimum(sizes[one], sizes[other])
 
     def lines(self) -> list[str]:
         """Describe in words how many clusters there are, and how many matches were cut."""

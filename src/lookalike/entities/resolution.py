@@ -101,11 +101,13 @@ class Resolution(Result):
         every, sides = self.every or self, self.candidates.sides
         numbers = [found.left * self.candidates.records + found.right for found in (every, self)]
         match = np.isin(numbers[0], numbers[1]) & (every.probability >= self.cut_off)
-        links = Links.of(every.left, every.right + sides.offset, every.probability, every.score, match, self.cut_off)
-        label, links, joined = group(self.candidates.records, links, sides)
+        right = every.right + sides.offset
+        there = np.array([np.asarray(column.values.is_valid()) for column in self.columns])
+        equal = ((every.points == FULL_POINTS) | ~(there[:, every.left] | there[:, right]).T).all(axis=1)
+        links = Links.of(every.left, right, every.probability, every.score, match, equal, self.cut_off)
+        groups = group(self.candidates.records, links, sides)
         ids = self.ids if self.right_ids is None else stacked(self.ids, self.right_ids, "id").combine_chunks()
-        holder = ComparedRecords(every)
-        return RecordClusters(label, ids, stats=self.stats, holder=holder, sides=sides, links=links, joined=joined)
+        return RecordClusters(ids=ids, stats=self.stats, holder=ComparedRecords(every), sides=sides, **groups._asdict())
 
     def golden(self, by: Mapping[str, str] | None = None) -> Golden:
         """Return the table without duplicates: each cluster merged into one record, by a rule for each column.

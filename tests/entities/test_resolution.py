@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lookalike.core.errors import DataError
 from lookalike.entities import Field, resolve
 from lookalike.entities.describe import record_fields
 from lookalike.entities.scores import NEUTRAL
@@ -21,17 +20,14 @@ def test_clusters():
     assert set(pairs_of(found)) == {("a", "b"), ("c", "d")}
     groups = found.clusters()
     assert [list(group) for group in groups] == [["a", "b"], ["c", "d"]]
-    assert groups.to_arrow().to_pylist() == [
-        {"cluster": "a", "id": "a", "size": 2}, {"cluster": "a", "id": "b", "size": 2},
-        {"cluster": "c", "id": "c", "size": 2}, {"cluster": "c", "id": "d", "size": 2},
+    found_rows = groups.to_arrow().to_pylist()
+    assert [(row["cluster"], row["id"], row["size"]) for row in found_rows] == [
+        ("a", "a", 2), ("a", "b", 2), ("c", "c", 2), ("c", "d", 2),
     ]  # fmt: skip
-
-
-def test_clusters_are_of_one_table():
-    found = resolve(PEOPLE, PEOPLE, fields=["name", "phone"])
-    with pytest.raises(DataError) as error:
-        found.clusters()
-    assert str(error.value) == "matches between two tables have no clusters; resolve one table."
+    likely = {(left, right): share for left, right, share in found}
+    for row in found_rows:
+        share = likely[("a", "b") if row["cluster"] == "a" else ("c", "d")]
+        assert row["probability"] == row["weakest"] == share
 
 
 def test_columns():

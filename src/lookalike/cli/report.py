@@ -139,11 +139,11 @@ def shingles_of(shingle: str | None, settings: Mapping[str, str]) -> "Shingles |
 
 def records(table: "pa.Table", side: int, fields: "list[Field]", id: str | None) -> "ById":
     """Return a lookup of the records of one side, with the columns of its fields."""
-    from lookalike.entities.reading import id_columns, ids_of
+    from lookalike.entities.reading import id_column, id_columns, ids_of
     from lookalike.report.items import records_by_id
 
     columns = [field.right if side else field.left for field in fields]
-    return records_by_id(table, ids_of(table, id_columns(id)[side], "items"), columns)
+    return records_by_id(table, ids_of(table, id_column(table, id_columns(id)[side]), "items"), columns)
 
 
 def ratings(data: "Ratings", settings: Mapping[str, str]) -> "ById":

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lookalike.core.wording import counted
-from lookalike.entities.resolution import Resolution
+from lookalike.entities.resolution import ComparedRecords, Resolution
 from lookalike.entities.values import fold
 from lookalike.report.beside import FieldRow, Fields, visible
 from lookalike.report.describe import finding_of
@@ -48,7 +48,7 @@ def of_resolution(found: Resolution) -> Finding:
         beside=lambda numbers: [record_fields(every, pair) for pair in numbers.tolist()],
         label=None if found.right_ids is not None else found.clusters().label,
         made=found.stats.get("command", ""),
-        look=lambda rows: [record_line(found, row) for row in rows.tolist()],
+        look=lambda rows: [line[:SNIPPET] for line in ComparedRecords(found).look(rows)],
         seconds=found.stats.get("seconds", {}),
     )
 
@@ -74,10 +74,3 @@ def how_compared(row: Mapping[str, Any]) -> str:
     values = ((row[side], row[f"{side}_compared"]) for side in ("left", "right"))
     as_what = [repr(value) for read, value in values if value is not None and value not in (read.lower(), fold(read))]
     return f"{row['way']}; compared as {visible(' and '.join(as_what))}" if as_what else str(row["way"])
-
-
-def record_line(found: Resolution, row: int) -> str:
-    """Return a record in one line, as it was read; positions in a second table follow the first."""
-    side = int(row >= len(found.ids))
-    values = (found.original(one, side, row - side * len(found.ids)) for one in found.fields)
-    return " | ".join(value for value in values if value is not None)[:SNIPPET]

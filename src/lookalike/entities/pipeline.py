@@ -1,6 +1,6 @@
 """Resolve records: read, check, normalise, find candidates, score, estimate, choose matches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs, find_candidates
 from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers
+from lookalike.entities.golden import rules_of
 from lookalike.entities.kinds import make_column
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.proposing import propose_fields
@@ -37,6 +38,7 @@ def resolve(
     max_lag: float | None = None,
     precision: float | None = None,
     one_to_one: bool = False,
+    golden_by: Mapping[str, str] | None = None,
     threshold: float = 0.6,
     nearest: int = 2,
     seed: int = 1,
@@ -61,6 +63,8 @@ def resolve(
         precision: the share of matches that must be true, as expected from their probabilities; by
             default a pair is a match if its probability is at least 0.5.
         one_to_one: whether each record can have only one match.
+        golden_by: the rules by which `found.golden()` is to merge records, checked before they are
+            compared; you can also choose them afterwards.
         threshold: records without a common value are scored if their shingles in all fields
             together have at least this Jaccard similarity.
         nearest: how many nearest records, in each field of names, addresses or texts, to score with
@@ -85,7 +89,7 @@ def resolve(
     compared = propose(tables, validate, run) if given is None else given
     asked = check(
         tables, compared, validate=validate, max_lag=max_lag, precision=precision, one_to_one=one_to_one,
-        threshold=threshold, nearest=nearest, seed=seed,
+        golden_by=golden_by, threshold=threshold, nearest=nearest, seed=seed,
     )  # fmt: skip
     columns = normalise_fields(tables, asked.fields, run)
     asked = replace(asked, fields=of_kinds(asked.fields, columns))
@@ -119,6 +123,7 @@ class ResolveSettings:
     max_lag: float | None
     precision: float | None
     one_to_one: bool
+    golden_by: Mapping[str, str] | None
     threshold: float
     nearest: int
     seed: int
@@ -126,11 +131,13 @@ class ResolveSettings:
 
 def check(
     tables: RecordTables, fields: list[Field], *, validate: Field | str | None, max_lag: float | None,
-    precision: float | None, one_to_one: bool, threshold: float, nearest: int, seed: int,
+    precision: float | None, one_to_one: bool, golden_by: Mapping[str, str] | None, threshold: float, nearest: int,
+    seed: int,
 ) -> ResolveSettings:  # fmt: skip
-    """Raise an error if a column is missing, the validation column is scored or a value wrong."""
+    """Raise an error if a column is missing, the validation column is scored, or a value or a rule wrong."""
     witness = None if validate is None else as_fields([validate])[0]
-    for field in [*fields, *([] if witness is None else [witness])]:
+    every = fields if witness is None else [*fields, witness]
+    for field in every:
         tables.columns(field)
     names = [field.name for field in fields]
     if len(set(names)) < len(names):
@@ -142,12 +149,15 @@ def check(
         raise UsageError(
             f"{parameter('max_lag')} applies to the validation column: name it with {argument('validate')}."
         )
+    if golden_by is not None:
+        rules_of(tables.stack(every), golden_by, tables.id_columns[0])
     return ResolveSettings(
         fields,
         witness,
         None if max_lag is None else positive("max_lag", max_lag),
         None if precision is None else fraction("precision", precision),
         one_to_one,
+        golden_by,
         fraction("threshold", threshold),
         whole("nearest", nearest, least=0),
         whole("seed", seed, least=0, most=LARGEST_SEED),
@@ -224,10 +234,9 @@ def choose(
     split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
     every = Resolution(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
-        probability=found.values[order], ids=tables.ids[0], right_ids=tables.ids[1] if len(tables.ids) > 1 else None,
-        tables=tables.tables, id_columns=tables.id_columns, fields=asked.fields, columns=columns,
-        candidates=candidates, cut_off=cut_off, basis=found.basis,
-        validation=found.validation, mixture=found.mixture, stats=stats,
+        probability=found.values[order], tables=tables, fields=asked.fields, columns=columns, candidates=candidates,
+        cut_off=cut_off, basis=found.basis, validated_by=asked.validate, validation=found.validation,
+        mixture=found.mixture, golden_by=asked.golden_by or {}, stats=stats,
     )  # fmt: skip
     rows = np.flatnonzero(every.probability >= cut_off)
     if asked.one_to_one:

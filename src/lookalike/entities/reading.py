@@ -1,5 +1,6 @@
 """Read one table of records or two, and the ids of their records."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from lookalike.core.errors import DataError, UsageError, one_column
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.fields import Field
+from lookalike.entities.stacking import Stacked, stacked
 from lookalike.io.objects import unwrapped
 from lookalike.io.records import RecordSource
 from lookalike.io.tables import plain
@@ -37,6 +39,16 @@ class RecordTables:
         sides = zip(self.tables, (field.left, field.right), self.names, strict=False)
         return [column_of(table, name, f"field {field.name!r}", where) for table, name, where in sides]
 
+    @property
+    def all_ids(self) -> pa.Array:
+        """Return the ids of all records, those of the second table last."""
+        return self.ids[0] if len(self.ids) == 1 else stacked(self.ids[0], self.ids[1], "id").combine_chunks()
+
+    def stack(self, fields: Sequence[Field]) -> Stacked:
+        """Put all records into one table, where the ids and the two columns of each field are one column."""
+        ids = [(self.id_columns[0], self.id_columns[-1])] if all(self.id_columns) else []
+        return Stacked.of(self.tables, [*ids, *((field.left, field.right) for field in fields)])
+
 
 def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     """Read one table or two, and the ids of their records."""
@@ -44,7 +56,7 @@ def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     names = ["table"] if len(tables) == 1 else ["first table", "second table"]
     given = id_columns(id)
     columns = [id_column(table, name) for table, name in zip(tables, given, strict=False)]
-    ids = [ids_of(table, name, where) for table, name, where in zip(tables, given, names, strict=False)]
+    ids = [ids_of(table, column, where) for table, column, where in zip(tables, columns, names, strict=True)]
     return RecordTables(tables, names, columns, ids)
 
 
@@ -84,15 +96,14 @@ def as_table(given: Any, run: Run) -> pa.Table:
 
 
 def ids_of(table: pa.Table, name: str, where: str) -> pa.Array:
-    """Return the ids of a table: the named column, by default `id`, else the row numbers."""
-    wanted = id_column(table, name)
-    if not wanted:
+    """Return the ids of a table: the column that `id_column` returned, or the row numbers."""
+    if not name:
         return pa.array(np.arange(len(table)))
-    column = column_of(table, wanted, "the id", where)
+    column = column_of(table, name, "the id", where)
     if pa.types.is_nested(column.type):
-        raise DataError(f"column {wanted!r} holds {column.type}, which cannot be an id.")
+        raise DataError(f"column {name!r} holds {column.type}, which cannot be an id.")
     if column.null_count:
-        raise DataError(f"column {wanted!r} for the id is empty in {counted(column.null_count, 'row')}.")
+        raise DataError(f"column {name!r} for the id is empty in {counted(column.null_count, 'row')}.")
     return unique_ids([plain(pa.table({"id": column}))["id"]])
 
 

@@ -1,8 +1,9 @@
 """The result of entity resolution: scored pairs, the probability that each is a match, and why."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs
 from lookalike.entities.comparing import HOW_COMPARED, distances
 from lookalike.entities.fields import Column, Field
+from lookalike.entities.golden import Golden, golden, rules_of
+from lookalike.entities.grouping import Links, RecordClusters, group
 from lookalike.entities.mixture import Mixture
+from lookalike.entities.reading import RecordTables
 from lookalike.entities.scores import FULL_POINTS, NEUTRAL, PENALTY
 from lookalike.entities.validation import Validation
-from lookalike.kernels.buckets import join_pairs, roots
-from lookalike.results import Clusters, Explanation, Result
+from lookalike.results import Explanation, Result
+from lookalike.results.base import Holder
 from lookalike.results.explanations import ExplainedRows
 
 
@@ -38,17 +42,16 @@ class Resolution(Result):
     score: np.ndarray  # weighted sum of the points of all fields; a missing field counts half
     points: np.ndarray  # pairs x fields, nan where missing
     probability: np.ndarray  # of being a match
-    ids: pa.Array
-    right_ids: pa.Array | None
-    tables: Sequence[pa.Table]  # as given
-    id_columns: Sequence[str]  # "" for row numbers
+    tables: RecordTables
     fields: Sequence[Field]  # with the kinds that were used
     columns: Sequence[Column]
     candidates: CandidatePairs
     cut_off: float  # pairs with at least this probability are matches
     basis: str  # what the probabilities are based on
+    validated_by: Field | None = None
     validation: Validation | None = None
     mixture: Mixture | None = None
+    golden_by: Mapping[str, str] = field(default_factory=dict)  # the rules of golden records, unless others are given
     stats: dict[str, Any] = field(default_factory=dict)
     every: "Resolution | None" = None
 
@@ -57,6 +60,16 @@ class Resolution(Result):
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'match', 'es')} of {counted(self.candidates.records, 'record')}>"
+
+    @property
+    def ids(self) -> pa.Array:
+        """Return the ids of the first table, or of the only one."""
+        return self.tables.ids[0]
+
+    @property
+    def right_ids(self) -> pa.Array | None:
+        """Return the ids of the second table."""
+        return self.tables.ids[1] if self.tables.sides.two else None
 
     @property
     def missing(self) -> np.ndarray:
@@ -85,7 +98,8 @@ class Resolution(Result):
     @property
     def _sides(self) -> tuple[list[pa.Table], list[str]]:
         """Return the table of each side, and the column of its ids; with one table, it is on both sides."""
-        return [self.tables[0], self.tables[-1]], [self.id_columns[0], self.id_columns[-1]]
+        given, columns = self.tables.tables, self.tables.id_columns
+        return [given[0], given[-1]], [columns[0], columns[-1]]
 
     def original(self, field: Field, side: int, row: int) -> str | None:
         """Return the value of a field in a record of the left or right side as read; None if it is missing or blank."""
@@ -109,13 +123,42 @@ class Resolution(Result):
             columns[f"{one.name}_points"] = pa.array(self.points[rows, at], from_pandas=True)
         return pa.table(columns)
 
-    def clusters(self) -> Clusters:
-        """Return the connected components of the matches within one table."""
-        if self.right_ids is not None:
-            raise DataError("matches between two tables have no clusters; resolve one table.")
-        parent = np.arange(len(self.ids))
-        join_pairs(self.left, self.right, parent)
-        return Clusters(roots(parent), self.ids, stats=self.stats)
+    def clusters(self) -> RecordClusters:
+        """Return the groups of records that the matches join, without chains of weak links.
+
+        A match joins two groups only if all scored pairs between them, taken together, speak for it.
+        """
+        return self._clusters
+
+    @cached_property
+    def _clusters(self) -> RecordClusters:
+        every, sides = self.every or self, self.candidates.sides
+        numbers = [found.left * self.candidates.records + found.right for found in (every, self)]
+        match = np.isin(numbers[0], numbers[1]) & (every.probability >= self.cut_off)
+        right = every.right + sides.offset
+        there = np.array([np.asarray(column.values.is_valid()) for column in self.columns])
+        equal = ((every.points == FULL_POINTS) | ~(there[:, every.left] | there[:, right]).T).all(axis=1)
+        links = Links.of(every.left, right, every.probability, every.score, match, equal, self.cut_off)
+        groups = group(self.candidates.records, links, sides)
+        return RecordClusters(
+            ids=self.tables.all_ids, stats=self.stats, holder=ComparedRecords(every), sides=sides, **groups._asdict()
+        )
+
+    def golden(self, by: Mapping[str, str] | None = None) -> Golden:
+        """Return the table without duplicates: each cluster merged into one record, by a rule for each column.
+
+        Args:
+            by: the rule of a column, "*" for all that are not named: "frequent", the default, takes
+                the value that most records have, "complete" that of the record with the fewest
+                missing values; also "longest", "first", "min", "max", and "newest:COLUMN" or
+                "oldest:COLUMN" by another column. By default, the rules given to `resolve`.
+
+        Returns:
+            `Golden`: one row per person or thing, with all columns; records without a match as they are.
+        """
+        records = self.tables.stack([*self.fields, *([self.validated_by] if self.validated_by else [])])
+        rules = rules_of(records, self.golden_by if by is None else by, self.tables.id_columns[0])
+        return golden(records, self.clusters(), rules)
 
     def explain(self, row: int) -> Explanation:
         """Explain the score of a pair, one row per field: the values as read and as compared, the points."""
@@ -160,3 +203,25 @@ class Resolution(Result):
         hint = f"; change them with {argument('fields')}" if self.stats.get("proposed") else ""
         fields = f"fields: {', '.join(map(str, self.fields))}{hint}"
         return [fields, *self.candidates.lines(), f"matches: {matches}", *note]
+
+
+class ComparedRecords(Holder):
+    """The records of a resolution, to explain its clusters."""
+
+    def __init__(self, found: Resolution) -> None:
+        self.found = found
+
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """Return the compared values of records, as they were read, in one line each."""
+        first = len(self.found.ids)
+        places = [(0, row) if row < first else (1, row - first) for row in rows.tolist()]
+        values = [[self.found.original(one, *place) for one in self.found.fields] for place in places]
+        return [" | ".join(value for value in one if value is not None) for one in values]
+
+    def explain(self, left: int, right: int) -> Explanation:
+        """Explain the score of two records, one row per field."""
+        found, (left, right) = self.found, sorted((left, right))
+        row = np.flatnonzero((found.left == left) & (found.right == right - found.candidates.sides.offset))
+        if not len(row):
+            raise DataError("these two records of the cluster were not compared: other records connect them.")
+        return found.explain(int(row[0]))

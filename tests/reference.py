@@ -343,6 +343,29 @@ def components(n, pairs):
     return label
 
 
+def join_supported(n, links, evidence, unknown, most, split=None):
+    """Return (label, joined): join groups along links if the evidence between them is not negative.
+
+    `evidence` has a number for each pair (least item first) that was compared. The links are gone
+    through again until none of them joins.
+    """
+    groups = [{item} for item in range(n)]
+    joined = [False] * len(links)
+    before = None
+    while before != joined:
+        before = list(joined)
+        for at, link in enumerate(links):
+            one, other = (next(group for group in groups if item in group) for item in link)
+            pairs = [tuple(sorted(pair)) for pair in product(one, other)]
+            counted = [(a, b) for a, b in pairs if split is None or a < split <= b]
+            known = [evidence[pair] for pair in counted if pair in evidence]
+            rest = min(len(counted) - len(known), most * min(len(one), len(other)))
+            if one is not other and sum(known) + unknown * rest >= 0:
+                joined[at] = True
+                groups = [group for group in groups if group not in (one, other)] + [one | other]
+    return [min(group) for item in range(n) for group in groups if item in group], joined
+
+
 def similar_in_buckets(bands, reach, patience, sets, threshold, step):
     """Return the pairs that connect similar items, comparing each with the `reach` before it.
 

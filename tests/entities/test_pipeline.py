@@ -223,6 +223,19 @@ def test_any_weights(seed):
         assert found.validation.perfect == 0
 
 
+def test_columns_with_signs_in_their_names():
+    r"""A backslash escapes them, in fields, the id and the validation column."""
+    names = ["a:id", "the=name", r"ph*one\n"]
+    table = PEOPLE.rename_columns(names)
+    found = resolve(table, fields=[r"the\=name=name", r"ph\*one\\n=phone"], id=r"a\:id")
+    assert [field.left for field in found.fields] == names[1:]
+    assert pairs_of(found) == pairs_of(resolve(PEOPLE, fields=["name", "phone"]))
+    assert found.lines()[0] == r"fields: the\=name=name, ph\*one\\n=phone"
+    assert [Field.parse(str(field)) for field in found.fields] == [
+        Field(field.left, field.left, field.left, field.kind) for field in found.fields
+    ]
+
+
 def test_a_weight_counts():
     one, two = (resolve(PEOPLE, PEOPLE, fields=["name=name", f"phone=phone*{w}"]).every for w in (1, 3))
     assert (one.points == two.points)[~np.isnan(one.points)].all()
@@ -397,7 +410,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name=nam"]},
             UsageError,
-            "the kind of field 'name' must be one of text, name, address, phone, date, number, category; "
+            "the kind of field 'name' must be one of text, name, address, phone, email, date, number, category; "
             "got 'nam'. Did you mean 'name'?",
         ),
         (
@@ -464,6 +477,24 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             DataError,
             "the table has no column 'key' for the id; it has id, name, phone.",
         ),
+        (
+            (PEOPLE,),
+            {"fields": ["name"], "id": "id=text"},
+            UsageError,
+            "the id must be COLUMN[:COLUMN_OF_B]; got 'id=text'.",
+        ),
+        (
+            (PEOPLE.select(["id"]),),
+            {},
+            DataError,
+            "no column can tell records apart: name those to compare with fields=.",
+        ),
+        (
+            (PEOPLE.select(["id", "name"]), PEOPLE.select(["id", "phone"])),
+            {},
+            DataError,
+            "no columns of the two tables correspond: name those to compare with fields=.",
+        ),
         ((PEOPLE,), {"fields": ["name"], "id": "phone"}, DataError, "column 'phone' for the id is empty in 1 row."),
         (
             (5,),
@@ -495,7 +526,7 @@ def test_errors(tables, options, kind, message):
         ((PEOPLE.set_column(0, "id", pa.array(list("aabcd"))),), {"fields": ["name"]}),
         ((PEOPLE,), {"fields": [5]}),
         ((PEOPLE,), {"fields": "name"}),
-        ((PEOPLE,), {"fields": None}),
+        ((PEOPLE,), {"fields": ["name"], "id": "id*2"}),
         ((PEOPLE,), {"fields": [""]}),
         ((PEOPLE,), {"fields": ["name"], "validate": 5}),
         ((PEOPLE,), {"fields": ["name"], "validate": ""}),

@@ -7,6 +7,7 @@ on tables they were not learned from. That works because no feature is about a s
 rivals, and which words matter, are measured anew in every pair of tables.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,11 +16,25 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from lookalike.core.run import Run, slices
-from lookalike.entities.evidence import FEATURES, Evidence
+from lookalike.entities.evidence import FEATURES, Evidence, gather_evidence
+from lookalike.entities.fields import Column
+from lookalike.entities.probabilities import Probabilities, random_pairs
+from lookalike.entities.scores import Comparison, ScoredPairs, points_of_pairs
+from lookalike.items.sides import Sides
 
 WEIGHTS = Path(__file__).parent / "words" / "evidence.csv"
 PAIRS_PER_TASK = 1 << 14
-BASIS = "how far pairs are ahead of their rivals"
+BASIS = "a comparison of each pair with its rivals"
+
+
+def by_evidence(
+    columns: Sequence[Column], comparisons: Sequence[Comparison], pairs: ScoredPairs, sides: Sides, seed: int, run: Run
+) -> Probabilities:
+    """Return the probabilities of pairs of two tables."""
+    with run.stage("evidence"):
+        by_chance = points_of_pairs(comparisons, *random_pairs(len(columns[0].values), sides, seed), run)
+        evidence = gather_evidence(columns, sides, pairs.left, pairs.right, pairs.points, by_chance, run)
+    return Probabilities(probabilities(evidence, len(columns), run), BASIS)
 
 
 @cache

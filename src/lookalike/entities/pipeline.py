@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,7 @@ from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numb
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
-from lookalike.io.objects import unwrapped
-from lookalike.io.records import RecordSource
+from lookalike.io.records import read_table
 from lookalike.io.tables import plain
 from lookalike.items.sides import Sides
 from lookalike.search.collection import unique_ids
@@ -133,26 +131,11 @@ class RecordTables:
 
 def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     """Read one table or two, and the ids of their records."""
-    tables = [as_table(side, run) for side in (left, right) if side is not None]
+    tables = [read_table(side, "records", run) for side in (left, right) if side is not None]
     names = ["table"] if len(tables) == 1 else ["first table", "second table"]
     first, _, second = (id or "").partition(":")
     sides = zip(tables, (first, second or first), names, strict=False)
     return RecordTables(tables, names, [ids_of(table, column or None, where) for table, column, where in sides])
-
-
-def as_table(given: Any, run: Run) -> pa.Table:
-    """Return a table as it is, or make one from a file, a data frame or a list of dictionaries."""
-    if isinstance(given, pa.Table):
-        return given
-    if isinstance(given, str | Path):
-        return RecordSource(given).read(run)
-    try:
-        taken = given if isinstance(given, dict) else unwrapped(given)[0]
-        return pa.Table.from_pylist(taken) if isinstance(taken, list) else pa.table(taken)
-    except (TypeError, ValueError, AttributeError, pa.ArrowException):
-        raise UsageError(
-            f"records must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
-        ) from None
 
 
 def ids_of(table: pa.Table, name: str | None, where: str) -> pa.Array:

@@ -115,4 +115,5 @@ def draw_calibration(axes: Any, groups: "pa.Table") -> None:
 
 def size_of_dots(counts: np.ndarray) -> np.ndarray:
     """Return areas of dots that grow with the logarithm of counts."""
-    return 12 + 12 * np.log10(np.maximum(counts, 1))
+    areas: np.ndarray = 12 + 12 * np.log10(np.maximum(counts, 1))
+    return areas

@@ -149,7 +149,7 @@ def test_lines_compare_the_stated_with_the_actual_number():
 def test_drawings():
     found = ranked([(0.9, True), (0.6, False), (0.6, True)], 1, "probability", probability=np.array([0.9, 0.6, 0.6]))
     axes = found.plot()
-    assert axes.get_xlabel() == "probability of the least similar pair"
+    assert axes.get_xlabel() == "minimum probability"
     lines = {line.get_label(): line for line in axes.lines}
     assert lines["precision"].get_ydata().tolist() == [1, 2 / 3]
     assert lines["recall"].get_ydata().tolist() == [1 / 3, 2 / 3]

@@ -88,7 +88,7 @@ def draw_quality(axes: Any, curve: "pa.Table", by: str) -> None:
             axes.fill_between(
                 at, *(curve[f"{name}_{end}"].to_numpy() for end in ("low", "high")), color=colour, alpha=0.15
             )
-    axes.set(ylim=(0, 1.02), xlabel=f"{by} of the least similar pair", ylabel="share")
+    axes.set(ylim=(0, 1.02), xlabel=f"{'maximum' if by == 'distance' else 'minimum'} {by}", ylabel="share")
     axes.legend(frameon=False)
 
 

@@ -222,7 +222,7 @@ def in_two_tables(
     items = 1 + int(max(one.max(initial=-1), other.max(initial=-1)))
     if len(known) > 1 and (occurring(one, items) & occurring(other, items)).any():
         how = f"if they belong to two tables, use {argument('tables', 2)}"
-        notes.append(f"left and right have ids in common, so all are taken for ids of one table; {how}")
+        notes.append(f"left and right have ids in common, so all are treated as ids of one table; {how}")
     return False
 
 

@@ -14,7 +14,7 @@ from lookalike.core.wording import counted
 
 PROBABILITY, DISTANCE = "probability", "distance"
 EDGES = (*(tenth / 10 for tenth in range(10)), 0.95, 0.99, 1.0)  # of the groups of stated probabilities
-ASSUMED = "the 95% intervals (Wilson) take pairs for independent of each other, and the truth for complete"
+ASSUMED = "the 95% intervals (Wilson) treat pairs as independent of each other, and the truth as complete"
 WIDER = "the pairs of one cluster depend on each other, so the 95% intervals (Wilson) are too narrow for large clusters"
 
 

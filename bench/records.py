@@ -198,7 +198,7 @@ def mean_columns(scores: list[Scores], lists: int) -> list[str]:
     """Return the means over all lists of names, and how many numbers of true matches are stated well."""
     precision, recall, both = (np.nanmean(part) for part in zip(*(one.quality for one in scores), strict=True))
     stated = [one for one in scores if not np.isnan(one.stated)]
-    near = sum(0 < one.true and abs(one.stated - one.true) <= NEAR * one.true for one in stated)
+    near = sum(one.true > 0 and abs(one.stated - one.true) <= NEAR * one.true for one in stated)
     return [
         *(shown(one) for one in (precision, recall, both)),
         f"{sum(one.found for one in scores):,}",

@@ -1,6 +1,8 @@
 """Check `lookalike evaluate` on files that other commands have written."""
 
 import json
+import re
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +12,7 @@ from tests.cli.corpus import ROWS
 from tests.commands import complaint, left_in
 from tests.samples import write
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "customers"
 COMMON = ("--threshold", 0.3, "--shingle", "word:1", "--recall", 1, "-q")
 
 
@@ -72,6 +75,20 @@ def test_a_file_of_matches_says_that_there_are_two_tables(run, inputs, out):
         assert run(*job, "-q", "-o", out / "m.parquet").code == 0
         (out / "truth.csv").write_text("left,right\n0,1\n1,0\n")
         assert "truth: 2 pairs; in both: 1\n" in run("evaluate", out / "m.parquet", "--truth", out / "truth.csv").out
+
+
+def test_a_file_of_all_scored_pairs(run, out):
+    """A hint says how to count only those that are matches."""
+    shop, news = EXAMPLES / "shop.csv", EXAMPLES / "newsletter.csv"
+    fields = ("-f", "name:full_name", "-f", "street:address", "-f", "phone:telephone")
+    for more, name in (((), "matches.parquet"), (("--all",), "all.parquet")):
+        assert run("resolve", shop, news, *fields, *more, "-q", "-o", out / name).code == 0
+    known = ("--truth", EXAMPLES / "same-people.csv")
+    matches, scored = (run("evaluate", out / name, *known).out for name in ("matches.parquet", "all.parquet"))
+    cut = re.search(r"use --threshold (\S+) to leave them out", scored)
+    assert "cut-off" not in matches
+    kept = run("evaluate", out / "all.parquet", *known, "--threshold", cut[1]).out
+    assert kept.splitlines()[1:4] == matches.splitlines()[1:4] != scored.splitlines()[1:4]
 
 
 def test_an_empty_result(run, inputs, out, truth):

@@ -1,6 +1,7 @@
 """Reads a result and the truth about it, and compares them."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,7 @@ def pairs_against(found: ResultFile, ranked: Ranked, truth: Truth, tables: int |
     else:
         notes += missing_ids([(np.concatenate(known), np.concatenate((one, other)))], items)
     rows, numbers = distinct(one, other, items, two, ranked, notes)
+    notes += below_cut_off(found, ranked)
     if truth.kind == "pairs":
         true = np.sort(pair_numbers(known[0], known[1], items, two))
         true = true[first_of_equals(true)]
@@ -176,6 +178,16 @@ def pairs_against(found: ResultFile, ranked: Ranked, truth: Truth, tables: int |
         hits, total = cluster[one[rows]] == cluster[other[rows]], int((sizes * (sizes - 1) // 2).sum())
     best = ranked.at(rows)
     return pairs_evaluated(hits, total, best.by, best.values, best.probability, best.threshold, notes)
+
+
+def below_cut_off(found: ResultFile, ranked: Ranked) -> list[str]:
+    """Return the note on a file of all scored pairs, most of which its job did not call matches."""
+    with suppress(ValueError):
+        cut = float(found.settings.get("cut_off", ""))
+        if ranked.threshold is None and ranked.probability is not None and (ranked.probability < cut).any():
+            how = argument("threshold", f"{cut:g}")
+            return [f"the result has pairs below its cut-off, which are no matches; use {how} to leave them out"]
+    return []
 
 
 def pair_numbers(one: np.ndarray, other: np.ndarray, items: int, two: bool) -> np.ndarray:
@@ -195,13 +207,14 @@ def distinct(
     if len(rows) < len(one):
         notes.append(f"{counted(len(one) - len(rows), 'pair')} of an item with itself left out")
     numbers = pair_numbers(one, other, items, two)
-    order = np.argsort(numbers)
+    order = np.argsort(numbers, kind="stable")
     first = first_of_equals(numbers[order])
     if not first.all():
-        better = np.broadcast_to(ranked.better_first(), len(one))[rows]
-        order = np.lexsort((better, numbers))
         notes.append(f"{counted(int(np.count_nonzero(~first)), 'repeated pair')} left out; the best of each counts")
-        order = order[first]
+        ranks = np.broadcast_to(ranked.better_first(), len(one))[rows[order]]
+        best = np.minimum.reduceat(ranks, np.flatnonzero(first))[np.cumsum(first) - 1]
+        order = order[ranks == best]
+        order = order[first_of_equals(numbers[order])]
     return rows[order], numbers[order]
 
 

@@ -110,7 +110,7 @@ def draw_calibration(axes: Any, groups: "pa.Table") -> None:
     )
     axes.scatter(stated, actual, s=size_of_dots(groups["pairs"].to_numpy()), color=BLUE, zorder=3, label="actual")
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="stated probability", ylabel="share of true pairs")
-    axes.legend(frameon=False, loc="upper left")
+    axes.legend(frameon=False, loc="best")
 
 
 def size_of_dots(counts: np.ndarray) -> np.ndarray:

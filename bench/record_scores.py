@@ -17,8 +17,8 @@ class Scores(NamedTuple):
     stated: float  # nan: it states no probabilities
     single: float  # F1, one to one; nan where records can have several matches
     best: float
-    candidates: int
-    reached: float
+    candidates: float  # nan: only its matches are known
+    reached: float  # the share of the true pairs among the candidates
     seconds: float
 
     @classmethod
@@ -30,6 +30,7 @@ class Scores(NamedTuple):
             numbers, probability, matches = saved["numbers"], saved["probability"], saved["matches"]
             single = saved.get("single")
         true = np.isin(numbers, tables.truth)
+        listed = len(numbers) > len(matches) or not np.isnan(probability).all()
         ranked = len(numbers) > 0 and not np.isnan(probability).any()
         if single is None and ranked and tables.right is not None and result["set"] in SETS:
             likely = np.isin(numbers, matches)
@@ -41,8 +42,8 @@ class Scores(NamedTuple):
             result["stated"],
             np.nan if single is None else f1(int(np.isin(single, tables.truth).sum()), len(single), len(tables.truth)),
             best_f1(probability, true, len(tables.truth)) if ranked else np.nan,
-            len(numbers),
-            float(true.sum()) / len(tables.truth),
+            len(numbers) if listed else np.nan,
+            float(true.sum()) / len(tables.truth) if listed else np.nan,
             result["seconds"],
         )
 
@@ -60,7 +61,7 @@ class Scores(NamedTuple):
             f"{self.found:,}",
             *scores,
             *stated,
-            f"{self.candidates:,}",
+            number(self.candidates),
             shown(self.reached),
             f"{self.seconds:.2f} s",
         ]

@@ -241,6 +241,7 @@ def write(
 
     settings = {"version": __version__, "fields": ", ".join(map(str, found.fields)), "seed": str(seed)}
     settings |= {"cut_off": repr(float(found.cut_off)), "basis": found.basis}
+    settings["read"] = " ".join(str(len(ids)) for ids in (found.ids, found.right_ids) if ids is not None)
     if found.stats.get("note"):
         settings["note"] = found.stats["note"]
     shown = found.every if every and found.every is not None else found

@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.wording import counted
-from lookalike.items.sides import Sides
+from lookalike.items.sides import SIDE_NAMES, Sides
 from lookalike.kernels.buckets import join_pairs, roots
 from lookalike.kernels.groups import join_supported
 from lookalike.results import Clusters
@@ -40,7 +40,6 @@ UNSCORED = -2.0  # bits of a pair that was never compared
 MOST = 10  # of these pairs count, for each record of the smaller group
 STEPS = 1024  # bits are whole numbers of 1 / STEPS, so that a sum does not depend on its order
 EVEN = 0.5  # the probability with 0 bits, unless the cut-off is lower
-SIDES = ("left", "right")
 
 
 class Links(NamedTuple):
@@ -187,7 +186,7 @@ class RecordClusters(Clusters):
 
     def side_of(self, items: np.ndarray) -> pa.Array:
         """Return the table of records given by position: left or right."""
-        return pa.array(SIDES).take(pa.array((items >= self.sides.offset).astype(np.int64)))
+        return pa.array(SIDE_NAMES).take(pa.array((items >= self.sides.offset).astype(np.int64)))
 
     @cached_property
     def held(self) -> np.ndarray:

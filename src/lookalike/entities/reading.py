@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.fields import Field
 from lookalike.entities.stacking import Stacked, stacked
-from lookalike.io.objects import unwrapped
-from lookalike.io.records import RecordSource
+from lookalike.io.records import read_table
 from lookalike.io.tables import plain
 from lookalike.items.sides import Sides
 from lookalike.search.collection import unique_ids
@@ -52,7 +50,7 @@ class RecordTables:
 
 def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     """Read one table or two, and the ids of their records."""
-    tables = [as_table(side, run) for side in (left, right) if side is not None]
+    tables = [read_table(side, "records", run) for side in (left, right) if side is not None]
     names = ["table"] if len(tables) == 1 else ["first table", "second table"]
     given = id_columns(id)
     columns = [id_column(table, name) for table, name in zip(tables, given, strict=False)]
@@ -78,21 +76,6 @@ def id_column(table: pa.Table, name: str) -> str:
     """Return the column that holds the ids, by default `id`; "" for row numbers."""
     wanted = name or ("id" if "id" in table.schema.names else "-")
     return "" if wanted == "-" else wanted
-
-
-def as_table(given: Any, run: Run) -> pa.Table:
-    """Return a table as it is, or make one from a file, a data frame or a list of dictionaries."""
-    if isinstance(given, pa.Table):
-        return given
-    if isinstance(given, str | Path):
-        return RecordSource(given).read(run)
-    try:
-        taken = given if isinstance(given, dict) else unwrapped(given)[0]
-        return pa.Table.from_pylist(taken) if isinstance(taken, list) else pa.table(taken)
-    except (TypeError, ValueError, AttributeError, pa.ArrowException):
-        raise UsageError(
-            f"records must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
-        ) from None
 
 
 def ids_of(table: pa.Table, name: str, where: str) -> pa.Array:

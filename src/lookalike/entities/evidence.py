@@ -4,8 +4,7 @@ How near two records are says little by itself: two seasons of a league can shar
 and differ, two names of a hospital can share one word and mean the same. What says more is how near
 *others* are. If a record has one neighbour far ahead of all others, that is probably its match; if
 two are as near as each other, at most one of them is. So a pair is compared with its rivals, the
-other candidates of its two records. Only exact copies of a record in its own table do not compete
-with it: in lists without duplicates, records that differ by a letter or a year are different things.
+other candidates of its two records.
 
 Rivals also show which words matter in these tables. A pair in which each record is the other's
 nearest is mostly a match, a record's second-best candidate mostly not. A word that differs as often
@@ -65,9 +64,9 @@ class Evidence:
         """Return FEATURES (columns) of some pairs (rows)."""
         left, right = self.left[part], self.right[part]
         near, agreement = self.near.values[part], self.agreement.values[part]
-        for_left, for_right = self.near.lead(near, left, right), self.near.lead(near, right, left)
+        for_left, for_right = self.near.lead(near, left), self.near.lead(near, right)
         smaller, larger = np.minimum(for_left, for_right), np.maximum(for_left, for_right)
-        ahead = self.agreement.lead(agreement, left, right), self.agreement.lead(agreement, right, left)
+        ahead = self.agreement.lead(agreement, left), self.agreement.lead(agreement, right)
         return np.column_stack([
             near, *_above(near, 0.5, 0.8),
             smaller, *_above(smaller, -0.1, 0, 0.1, 0.3), larger, *_above(larger, -0.1, 0, 0.1, 0.3),
@@ -87,63 +86,32 @@ def gather_evidence(
     if (sides.first or 0) < records - (sides.first or 0):
         left, right = right, left
     texts = WholeTexts.of(columns, run)
-    nearness = texts.nearness(left, right, run)
-    entities = find_entities(texts.codes, sides)
-    near = Race.of(left, right, nearness, entities)
-    agreement = Race.of(left, right, surprise(points, by_chance) / np.log2(1 + records), entities)
+    near = Race.of(left, right, texts.nearness(left, right, run), records)
+    agreement = Race.of(left, right, surprise(points, by_chance) / np.log2(1 + records), records)
     lessons = learn_words(texts, left, right, near)
     return Evidence(left, right, mean_points(points) / 100, texts, near, agreement, lessons)
 
 
 class Race(NamedTuple):
-    """A value of all pairs, and how the pairs of each record compete by it.
-
-    Exact copies of a record in its own table do not compete with each other: they are one entity.
-    """
+    """A value of all pairs, and how the pairs of each record compete by it."""
 
     values: np.ndarray
-    entities: np.ndarray
-    first: np.ndarray  # the entity of each record's best partner, -1 without one
-    best: np.ndarray  # the value of that pair
-    second: np.ndarray  # the best value with a partner of another entity
+    best: np.ndarray
+    second: np.ndarray
     followers: np.ndarray  # how many records have this one as their best
 
     @classmethod
-    def of(cls, left: np.ndarray, right: np.ndarray, values: np.ndarray, entities: np.ndarray) -> Self:
-        """Find the best pairs of each record."""
-        records = len(entities)
-        sides = [two_best(*side, values, records) for side in ((left, entities[right]), (right, entities[left]))]
-        best, second = (np.maximum(*places) for places in zip(*sides, strict=True))  # a record is on one side
-        partner = np.full(records, -1)
-        for places, others in zip(sides, (right, left), strict=True):
-            some = np.flatnonzero(places[0] >= 0)
-            partner[some] = others[places[0][some]]
-        known = partner >= 0
-        return cls(
-            values,
-            entities,
-            np.where(known, entities[partner], -1),
-            np.where(known, values[best], 0),
-            np.where(second >= 0, np.maximum(values[second], 0), 0),
-            np.bincount(partner[known], minlength=records),
-        )
+    def of(cls, left: np.ndarray, right: np.ndarray, values: np.ndarray, records: int) -> Self:
+        """Find the two best values of each record; those of the left and the right differ."""
+        tops = zip(two_best(left, values, records), two_best(right, values, records), strict=True)
+        best, second = (np.maximum(*pair) for pair in tops)
+        followers = np.bincount(left[values >= best[right]], minlength=records)
+        return cls(values, best, second, followers + np.bincount(right[values >= best[left]], minlength=records))
 
-    def lead(self, values: np.ndarray, records: np.ndarray, partners: np.ndarray) -> np.ndarray:
-        """Return how far pairs, given by value, record and partner, are ahead of the record's rivals."""
-        ahead = self.entities[partners] == self.first[records]
-        return np.asarray(values - np.where(ahead, self.second[records], self.best[records]))
-
-    def favourites(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return whether each of the two records is the other's best, or a copy of it."""
-        return np.asarray((self.entities[right] == self.first[left]) & (self.entities[left] == self.first[right]))
-
-
-def find_entities(codes: np.ndarray, sides: Sides) -> np.ndarray:
-    """Return for each record the first one of its own table that has the same text."""
-    offset = sides.offset
-    tables = (codes[:offset], codes[offset:])
-    firsts = [np.unique(table, return_index=True, return_inverse=True)[1:] for table in tables]
-    return np.concatenate([first[where] for first, where in firsts]) + np.repeat([0, offset], [*map(len, tables)])
+    def lead(self, values: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """Return how far pairs of these records, one each, are ahead of the best other pair."""
+        rival = np.where(values >= self.best[records], self.second[records], self.best[records])
+        return np.asarray(values - np.maximum(rival, 0))
 
 
 class Lessons(NamedTuple):
@@ -161,7 +129,7 @@ class Lessons(NamedTuple):
 
 def learn_words(texts: WholeTexts, left: np.ndarray, right: np.ndarray, near: Race) -> Lessons:
     """Learn which words matter: those that differ in runners-up, but not in the best pairs."""
-    best = near.favourites(left, right)
+    best = near.values >= np.maximum(near.best[left], near.best[right])
     second = ~best & (near.values >= np.maximum(near.second[left], near.second[right]))
     rows, weights, _ = texts.words
     top = weights.max(initial=1e-300)

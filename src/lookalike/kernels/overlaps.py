@@ -58,19 +58,14 @@ def count_apart(indptr, elements, left, right, count):
 
 
 @kernel
-def two_best(rows, others, values, count):
-    """Return where the best pair of each of `count` rows is, and the best one with another `other`.
-
-    Pair i has row rows[i], others[i] and values[i]; a place is -1 where there is no such pair. Of
-    equal values the first is the best.
-    """
-    best, second = np.full(count, -1), np.full(count, -1)
+def two_best(rows, values, count):
+    """Return the best and second-best value of each of `count` rows, -inf where there are none."""
+    best, second = np.full(count, -np.inf), np.full(count, -np.inf)
     for at in range(len(rows)):
-        row = rows[at]
-        if best[row] < 0 or values[at] > values[best[row]]:
-            if best[row] >= 0 and others[at] != others[best[row]]:
-                second[row] = best[row]
-            best[row] = at
-        elif others[at] != others[best[row]] and (second[row] < 0 or values[at] > values[second[row]]):
-            second[row] = at
+        row, value = rows[at], values[at]
+        if value > best[row]:
+            second[row] = best[row]
+            best[row] = value
+        elif value > second[row]:
+            second[row] = value
     return best, second

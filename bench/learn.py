@@ -98,11 +98,10 @@ def data_sets(data: Path, names: Path) -> Iterator[tuple[str, str, Tables, list[
                 kind = f"names {at % 5}" if name == "names" else name
                 yield f"{one}: {', '.join(fields)}", kind, tables, [as_text(field) for field in fields]
     made = two_companies(PEOPLE_IN_COMPANIES)
-    sides = [table.to_pylist() for table in (made.left, made.right)]
-    places = [{row[table.column_names[0]]: at for at, row in enumerate(rows)} for table, rows in zip((made.left, made.right), sides)]
-    pairs = [column.to_pylist() for column in made.truth.columns]
-    truth = np.array([places[0][a] * len(sides[1]) + places[1][b] for a, b in zip(*pairs, strict=True)])
-    tables = Tables(*sides, np.unique(truth))
+    places = [dict(zip(table["id"].to_pylist(), range(len(table)), strict=True)) for table in (made.left, made.right)]
+    pairs = zip(*(column.to_pylist() for column in made.truth.columns), strict=True)
+    truth = np.array([places[0][a] * len(made.right) + places[1][b] for a, b in pairs])
+    tables = Tables(made.left.to_pylist(), made.right.to_pylist(), np.unique(truth))
     for chosen in ([0, 2], [0, 1], [0, 1, 2]):
         fields = [COMPANY_FIELDS[place] for place in chosen]
         yield f"companies: {', '.join(fields)}", "companies", tables, fields
@@ -163,7 +162,8 @@ def check(lessons: list[Lesson]) -> Iterator[str]:
             true, both = one.true[chosen].sum(), one.true[sure].sum()
             precision, recall = both / max(1, sure.sum()), both / one.matches
             f1 = 2 * true / (chosen.sum() + one.matches)
-            yield f"{one.name} | {probability[chosen].sum():,.0f} | {true:,} | {f1:.3f} | {precision:.3f} | {recall:.3f}"
+            stated = probability[chosen].sum()
+            yield f"{one.name} | {stated:,.0f} | {true:,} | {f1:.3f} | {precision:.3f} | {recall:.3f}"
             if kind[:5] == "names":
                 at_target.append((precision if sure.any() else 1, recall))
     if at_target:

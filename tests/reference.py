@@ -949,3 +949,25 @@ def spread_to_records(record, texts, near, k, alone):
     """Return the first k other records whose text is the record's own (if alone), or one of those near."""
     wanted = [texts[record], *near] if alone else near
     return [other for text in wanted for other in range(len(texts)) if texts[other] == text and other != record][:k]
+
+
+# --- overlaps of rows of weighted elements ---
+
+
+def overlaps(one, other, weights):
+    """Return the sum of the common weights, and the largest common, only in one, only in the other."""
+    common, only_one, only_other = {*one} & {*other}, {*one} - {*other}, {*other} - {*one}
+    largest = [max((weights[element] for element in some), default=0.0) for some in (common, only_one, only_other)]
+    return [sum(weights[element] for element in common), *(max(0.0, weight) for weight in largest)]
+
+
+def count_apart(pairs, count):
+    """Count for each element the pairs in which both rows have it, and in which only one has."""
+    both = [sum(element in one and element in other for one, other in pairs) for element in range(count)]
+    return both, [sum((element in one) != (element in other) for one, other in pairs) for element in range(count)]
+
+
+def two_best(rows, values, count):
+    """Return the two best values of each row, -inf where there are none."""
+    ordered = [sorted((v for r, v in zip(rows, values, strict=True) if r == row), reverse=True) for row in range(count)]
+    return [[*some, -math.inf, -math.inf][:2] for some in ordered]

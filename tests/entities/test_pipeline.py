@@ -36,7 +36,7 @@ def quality(found, truth):
 
 
 @pytest.fixture(scope="module")
-def by_mixture(companies):
+def by_rivals(companies):
     return resolve(companies.left, companies.right, fields=FIELDS)
 
 
@@ -46,23 +46,25 @@ def by_lag(companies):
 
 
 @pytest.mark.slow
-def test_candidates_of_two_companies(by_mixture, truth):
-    every = set(pairs_of(by_mixture.every))
+def test_candidates_of_two_companies(by_rivals, truth):
+    every = set(pairs_of(by_rivals.every))
     assert len(every & truth) / len(truth) > 0.99
-    assert by_mixture.candidates.reduction > 0.98
-    assert len(by_mixture.every) == len(by_mixture.candidates.numbers) == len(every)
+    assert by_rivals.candidates.reduction > 0.98
+    assert len(by_rivals.every) == len(by_rivals.candidates.numbers) == len(every)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["by_mixture", "by_lag"])
+@pytest.mark.parametrize("name", ["by_rivals", "by_lag"])
 def test_matches_of_two_companies(request, name, truth):
     found = request.getfixturevalue(name)
     precision, recall = quality(found, truth)
     assert precision > 0.85
     assert recall > 0.93
     assert found.probability.sum() == pytest.approx(precision * len(found), rel=0.12)
-    assert (found.validation is None, found.mixture is None) == (name == "by_mixture", name == "by_lag")
-    assert found.basis == ("a Fellegi-Sunter mixture model" if name == "by_mixture" else "the differences in created")
+    assert (found.validation is None) == (name == "by_rivals")
+    assert found.basis == (
+        "a comparison of each pair with its rivals" if name == "by_rivals" else "the differences in created"
+    )
 
 
 @pytest.mark.slow
@@ -181,8 +183,8 @@ def test_max_lag_in_one_table_is_no_matter_of_the_order_of_rows(companies, truth
 
 
 @pytest.mark.slow
-def test_best_first(by_mixture, by_lag):
-    for found in (by_mixture, by_lag):
+def test_best_first(by_rivals, by_lag):
+    for found in (by_rivals, by_lag):
         keys = list(zip(-found.probability, -found.score, found.left, found.right, strict=True))
         assert keys == sorted(keys)
         assert len(found) < len(found.every)

@@ -43,7 +43,7 @@ def weights_of(fields: int) -> np.ndarray:
     table = csv.read_csv(WEIGHTS)
     names = ("constant", *FEATURES)
     assert tuple(table["feature"].to_pylist()) == names, "the weights are for other features"
-    return table["one field" if fields == 1 else "several fields"].to_numpy()
+    return np.asarray(table["one field" if fields == 1 else "several fields"])
 
 
 def probabilities(evidence: Evidence, fields: int, run: Run) -> np.ndarray:

@@ -128,7 +128,11 @@ class Resolution(Result):
         """Return what the probabilities are based on: true matches by score, or the weights of a model."""
         if self.validation is not None:
             return self.validation.to_arrow()
-        return weights_table(len(self.fields)) if self.mixture is None else self.mixture.weights([one.name for one in self.fields])
+        return (
+            weights_table(len(self.fields))
+            if self.mixture is None
+            else self.mixture.weights([one.name for one in self.fields])
+        )
 
     def clusters(self) -> RecordClusters:
         """Return the groups of records that the matches join, without chains of weak links.

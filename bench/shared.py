@@ -6,6 +6,7 @@ import shlex
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from textwrap import wrap
 
 Table = list[list[str]]  # the first row is the header
 LOAD = os.getloadavg()[0]  # before the benchmark adds to it
@@ -55,6 +56,29 @@ def _table(rows: Table, between: str, line: str, edge: str = "") -> str:
         ]
         texts.append(f"{edge} {between.join(cells)} {edge}" if edge else between.join(cells).rstrip())
     return "\n".join(texts)
+
+
+def update_tables(path: Path, sections: list[tuple[str, str, Table]]) -> None:
+    """Replace rows of the tables of a Markdown file, each below a heading of its own.
+
+    A section is a heading, the text for a new one, and a table. Rows with the same first cell are replaced, others
+    stay, below new ones; a table with other columns is replaced as a whole. Sections whose heading is not there come
+    at the end.
+    """
+    lines = path.read_text().splitlines() if path.exists() else []
+    for heading, text, table in sections:
+        title = f"### {heading}"
+        if title not in lines:
+            lines += ["", title, "", *wrap(text, 100), "", *_table(table, " | ", "-", "|").splitlines()]
+            continue
+        start = next(at for at in range(lines.index(title), len(lines)) if lines[at].startswith("|"))
+        stop = next((at for at in range(start, len(lines)) if not lines[at].startswith("|")), len(lines))
+        old = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start:stop]]
+        known = {row[0]: row for row in old[2:]} if old[0] == table[0] else {}
+        new = {row[0]: row for row in table[1:]}
+        rows = {key: row for key, row in new.items() if key not in known} | known | new
+        lines[start:stop] = _table([table[0], *rows.values()], " | ", "-", "|").splitlines()
+    path.write_text("\n".join(lines).rstrip() + "\n")
 
 
 def take_head(corpus: Path, rows: int, out: Path) -> None:

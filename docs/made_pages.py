@@ -18,7 +18,7 @@ DOCS = Path(__file__).parent
 MADE = DOCS / "reference"  # which git ignores
 
 NAVIGATION = {
-    "Start": ["quick-start", "report"],
+    "Start": ["quick-start", "report", "evaluate"],
     "Jobs": [
         "dedup-a-corpus",
         "mirrored-pages",
@@ -56,6 +56,7 @@ BENCH = DOCS.parent / "bench"
 FUNCTIONS = {
     "Inputs": ["Source", "Shingles", "Sets", "Vectors", "Bits"],
     "Search": ["find_pairs", "find_matches", "find_clusters", "dedup"],
+    "Evaluation": ["evaluate", "Evaluation"],
     "Results": [
         "Pairs",
         "Clusters",

@@ -343,6 +343,29 @@ def components(n, pairs):
     return label
 
 
+def join_supported(n, links, evidence, unknown, most, split=None):
+    """Return (label, joined): join groups along links if the evidence between them is not negative.
+
+    `evidence` has a number for each pair (least item first) that was compared. The links are gone
+    through again until none of them joins.
+    """
+    groups = [{item} for item in range(n)]
+    joined = [False] * len(links)
+    before = None
+    while before != joined:
+        before = list(joined)
+        for at, link in enumerate(links):
+            one, other = (next(group for group in groups if item in group) for item in link)
+            pairs = [tuple(sorted(pair)) for pair in product(one, other)]
+            counted = [(a, b) for a, b in pairs if split is None or a < split <= b]
+            known = [evidence[pair] for pair in counted if pair in evidence]
+            rest = min(len(counted) - len(known), most * min(len(one), len(other)))
+            if one is not other and sum(known) + unknown * rest >= 0:
+                joined[at] = True
+                groups = [group for group in groups if group not in (one, other)] + [one | other]
+    return [min(group) for item in range(n) for group in groups if item in group], joined
+
+
 def similar_in_buckets(bands, reach, patience, sets, threshold, step):
     """Return the pairs that connect similar items, comparing each with the `reach` before it.
 
@@ -890,3 +913,61 @@ def look_up(grids, groups, asking):
         mine = [function for function in functions if set(function) <= asking]
         shared.append({at for at, grid in enumerate(grids) for function in mine if set(function) <= grid})
     return set.intersection(*shared)
+
+
+# --- nearest rows by rarity-weighted elements ---
+
+
+def cosine_of_elements(one, other, weights):
+    """Return the cosine of two sets of elements, each of which has a weight."""
+    common = sum(weights[element] ** 2 for element in {*one} & {*other})
+    squares = [sum(weights[element] ** 2 for element in row) for row in (one, other)]
+    return common / math.sqrt(squares[0] * squares[1]) if common else 0.0
+
+
+def nearest_by_elements(rows, weights, query, targets, k, alone):
+    """Return the k nearest of the target rows with their cosines, padded with (-1, 0)."""
+    others = [row for row in targets if not (alone and row == query)]
+    near = sorted(
+        ((row, cosine_of_elements(rows[query], rows[row], weights)) for row in others), key=lambda one: -one[1]
+    )
+    return ([one for one in near if one[1] > 0] + [(-1, 0.0)] * k)[:k]
+
+
+def rows_of_elements(rows, chosen, count):
+    """Return for each element the chosen rows that have it."""
+    return [[row for row in chosen if element in rows[row]] for element in range(count)]
+
+
+def number_rows(rows, known, ranks, weights):
+    """Return the sorted ranks of each row's elements, and the root of the sum of their squared weights."""
+    numbered = [sorted(ranks[known.index(one)] for one in row) for row in rows]
+    return numbered, [math.sqrt(sum(weights[rank] ** 2 for rank in row)) for row in numbered]
+
+
+def spread_to_records(record, texts, near, k, alone):
+    """Return the first k other records whose text is the record's own (if alone), or one of those near."""
+    wanted = [texts[record], *near] if alone else near
+    return [other for text in wanted for other in range(len(texts)) if texts[other] == text and other != record][:k]
+
+
+# --- overlaps of rows of weighted elements ---
+
+
+def overlaps(one, other, weights):
+    """Return the sum of the common weights, and the largest common, only in one, only in the other."""
+    common, only_one, only_other = {*one} & {*other}, {*one} - {*other}, {*other} - {*one}
+    largest = [max((weights[element] for element in some), default=0.0) for some in (common, only_one, only_other)]
+    return [sum(weights[element] for element in common), *(max(0.0, weight) for weight in largest)]
+
+
+def count_apart(pairs, count):
+    """Count for each element the pairs in which both rows have it, and in which only one has."""
+    both = [sum(element in one and element in other for one, other in pairs) for element in range(count)]
+    return both, [sum((element in one) != (element in other) for one, other in pairs) for element in range(count)]
+
+
+def two_best(rows, values, count):
+    """Return the two best values of each row, -inf where there are none."""
+    ordered = [sorted((v for r, v in zip(rows, values, strict=True) if r == row), reverse=True) for row in range(count)]
+    return [[*some, -math.inf, -math.inf][:2] for some in ordered]

@@ -28,9 +28,11 @@ _HOMES = {
     "find_matches": "lookalike.find",
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
+    "evaluate": "lookalike.report.evaluating",
     "Pairs": "lookalike.results",
     "Clusters": "lookalike.results",
     "Dedup": "lookalike.results",
+    "Evaluation": "lookalike.results.evaluation",
     "Explanation": "lookalike.results",
     "Index": "lookalike.index",
     "entities": "lookalike",
@@ -55,7 +57,9 @@ if TYPE_CHECKING:
     from lookalike.items.sets import Sets
     from lookalike.items.shingles import Shingles
     from lookalike.items.vectors import Vectors
+    from lookalike.report.evaluating import evaluate
     from lookalike.results import Clusters, Dedup, Explanation, Pairs
+    from lookalike.results.evaluation import Evaluation
     from lookalike.theory import exact
     from lookalike.theory.amplify import And, Or, choose_bands
 

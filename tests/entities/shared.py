@@ -1,8 +1,11 @@
 """Share fields of the two made-up companies, a handful of people, and a way to read one value."""
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.entities.fields import normalise
+from lookalike.entities.grouping import Links, RecordClusters, group
+from lookalike.items.sides import Sides
 
 FIELDS = ["name:customer=name", "address:street=address", "phone:telephone=phone"]
 PEOPLE = pa.table({
@@ -15,6 +18,16 @@ PEOPLE = pa.table({
 def pairs_of(found):
     table = found.to_arrow()
     return list(zip(table["left"].to_pylist(), table["right"].to_pylist(), strict=True))
+
+
+def clusters_of(records, scored, first=None, cut_off=0.5, equal=()):
+    """Return the clusters of scored pairs, given by position: (left, right, probability)."""
+    left, right = (np.array([pair[end] for pair in scored], np.int64) for end in (0, 1))
+    probability = np.array([pair[2] for pair in scored], float)
+    same = np.array([pair[:2] in equal for pair in scored], bool)
+    links = Links.of(left, right, probability, probability, probability >= cut_off, same, cut_off)
+    sides = Sides(first)
+    return RecordClusters(ids=pa.array(range(records)), sides=sides, **group(records, links, sides)._asdict())
 
 
 def read(value, kind, **options):

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,12 @@ from lookalike.entities.candidates import (
     alike,
     even_parts,
     find_candidates,
-    near_values,
     record_sets,
     same_values,
     shared_keys,
     value_keys,
 )
-from lookalike.entities.fields import Column, word_vectors
+from lookalike.entities.fields import Column
 from lookalike.items.sides import ALONE, Sides
 from lookalike.kernels.hashing import EMPTY
 from lookalike.search.tables import distinct
@@ -232,45 +231,6 @@ def test_a_typing_error_in_every_field():
     assert [stage.pairs for stage in found.stages] == [0, 0, 1]
 
 
-# --- nearest ---
-
-
-@given(tables(fields=1, most=12), st.integers(1, 3))
-@settings(max_examples=60)
-def test_near_values(table, nearest):
-    """Each record with a value is paired with its nearest or with ties, the rest with none."""
-    [values], sides = table
-    one = column(values)
-    found = decoded(np.concatenate([np.empty(0, np.int64), *near_values(one, sides, nearest, RUN)]), len(values))
-    assert found <= possible(len(values), sides)
-    assert all(values[a] is not None and values[b] is not None for a, b in found)
-    if not any(value is not None for value in values):
-        return
-    dense = word_vectors(one.canonical).toarray()
-    norms = np.linalg.norm(dense, axis=1)
-    near = dense @ dense.T / np.maximum(np.outer(norms, norms), 1e-300)
-    for row, value in enumerate(values):
-        if value is None:
-            continue
-        others = [
-            other
-            for pair in possible(len(values), sides)
-            if row in pair and values[other := pair[0] if pair[1] == row else pair[1]] is not None
-        ]
-        ranked = sorted((near[row, other] for other in others), reverse=True)
-        has = sorted(
-            (near[row, other] for other in others if (min(row, other), max(row, other)) in found), reverse=True
-        )
-        wanted = [one for one in ranked[:nearest] if one > 1e-6]
-        assert len(has) >= len(wanted)
-        assert has[: len(wanted)] == pytest.approx(wanted, abs=1e-5)
-
-
-@pytest.mark.parametrize("sides", [ALONE, Sides(0), Sides(3), Sides(5)])
-def test_near_values_of_none(sides):
-    assert sum(map(len, near_values(column([None] * 5), sides, 2, RUN))) == 0
-
-
 # --- all stages ---
 
 
@@ -349,11 +309,18 @@ def test_a_town_of_very_many(count, sides):
     )  # fmt: skip
     twins = {(n, count - 1000 + n) for n in range(1000)}
     assert decoded(found.numbers, count) >= twins
-    assert len(found.numbers) < 2 * count
-    assert found.stages[0] == Stage("same town", 1000, 1000, "1 frequent value used only together with another field")
-    names = ["same town", "same name", "similarity >= 0.5", "nearest"]
-    assert Counter(stage.name for stage in found.stages) == Counter(names)
-    assert found.stages[-1].left_out == "left out: there are more than 300,000,000 pairs of records"
+    assert len(found.numbers) < 7 * count
+    note = "1 frequent value used only together with another field"
+    assert found.stages[0] == Stage("same town", 1000, 1000, note, "town")
+    names = [
+        "same town",
+        "same name",
+        "similarity >= 0.5",
+        "2 nearest by town",
+        "2 nearest by name",
+        "2 nearest as a whole",
+    ]
+    assert [stage.name for stage in found.stages] == names
 
 
 @pytest.mark.slow
@@ -373,6 +340,39 @@ def test_one_value_alone_that_all_have():
     count = 1_500
     found = find_candidates([column(["salem"] * count)], ALONE, threshold=0.5, nearest=2, seed=1, run=RUN)
     assert len(found.numbers) <= 60 * count
+
+
+@pytest.mark.parametrize("sides", [ALONE, Sides(4)])
+def test_large_tables_are_searched_as_a_whole_only_for_records_found_once_or_never(sides, monkeypatch):
+    """Between two of them, records similar as a whole are not joined: the nearest are among them."""
+    monkeypatch.setattr(candidates, "LARGE", 7)
+    names = ["ann lee", "bob ray", "cal tor", "dot kim", "ann lee", "bob rai", "cal tor", "zoe q"]
+    streets = ["1 elm", "2 oak lane", "3 ash", "4 fir", "1 elm", "2 oak lana", "33 ash", "9 yew"]
+    columns = [column(names, "name", "name"), column(streets, "street", "address")]
+    found = find_candidates(columns, sides, threshold=0.5, nearest=1, seed=1, run=RUN)
+    similar = [] if sides.two else ["similarity >= 0.5"]
+    assert [stage.name for stage in found.stages] == ["same name", "same street", *similar, "1 nearest as a whole"]
+    assert found.stages[-1].left_out == "only for records not yet found in two ways"
+    pairs = decoded(found.numbers, 8)
+    assert {(0, 4), (1, 5), (2, 6)} <= pairs
+    before = replace(found, found_by=found.found_by & np.uint64(2 ** (len(found.stages) - 1) - 1))
+    assert not before.unsettled()[[0, 4]].any()
+    settled = {record for pair in pairs if found_in(before, pair) >= 2 for record in pair}
+    assert before.unsettled().tolist() == [record not in settled for record in range(8)]
+
+
+def found_in(found, pair):
+    """Count the stages that found a pair."""
+    bits = found.found_by[found.numbers == pair[0] * found.records + pair[1]]
+    return bin(int(bits[0])).count("1")
+
+
+def test_which_stages_found_a_pair():
+    found = CandidatePairs(10, ALONE).plus("one", [np.array([12, 3])]).plus("two", [np.array([3, 4])])
+    assert dict(zip(found.numbers.tolist(), found.found_by.tolist(), strict=True)) == {3: 3, 4: 2, 12: 1}
+    for _ in range(70):
+        found = found.plus("more", [np.array([12])])
+    assert int(found.found_by[2]) == 2**64 - 1 - 2  # stages from the 64th on share a bit
 
 
 def test_too_many_candidates_are_an_error():

@@ -8,7 +8,20 @@ from hypothesis import strategies as st
 
 from lookalike.core.run import Run
 from lookalike.entities import comparing
-from lookalike.entities.comparing import EDITED, INITIAL, LONG, ORDER, SAME, SHORT_FORM, SOFT, Forms, _initials
+from lookalike.entities.comparing import (
+    DOMAIN,
+    EDITED,
+    INITIAL,
+    LONG,
+    ORDER,
+    REMARK,
+    SAME,
+    SHORT_FORM,
+    SLIGHT,
+    SOFT,
+    Forms,
+    _initials,
+)
 from lookalike.entities.fields import canonical
 from lookalike.measures import edit
 
@@ -29,6 +42,8 @@ WORDS = [
     "ann",
 ]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+titles = st.builds("{}{}".format, texts, st.sampled_from(["", " (1959)", " (1961 tv)", " 1959"]))
+mails = st.builds("{}@{}".format, st.sampled_from(WORDS), st.sampled_from(["a.org", "b.org", "gmail.com"]))
 
 
 def in_order(text):
@@ -43,7 +58,18 @@ def textbook(kind, one, other, written, others):
     """Return the distance of two values and how they were compared, way by way."""
     if one == other:
         return 0.0, SAME
+    if kind == "text" and (one, other) != (written, others):
+        remarks = one[len(written) :], other[len(others) :]
+        more = edit(*remarks) if all(remarks) else SLIGHT * any(remarks)
+        apart, way = textbook(kind, written, others, written, others)
+        ways = [(apart + more, REMARK if way == SAME else way)]
+        if bool(remarks[0]) != bool(remarks[1]):
+            whole = edits(*(text.replace("(", "").replace(")", "") for text in (one, other)))
+            ways.append((whole, EDITED if whole else SAME))
+        return min(ways, key=lambda way: way[0])
     ways = [(edits(one, other), EDITED)]
+    if kind == "email":
+        ways.append((SOFT + edits(one.split("@")[0], other.split("@")[0]), DOMAIN))
     if kind in ("name", "address"):
         ways.append((SOFT + edits(written, others), SHORT_FORM))
     if kind in ("name", "text"):
@@ -54,10 +80,12 @@ def textbook(kind, one, other, written, others):
     return min(ways, key=lambda way: way[0])
 
 
-@pytest.mark.parametrize("kind", ["name", "address", "text"])
-@given(values=st.lists(texts, min_size=2, max_size=6))
-def test_forms_compare_like_the_textbook(kind, values):
+@pytest.mark.parametrize("kind", ["name", "address", "text", "title", "email"])
+@given(data=st.data())
+def test_forms_compare_like_the_textbook(kind, data):
     """All pairs of values, in both orders, each with its distance and the first way that gives it."""
+    values = data.draw(st.lists({"title": titles, "email": mails}.get(kind, texts), min_size=2, max_size=6))
+    kind = "text" if kind == "title" else kind
     plain = pa.array(values, pa.large_string())
     written = canonical(plain, kind)
     a, b = (side.ravel() for side in np.meshgrid(*[np.arange(len(values))] * 2))

@@ -36,7 +36,7 @@ def quality(found, truth):
 
 
 @pytest.fixture(scope="module")
-def by_mixture(companies):
+def by_rivals(companies):
     return resolve(companies.left, companies.right, fields=FIELDS)
 
 
@@ -46,23 +46,25 @@ def by_lag(companies):
 
 
 @pytest.mark.slow
-def test_candidates_of_two_companies(by_mixture, truth):
-    every = set(pairs_of(by_mixture.every))
+def test_candidates_of_two_companies(by_rivals, truth):
+    every = set(pairs_of(by_rivals.every))
     assert len(every & truth) / len(truth) > 0.99
-    assert by_mixture.candidates.reduction > 0.98
-    assert len(by_mixture.every) == len(by_mixture.candidates.numbers) == len(every)
+    assert by_rivals.candidates.reduction > 0.98
+    assert len(by_rivals.every) == len(by_rivals.candidates.numbers) == len(every)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["by_mixture", "by_lag"])
+@pytest.mark.parametrize("name", ["by_rivals", "by_lag"])
 def test_matches_of_two_companies(request, name, truth):
     found = request.getfixturevalue(name)
     precision, recall = quality(found, truth)
     assert precision > 0.85
     assert recall > 0.93
     assert found.probability.sum() == pytest.approx(precision * len(found), rel=0.12)
-    assert (found.validation is None, found.mixture is None) == (name == "by_mixture", name == "by_lag")
-    assert found.basis == ("a Fellegi-Sunter mixture model" if name == "by_mixture" else "the differences in created")
+    assert (found.validation is None) == (name == "by_rivals")
+    assert found.basis == (
+        "a comparison of each pair with its rivals" if name == "by_rivals" else "the differences in created"
+    )
 
 
 @pytest.mark.slow
@@ -181,8 +183,8 @@ def test_max_lag_in_one_table_is_no_matter_of_the_order_of_rows(companies, truth
 
 
 @pytest.mark.slow
-def test_best_first(by_mixture, by_lag):
-    for found in (by_mixture, by_lag):
+def test_best_first(by_rivals, by_lag):
+    for found in (by_rivals, by_lag):
         keys = list(zip(-found.probability, -found.score, found.left, found.right, strict=True))
         assert keys == sorted(keys)
         assert len(found) < len(found.every)
@@ -221,6 +223,19 @@ def test_any_weights(seed):
         fields = [f"{one}=text*{weight}" for one, weight in zip("abcd", draw.uniform(0.01, 3, 4), strict=True)]
         found = resolve(table, fields=fields, validate="n=number", nearest=0)
         assert found.validation.perfect == 0
+
+
+def test_columns_with_signs_in_their_names():
+    r"""A backslash escapes them, in fields, the id and the validation column."""
+    names = ["a:id", "the=name", r"ph*one\n"]
+    table = PEOPLE.rename_columns(names)
+    found = resolve(table, fields=[r"the\=name=name", r"ph\*one\\n=phone"], id=r"a\:id")
+    assert [field.left for field in found.fields] == names[1:]
+    assert pairs_of(found) == pairs_of(resolve(PEOPLE, fields=["name", "phone"]))
+    assert found.lines()[0] == r"fields: the\=name=name, ph\*one\\n=phone"
+    assert [Field.parse(str(field)) for field in found.fields] == [
+        Field(field.left, field.left, field.left, field.kind) for field in found.fields
+    ]
 
 
 def test_a_weight_counts():
@@ -397,7 +412,7 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             (PEOPLE,),
             {"fields": ["name=nam"]},
             UsageError,
-            "the kind of field 'name' must be one of text, name, address, phone, date, number, category; "
+            "the kind of field 'name' must be one of text, name, address, phone, email, date, number, category; "
             "got 'nam'. Did you mean 'name'?",
         ),
         (
@@ -464,6 +479,24 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
             DataError,
             "the table has no column 'key' for the id; it has id, name, phone.",
         ),
+        (
+            (PEOPLE,),
+            {"fields": ["name"], "id": "id=text"},
+            UsageError,
+            "the id must be COLUMN[:COLUMN_OF_B]; got 'id=text'.",
+        ),
+        (
+            (PEOPLE.select(["id"]),),
+            {},
+            DataError,
+            "no column can tell records apart: name those to compare with fields=.",
+        ),
+        (
+            (PEOPLE.select(["id", "name"]), PEOPLE.select(["id", "phone"])),
+            {},
+            DataError,
+            "no columns of the two tables correspond: name those to compare with fields=.",
+        ),
         ((PEOPLE,), {"fields": ["name"], "id": "phone"}, DataError, "column 'phone' for the id is empty in 1 row."),
         (
             (5,),
@@ -495,7 +528,7 @@ def test_errors(tables, options, kind, message):
         ((PEOPLE.set_column(0, "id", pa.array(list("aabcd"))),), {"fields": ["name"]}),
         ((PEOPLE,), {"fields": [5]}),
         ((PEOPLE,), {"fields": "name"}),
-        ((PEOPLE,), {"fields": None}),
+        ((PEOPLE,), {"fields": ["name"], "id": "id*2"}),
         ((PEOPLE,), {"fields": [""]}),
         ((PEOPLE,), {"fields": ["name"], "validate": 5}),
         ((PEOPLE,), {"fields": ["name"], "validate": ""}),

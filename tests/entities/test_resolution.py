@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lookalike.core.errors import DataError
-from lookalike.entities import resolve
+from lookalike.entities import Field, resolve
+from lookalike.entities.describe import record_fields
 from lookalike.entities.scores import NEUTRAL
 from tests.entities.shared import PEOPLE, pairs_of
 
@@ -20,17 +20,14 @@ def test_clusters():
     assert set(pairs_of(found)) == {("a", "b"), ("c", "d")}
     groups = found.clusters()
     assert [list(group) for group in groups] == [["a", "b"], ["c", "d"]]
-    assert groups.to_arrow().to_pylist() == [
-        {"cluster": "a", "id": "a", "size": 2}, {"cluster": "a", "id": "b", "size": 2},
-        {"cluster": "c", "id": "c", "size": 2}, {"cluster": "c", "id": "d", "size": 2},
+    found_rows = groups.to_arrow().to_pylist()
+    assert [(row["cluster"], row["id"], row["size"]) for row in found_rows] == [
+        ("a", "a", 2), ("a", "b", 2), ("c", "c", 2), ("c", "d", 2),
     ]  # fmt: skip
-
-
-def test_clusters_are_of_one_table():
-    found = resolve(PEOPLE, PEOPLE, fields=["name", "phone"])
-    with pytest.raises(DataError) as error:
-        found.clusters()
-    assert str(error.value) == "matches between two tables have no clusters; resolve one table."
+    likely = {(left, right): share for left, right, share in found}
+    for row in found_rows:
+        share = likely[("a", "b") if row["cluster"] == "a" else ("c", "d")]
+        assert row["probability"] == row["weakest"] == share
 
 
 def test_columns():
@@ -50,7 +47,51 @@ def test_lines_and_repr():
     found = resolve(PEOPLE, fields=["name=name", "phone=phone"])
     assert repr(found).endswith(f"{'match' if len(found) == 1 else 'matches'} of 5 records>")
     assert any(line.startswith("  same phone: 2 pairs") for line in found.lines())
-    assert found.lines()[0].startswith("candidates: ")
+    assert found.lines()[0] == "fields: name=name, phone=phone"
+    assert found.lines()[1].startswith("candidates: ")
+    assert [field.kind for field in resolve(PEOPLE, fields=["name", "phone"]).fields] == ["name", "phone"]
+    proposed = resolve(PEOPLE)
+    assert proposed.lines()[0] == "fields: name=name, phone=phone; change them with fields="
+    assert proposed.to_arrow().equals(found.to_arrow())
+
+
+def test_show():
+    """Original spelling, in the order of the pairs; the id is shown once, and no name is given twice."""
+    other = pa.table({"id": ["x", "y"], "name": ["LEE, Ann", "Bob Ray"], "points": [1, None], "n_points": [[1], None]})
+    left = PEOPLE.append_column("score", pa.array(range(5)))
+    found = resolve(left, other, fields=[Field("left", "name", "name", "name")]).every
+    plain, shown = found.to_arrow(), found.to_arrow(show=True)
+    assert plain.column_names == ["left", "right", "score", "probability", "missing", "left_points"]
+    more = ["left_name", "left_phone", "left_score", "right_name", "right_points", "right_n_points_"]
+    assert shown.column_names == plain.column_names + [name.replace("right_points", "right_points_") for name in more]
+    assert shown.select(plain.column_names).equals(plain)
+    for row in shown.to_pylist():
+        at, to = left["id"].to_pylist().index(row["left"]), other["id"].to_pylist().index(row["right"])
+        assert [row["left_name"], row["left_score"]] == [left["name"][at].as_py(), at]
+        assert [row["right_name"], row["right_n_points_"]] == [other["name"][to].as_py(), other["n_points"][to].as_py()]
+
+
+def test_show_of_one_table():
+    """Both sides have the columns of the table; row numbers are no column, so `id` is shown."""
+    shown = resolve(PEOPLE, id="-").to_arrow(show=True)
+    assert shown.column_names[-6:] == ["left_id", "left_name", "left_phone", "right_id", "right_name", "right_phone"]
+    assert shown["left_id"].to_pylist() == [PEOPLE["id"][row].as_py() for row in shown["left"].to_pylist()]
+
+
+def test_explain_shows_the_original_spelling():
+    rows = [{"first": "Ann", "last": "Lee", "born": "3 May 2000"}, {"first": "LEE", "last": "ann", "born": " "}]
+    explained = resolve(rows, fields=["first=name", "last=name", "born"]).every.explain(0).rows()
+    shown = ["left", "right", "left_compared", "right_compared", "points", "way"]
+    assert [[one[name] for name in shown] for one in explained] == [
+        ["Ann", "LEE", "ann", "lee", 96, "given name and surname swapped"],
+        ["Lee", "ann", "lee", "ann", 96, "given name and surname swapped"],
+        ["3 May 2000", None, "2000-05-03", None, NEUTRAL, "missing, so neither for nor against"],
+    ]
+    page = record_fields(resolve(rows, fields=["first=name", "last=name", "born"]).every, 0)
+    assert [row.way for row in page.rows][1:] == [
+        explained[1]["way"],
+        f"{explained[2]['way']}; compared as '2000-05-03'",
+    ]
 
 
 def test_explain_agrees_with_the_points():
@@ -75,13 +116,15 @@ def test_explain_agrees_with_the_points():
         for one, score in zip(explained, found.points[at], strict=True):
             if math.isnan(score):
                 assert (one["points"], one["way"]) == (NEUTRAL, "missing, so neither for nor against")
-                assert None in (one["left"], one["right"])
+                assert None in (one["left_compared"], one["right_compared"])
             else:
                 assert one["points"] == pytest.approx(score)
                 assert one["points"] == pytest.approx(max(0, 100 - 4 * one["distance"] ** 2))
         ways[int(found.left[at]), int(found.right[at])] = [one["way"] for one in explained]
-        assert explained[0]["left"] == found.columns[0].values[int(found.left[at])].as_py()
-        assert explained[0]["right"] == found.columns[0].values[4 + int(found.right[at])].as_py()
+        a, b = int(found.left[at]), int(found.right[at])
+        assert (explained[0]["left"], explained[0]["right"]) == (left["name"][a].as_py(), right["name"][b].as_py())
+        assert explained[0]["left_compared"] == found.columns[0].values[a].as_py()
+        assert explained[0]["right_compared"] == found.columns[0].values[4 + b].as_py()
     assert ways[0, 0] == ["same but for short forms", "same but for short forms", "edited"]
     assert ways[1, 1] == ["same but for initials", "same but for short forms", "same"]
     assert ways[2, 2] == ["same but for the order of words", "missing, so neither for nor against", "same"]

@@ -1,6 +1,7 @@
 """Check the points of fields, for one pair and for many at once: what differences cost."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from lookalike.core.run import Run
 from lookalike.entities import points, scores
 from lookalike.entities.comparing import Forms, distances
 from lookalike.entities.fields import FIELD_KINDS, Column, canonical, normalise
-from lookalike.entities.scores import field_points
+from lookalike.entities.scores import comparisons_of, field_points, points_of_pairs
 from lookalike.measures import edit
 
 RUN = Run(2)
@@ -119,13 +120,13 @@ def test_rare_words_in_common_count_most():
 
 @pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_equal_values(kind):
-    value = {"date": "2020-03-01", "number": "12", "phone": "212-555-0100"}.get(kind, "Ann Lee")
+    value = {"date": "2020-03-01", "number": "12", "phone": "212-555-0100", "email": "a@b.org"}.get(kind, "Ann Lee")
     assert scored(kind, value, value) == 100
 
 
 @pytest.mark.parametrize("kind", FIELD_KINDS)
 def test_missing_values(kind):
-    value = {"date": "2020-03-01", "number": "12", "phone": "212-555-0100"}.get(kind, "Ann Lee")
+    value = {"date": "2020-03-01", "number": "12", "phone": "212-555-0100", "email": "a@b.org"}.get(kind, "Ann Lee")
     for missing in (None, "", "n/a", "-"):
         assert math.isnan(scored(kind, value, missing))
         assert math.isnan(scored(kind, missing, missing))
@@ -256,6 +257,57 @@ def test_each_pair_of_values_once(monkeypatch):
     draw = np.random.default_rng(1)
     field_points(field, *draw.integers(0, 200, (2, 10_000)), RUN)
     assert sum(seen) <= 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (("Ann", "Lee"), ("Lee", "Ann"), [96, 96]),
+        (("Bill", "Smith"), ("Smyth", "William"), [92, 80]),  # a short form, or two edits, and the change of places
+        (("Ann", "Lee"), ("Ann", "Smith"), [100, 0]),
+        (("Ann", "Lee"), ("Lee", None), [0, math.nan]),
+        (("Ann", "Lee"), ("Kim", "Ray"), [0, 0]),
+    ],
+)
+def test_swapped_names(one, other, expected):
+    """Each name that is in the field of the other loses 4 points; nothing else changes."""
+    pairs = np.array([0]), np.array([1])
+    given, surnames = zip(one, other, strict=True)
+    fields = [replace(column(given, "name"), name="given_name"), replace(column(surnames, "name"), name="surname")]
+    found = points_of_pairs(comparisons_of(fields, RUN), *pairs, RUN)[0].tolist()
+    assert found == pytest.approx(expected, abs=1e-4, nan_ok=True)
+    others = [replace(field, name=name) for field, name in zip(fields, ("a", "b"), strict=True)]
+    apart = points_of_pairs(comparisons_of(others, RUN), *pairs, RUN)[0]
+    assert np.array_equal(apart, [field_points(field, *pairs, RUN)[0] for field in fields], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Silver Lining, The (1937)", "The Silver Lining", 100 - 4 * 0.4**2),
+        ("King Kong (1933)", "King Kong (1933)", 100),
+        ("King Kong (1933)", "King Kong (1976)", 36),  # four edits: another film
+        ("King Kong (1933)", "King Kongs (1976)", 0),
+        ("King Kong (1933)", "King Kong, 1933", 100),
+        ("Call (TV)", "Call TV", 100),
+        ("King Kong (1933) (TV)", "Kong King", 100 - 4 * 1.4**2),
+    ],
+)
+def test_titles_with_years(one, other, expected):
+    assert scored("text", one, other) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("ann.lee@gmail.com", "AnnLee+news@googlemail.com", 100),
+        ("ann.lee@work.org", "ann.lee@home.net", 96),
+        ("ann.lee@work.org", "anne.lee@work.org", 96),
+        ("ann.lee@work.org", "bob.ray@work.org", 0),
+    ],
+)
+def test_emails(one, other, expected):
+    assert scored("email", one, other) == expected
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -8,9 +8,30 @@ from hypothesis import strategies as st
 from lookalike.core.run import Run
 from lookalike.entities import usual
 from lookalike.entities.nicknames import formal_name, full_address, plain_name
+from lookalike.entities.texts import email, plain_text
 from lookalike.entities.values import fold, phone
 
-WORDS = ["Ann", "o'brien", "Smith", "Dr", "st", "ST", "Jr", "ph", "d", "P", "O", "box", "12", "bill", "Ave", "&", "é"]
+WORDS = [
+    "Ann",
+    "o'brien",
+    "Smith",
+    "Dr",
+    "st",
+    "ST",
+    "Jr",
+    "ph",
+    "d",
+    "P",
+    "O",
+    "box",
+    "12",
+    "bill",
+    "Ave",
+    "&",
+    "é",
+    "(1959)",
+]
+WORDS += ["(I)", "(tv)", "The", "l'", "@", "x.org", "(2005/II)", "("]
 texts = st.lists(
     st.sampled_from([*WORDS, ",", ", ", " ", "  ", "-", ".", "`", "\n", "\t", "\x1f", "\u00a0", "\u0660"]), max_size=8
 ).map("".join)
@@ -23,6 +44,8 @@ numbers = st.from_regex(r"(\+1 )?\(?[0-9]{3}\)?[-. ]?[0-9]{3}[-. ]?[0-9]{4}( x7)
     [
         (usual.fold_all, fold),
         (usual.plain_names, plain_name),
+        (usual.plain_texts, plain_text),
+        (usual.emails, email),
         (usual.formal_names, formal_name),
         (usual.full_addresses, full_address),
         (lambda values: usual.phones(values, ""), lambda value: phone(value, "")),
@@ -41,11 +64,12 @@ def test_usual_values_are_not_written_one_by_one(monkeypatch):
     def fail(*_):
         raise AssertionError
 
-    for name in ("fold", "plain_name", "formal_name", "full_address", "phone"):
+    for name in ("fold", "plain_name", "plain_text", "formal_name", "full_address", "phone"):
         monkeypatch.setattr(usual, name, fail)
     values = pa.array(["Ann O'Brien-Lee", "Olson, Gregory", "972 Park Ave., Springfield"], pa.large_string())
     folded = usual.fold_all(values)
     assert folded.to_pylist() == ["ann obrien lee", "olson gregory", "972 park ave springfield"]
+    assert usual.plain_texts(values).equals(folded)
     assert usual.plain_names(values).to_pylist()[:2] == ["ann obrien lee", "gregory olson"]
     assert usual.formal_names(folded).to_pylist()[1] == "olson gregory"
     assert usual.full_addresses(folded).to_pylist()[2] == "972 park avenue springfield"

@@ -324,7 +324,7 @@ def test_all(run: Commands, people: Path, out: Path) -> None:
 def test_clusters(run: Commands, people: Path, out: Path) -> None:
     assert run("resolve", people, *FIELDS, "-o", out / "m.csv", "--clusters", out / "c.csv").code == 0
     rows = read(out / "c.csv")
-    assert list(rows[0]) == ["cluster", "id", "size"]
+    assert list(rows[0]) == ["cluster", "id", "size", "probability", "weakest"]
     groups: dict[str, set[str]] = {}
     for row in rows:
         groups.setdefault(row["cluster"], set()).add(row["id"])
@@ -414,7 +414,6 @@ def test_bytes_that_are_not_text(run: Commands, inputs: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ((), 2, "name at least one --field to compare, such as --field name."),
         (("-f", "nme"), 1, "the table has no column 'nme' for field 'nme'; it has id, name, phone."),
         (("-f", "name=nam"), 2, "the kind of field 'name' must be one of"),
         (("-f", "name", "--max-lag", "9"), 2, "--max-lag applies to the validation column: name it with --validate."),
@@ -453,11 +452,6 @@ def test_complaints(run: Commands, people: Path, options: tuple[str, ...], code:
     outcome = run("resolve", people, *options)
     assert (outcome.code, outcome.out) == (code, "")
     assert complaint(outcome).startswith(message)
-
-
-def test_clusters_of_two_tables(run: Commands, people: Path) -> None:
-    outcome = run("resolve", people, people, *FIELDS, "--clusters", "c.csv")
-    assert (outcome.code, complaint(outcome)) == (2, "--clusters needs one table; got two.")
 
 
 def test_no_such_file(run: Commands, people: Path) -> None:

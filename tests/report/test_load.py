@@ -112,6 +112,17 @@ def test_clusters_of_other_names(run, inputs, out):
     assert "2 clusters, 4 items in all; the largest has 2." in read_after(run, out, inputs / "c.csv").text
 
 
+def test_clusters_of_two_tables(run, inputs, out):
+    """An id that is in both tables belongs to two items."""
+    (inputs / "c.csv").write_text("cluster,table,id,size\n1,left,1,2\n1,right,1,2\n2,left,2,2\n2,right,3,2\n")
+    assert "2 clusters, 4 items in all; the largest has 2." in read_after(run, out, inputs / "c.csv").text
+    (inputs / "a.txt").write_text("zero\none of the left\ntwo\n")
+    (inputs / "b.txt").write_text("zero\none of the right\ntwo\nthree\n")
+    page = read_after(run, out, inputs / "c.csv", "--items", inputs / "a.txt", "--items", inputs / "b.txt")
+    assert "one of the left" in page.text
+    assert "one of the right" in page.text
+
+
 def test_a_list_of_another_program_is_not_vouched_for(run, inputs, out):
     (inputs / "p.csv").write_text("left,right,similarity\na,b,0.99\n")
     page = read_after(run, out, inputs / "p.csv")

@@ -82,7 +82,7 @@ def test_records_field_by_field(tmp_path):
     page = read(tmp_path / "r.html")
     assert f"{len(found)} matches of 6 records" in page.text
     assert len(page.values) == len(found.every)
-    assert "ada lovelace ada lovlace" in page.text
+    assert "Ada Lovelace Ada Lovlace" in page.text
     assert of_resolution(found).label.tolist() == found.clusters().label.tolist()
     assert page.tags["table"] >= len(found.every)
 

@@ -91,7 +91,7 @@ def items_of(
 ) -> "tuple[list[ById], Shingles | None]":
     """Return a lookup of items by id for each side, and the shingles of texts."""
     from lookalike.baskets.ratings import Ratings
-    from lookalike.entities.fields import as_fields
+    from lookalike.entities.fields import as_fields, split_fields
     from lookalike.io.documents import Source
     from lookalike.io.records import RecordSource
     from lookalike.io.sets import SetSource
@@ -106,7 +106,7 @@ def items_of(
         return [make(one, format=reading.format, encoding=reading.encoding, **options) for one in inputs]
 
     if result.has("left", "right", "score", "probability"):
-        fields = as_fields(settings["fields"].split(", ") if "fields" in settings else result.fields)
+        fields = as_fields(split_fields(settings["fields"]) if "fields" in settings else result.fields)
         tables = [source.read(run) for source in read(RecordSource, separator=reading.separator)]
         return [records(table, side, fields, reading.id) for side, table in enumerate(tables)], None
     if settings.get("command") == "baskets":
@@ -139,13 +139,11 @@ def shingles_of(shingle: str | None, settings: Mapping[str, str]) -> "Shingles |
 
 def records(table: "pa.Table", side: int, fields: "list[Field]", id: str | None) -> "ById":
     """Return a lookup of the records of one side, with the columns of its fields."""
-    from lookalike.entities.pipeline import ids_of
+    from lookalike.entities.reading import id_column, id_columns, ids_of
     from lookalike.report.items import records_by_id
 
-    first, _, second = (id or "").partition(":")
-    name = (second or first) if side else first
     columns = [field.right if side else field.left for field in fields]
-    return records_by_id(table, ids_of(table, name or None, "items"), columns)
+    return records_by_id(table, ids_of(table, id_column(table, id_columns(id)[side]), "items"), columns)
 
 
 def ratings(data: "Ratings", settings: Mapping[str, str]) -> "ById":

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -12,12 +12,15 @@ from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import bad_files_note, next_step, time_line
-from lookalike.core.errors import UsageError, choice
+from lookalike.core.errors import UsageError
 from lookalike.core.wording import counted
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.table import Table
 
+    from lookalike.entities.golden import Golden
+    from lookalike.entities.grouping import RecordClusters
     from lookalike.entities.resolution import Resolution
     from lookalike.entities.validation import Validation
     from lookalike.io.records import RecordSource
@@ -65,7 +68,23 @@ class ResolveFiles:
     """Where to write the result and its basis."""
 
     clusters: Annotated[
-        str | None, option(metavar="FILE", help="With one table: also write the clusters of matching records.")
+        str | None, option(metavar="FILE", help="Also write the clusters of records that the matches join.")
+    ] = None
+    golden: Annotated[
+        str | None,
+        option(
+            metavar="FILE",
+            help="Also write the records without duplicates: one golden record per cluster, merged from its records, "
+            "and the records in no cluster as they are.",
+        ),
+    ] = None
+    golden_by: Annotated[
+        list[str] | None,
+        option(
+            metavar="COLUMN=RULE",
+            help="How --golden chooses the value of a column (* for all others): frequent (the default), complete, "
+            "longest, first, newest:COLUMN, oldest:COLUMN, min or max; give it once per column.",
+        ),
     ] = None
     table: Annotated[
         str | None,
@@ -82,9 +101,11 @@ class ResolveFiles:
 
 
 @command(
+    "lookalike resolve a.csv b.csv --show -o matches.csv",
     "lookalike resolve a.csv b.csv --field name --field address:street --field phone:telephone -o matches.csv",
     "lookalike resolve a.csv b.csv -f name -f phone --validate created --max-lag 90 --precision 0.95 --plot shares.svg",
-    "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=category*2' --clusters people.csv",
+    "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=email*2' --clusters people.csv",
+    "lookalike resolve customers.csv -f name -f phone --golden people.csv --golden-by phone=newest:updated",
 )
 def resolve(
     left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
@@ -97,12 +118,16 @@ def resolve(
             "-f",
             metavar="FIELD",
             help="Field to compare: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; give --field once per field. Kinds: text, "
-            "name, address, phone, date, number, category; default: inferred.",
+            "name, address, phone, email, date, number, category; default: inferred. A backslash escapes : = * in a "
+            "name. Default: fields are proposed and printed.",
         ),
     ] = None,
     out: Out = "-",
     deciding: DecisionOptions,
     every: Annotated[bool, flag("--all", help="Write all scored pairs, not only the matches.")] = False,
+    show: Annotated[
+        bool, flag("--show", help="Add the columns of both records to each pair: left_COLUMN, right_COLUMN.")
+    ] = False,
     files: ResolveFiles,
     threshold: Annotated[
         float,
@@ -115,8 +140,8 @@ def resolve(
         int,
         option(
             metavar="N",
-            help="Also score each record with its N nearest records in each name, address or text field; ignored above "
-            "300 million possible pairs.",
+            help="Also score each record with its N nearest records in each name, address or text field and by all "
+            "fields together; above 100,000 records only by all fields together.",
         ),
     ] = 2,
     reading: TableOptions,
@@ -125,25 +150,27 @@ def resolve(
 ) -> None:
     """Find records of the same person or thing in two tables or one, with probabilities."""
     from lookalike import entities
+    from lookalike.entities.golden import parse_rules
     from lookalike.io.records import RecordSource
 
-    if not field:
-        raise UsageError("name at least one --field to compare, such as --field name.")
     check_files(out, files, left, right, deciding.validate)
-    check_kinds(field, deciding.validate)
+    check_fields(field or [], deciding.validate)
+    rules = parse_rules(files.golden_by or [])
     run = TerminalRun(**vars(running))
     sources = [RecordSource(one, **vars(reading)) for one in (left, right) if one is not None]
     found = entities.resolve(
-        *(source.read(run) for source in sources),
-        fields=field,
+        *read(sources, files.golden, run),
+        fields=field or None,
+        golden_by=None if files.golden is None else rules,
         threshold=threshold,
         nearest=nearest,
         seed=seed,
         run=run,
         **vars(deciding),
     )
-    write(found, field, seed, out, files, every, run)
-    print_summary(found, sources, files.report, run)
+    groups = group_records(found, files, run)
+    write(found, groups, seed, out, files, every, show, run)
+    print_summary(found, groups, sources, files.report, run)
 
 
 def check_files(out: str, files: ResolveFiles, left: str, right: str | None, validate: str | None) -> None:
@@ -151,58 +178,89 @@ def check_files(out: str, files: ResolveFiles, left: str, right: str | None, val
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
-    every = (out, files.clusters, files.table, files.plot, files.report)
+    every = (out, files.clusters, files.golden, files.table, files.plot, files.report)
     outputs = [path for path in every if path is not None and path != "-"]
     for path in outputs:
         if path not in (files.plot, files.report):
             check_output(path)
     check_page(files.report)
-    check_excel_safe(files.excel_safe, out, files.clusters, files.table)
+    check_excel_safe(files.excel_safe, out, files.clusters, files.golden, files.table)
     check_apart(outputs, [left, right])
     if files.plot is not None:
         check_picture(Path(files.plot))
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
-        raise UsageError("--out, --clusters, --table, --plot and --report must be different files.")
-    if files.clusters is not None and right is not None:
-        raise UsageError("--clusters needs one table; got two.")
+        raise UsageError("--out, --clusters, --golden, --table, --plot and --report must be different files.")
+    if files.golden_by and files.golden is None:
+        raise UsageError("--golden-by says how --golden merges records: name its file with --golden.")
     if files.plot is not None and validate is None:
         raise UsageError("--plot shows the share of true matches by score, which needs --validate.")
 
 
-def check_kinds(field: list[str], validate: str | None) -> None:
-    """Raise an error for an unknown kind of field before anything is read."""
-    from lookalike.entities.fields import FIELD_KINDS, as_fields
+def check_fields(field: list[str], validate: str | None) -> None:
+    """Raise an error for a field that cannot be parsed before anything is read."""
+    from lookalike.entities.fields import as_fields
 
-    for one in as_fields([*field, *([validate] if validate else [])]):
-        choice("kind", one.kind or "text", FIELD_KINDS)
+    if given := [*field, *([validate] if validate else [])]:
+        as_fields(given)
+
+
+def read(sources: "list[RecordSource]", golden: str | None, run: TerminalRun) -> "list[pa.Table]":
+    """Read the tables; raise an error if the file of golden records cannot hold one of their columns."""
+    from lookalike.io.write import check_columns
+
+    tables = [source.read(run) for source in sources]
+    if golden is not None:
+        for table in tables:
+            check_columns(table.schema, golden)
+    return tables
+
+
+class Groups(NamedTuple):
+    """What the matches join, if a file of it is asked for."""
+
+    clusters: "RecordClusters | None" = None
+    golden: "Golden | None" = None
+
+
+def group_records(found: "Resolution", files: ResolveFiles, run: TerminalRun) -> Groups:
+    """Return the clusters and the golden records, if a file of them is asked for."""
+    if files.clusters is None and files.golden is None:
+        return Groups()
+    with run.stage("clusters"):
+        return Groups(found.clusters(), None if files.golden is None else found.golden())
 
 
 def write(
-    found: "Resolution", fields: list[str], seed: int, out: str, files: ResolveFiles, every: bool, run: TerminalRun
-) -> None:
+    found: "Resolution", groups: Groups, seed: int, out: str, files: ResolveFiles, every: bool, show: bool,
+    run: TerminalRun,
+) -> None:  # fmt: skip
     """Write the matches, or with `every` all scored pairs, and the other files asked for."""
     from lookalike import __version__
     from lookalike.core.drawing import draw_shares
     from lookalike.io.write import write_tables
 
-    settings = {"version": __version__, "fields": ", ".join(fields), "seed": str(seed)}
+    settings = {"version": __version__, "fields": ", ".join(map(str, found.fields)), "seed": str(seed)}
     settings |= {"cut_off": repr(float(found.cut_off)), "basis": found.basis}
+    settings["read"] = " ".join(str(len(ids)) for ids in (found.ids, found.right_ids) if ids is not None)
     if found.stats.get("note"):
         settings["note"] = found.stats["note"]
     shown = found.every if every and found.every is not None else found
     with run.stage("write"):
-        write_tables([shown.to_arrow()], out, settings, files.excel_safe, run)
-        if files.clusters is not None:
-            write_tables([found.clusters().to_arrow()], files.clusters, settings, files.excel_safe, run)
+        write_tables([shown.to_arrow(show=show)], out, settings, files.excel_safe, run)
+        for path, one in ((files.clusters, groups.clusters), (files.golden, groups.golden)):
+            if path is not None and one is not None:
+                write_tables([one.to_arrow()], path, settings, files.excel_safe, run)
         if files.table is not None:
-            write_tables([basis_table(found)], files.table, settings, files.excel_safe, run)
+            write_tables([found.basis_table()], files.table, settings, files.excel_safe, run)
         if files.plot is not None and found.validation is not None:
             with picture(Path(files.plot)) as axes:
                 draw_shares(axes, found.validation, found.cut_off)
     write_page(found, files.report, run)
 
 
-def print_summary(found: "Resolution", sources: "list[RecordSource]", report: str | None, run: TerminalRun) -> None:
+def print_summary(
+    found: "Resolution", groups: Groups, sources: "list[RecordSource]", report: str | None, run: TerminalRun
+) -> None:
     """Print what was found, and the table of scores it is based on."""
     from lookalike.cli.terminal import Terminal
 
@@ -210,20 +268,13 @@ def print_summary(found: "Resolution", sources: "list[RecordSource]", report: st
         run.say(f"read: {counted(skipped, 'bad row')} skipped")
     for note in bad_files_note([name for source in sources for name in source.bad_files]):
         run.say(note)
-    for line in found.lines():
-        run.say(line)
+    for one in (found, groups.clusters, groups.golden):
+        for line in [] if one is None else one.lines():
+            run.say(line)
     if not run.quiet and found.validation is not None:
         Terminal(stderr=True).print(scores_table(found.validation))
     run.say(time_line(run))
     run.hint(next_step(report))
-
-
-def basis_table(found: "Resolution") -> Any:
-    """Return the basis of the probabilities: shares by score, or the weights of the mixture."""
-    if found.validation is not None:
-        return found.validation.to_arrow()
-    assert found.mixture is not None
-    return found.mixture.weights([field.name for field in found.fields])
 
 
 def scores_table(validation: "Validation") -> "Table":

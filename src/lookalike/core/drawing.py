@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lookalike.entities.validation import Validation
     from lookalike.search.plan import Plan
 
@@ -72,3 +74,46 @@ def draw_shares(axes: Any, validation: "Validation", cut_off: float) -> None:
         axes.axhline(cut_off, color=ORANGE, linewidth=1, linestyle="--")
         at = (axes.get_xlim()[0], cut_off)
         axes.annotate(f"cut-off {cut_off:.3g}", at, xytext=(5, 4), textcoords="offset points", color=INK)
+
+
+def draw_quality(axes: Any, curve: "pa.Table", by: str) -> None:
+    """Draw precision, recall and F1 by threshold, with the 95% intervals of the first two."""
+    at = curve["threshold"].to_numpy()
+    for name, colour in (("precision", BLUE), ("recall", GREEN), ("f1", ORANGE)):
+        label = "F1" if name == "f1" else name
+        axes.plot(
+            at, curve[name].to_numpy(), color=colour, linewidth=1.8, label=label, marker="." if len(at) < 30 else ""
+        )
+        if name != "f1":
+            axes.fill_between(
+                at, *(curve[f"{name}_{end}"].to_numpy() for end in ("low", "high")), color=colour, alpha=0.15
+            )
+    axes.set(ylim=(0, 1.02), xlabel=f"{'maximum' if by == 'distance' else 'minimum'} {by}", ylabel="share")
+    axes.legend(frameon=False)
+
+
+def draw_calibration(axes: Any, groups: "pa.Table") -> None:
+    """Draw the actual share of true pairs by the mean stated probability, with 95% intervals.
+
+    On the diagonal, the stated probabilities are right.
+    """
+    stated, actual, low, high = (groups[name].to_numpy() for name in ("stated", "actual", "low", "high"))
+    axes.plot([0, 1], [0, 1], color=ORANGE, linewidth=1, linestyle="--", label="as stated")
+    axes.errorbar(
+        stated,
+        actual,
+        np.stack((actual - low, high - actual)).clip(0),
+        color=BLUE,
+        linewidth=0,
+        elinewidth=1,
+        ecolor=GREY,
+    )
+    axes.scatter(stated, actual, s=size_of_dots(groups["pairs"].to_numpy()), color=BLUE, zorder=3, label="actual")
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="stated probability", ylabel="share of true pairs")
+    axes.legend(frameon=False, loc="best")
+
+
+def size_of_dots(counts: np.ndarray) -> np.ndarray:
+    """Return areas of dots that grow with the logarithm of counts."""
+    areas: np.ndarray = 12 + 12 * np.log10(np.maximum(counts, 1))
+    return areas

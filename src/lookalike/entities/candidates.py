@@ -1,8 +1,13 @@
 """Find candidate pairs: records that share a value, are similar as a whole, or nearest in a field.
 
 *Mining of Massive Datasets* compares records that have the same value in some field. Typing errors
-in every field hide a pair from that, so records are also joined by their shingles. In small tables
-each record is also paired with those nearest to it in each field of words, however far away.
+in every field hide a pair from that, so records are also joined by their shingles. Each record is
+also paired with those nearest to it in each field of words and by all fields together, however far
+away.
+
+In large tables only records that were not found together with another one in two ways are searched
+for their neighbours, and by all fields together. Between two large tables this is done in place of
+the join: a record has few matches in another table, and its nearest neighbours are among them.
 """
 
 from collections.abc import Sequence
@@ -16,11 +21,11 @@ import pyarrow.compute as pc
 from lookalike.core.errors import TooManyPairs, parameter
 from lookalike.core.run import Run, slices
 from lookalike.core.wording import counted
-from lookalike.entities.fields import TRIGRAMS, Column, word_vectors
+from lookalike.entities.fields import TRIGRAMS, Column
+from lookalike.entities.neighbours import nearest_as_whole, nearest_by
 from lookalike.find import find_matches, find_pairs
 from lookalike.items.sets import Sets, hash_texts
 from lookalike.items.sides import Sides
-from lookalike.items.vectors import Vectors
 from lookalike.kernels.buckets import members
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
 from lookalike.search.plan import make_plan
@@ -33,7 +38,8 @@ RECALL = 0.95  # for records that are similar overall
 FREQUENT_ONE_IN = 1000  # a value is frequent if more than one in this many records has it
 PAIRS_PER_TASK = 1 << 17
 RECORDS_PER_TASK = 1 << 14
-MOST_FOR_NEAREST = 300_000_000  # with more possible pairs, nearest records are not searched for
+LARGE = 100_000  # with more records, fewer searches are made
+MOST_STAGES = 64  # bits of `found_by`; later stages share the last one
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class Stage:
     pairs: int
     new: int
     left_out: str = ""
+    field: str = ""  # the field whose values it compares; "" for all
 
     def __str__(self) -> str:
         note = f"; {self.left_out}" if self.left_out else ""
@@ -59,8 +66,9 @@ class CandidatePairs:
     sides: Sides
     numbers: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     stages: tuple[Stage, ...] = ()
+    found_by: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))  # bit i of a pair: by stage i
 
-    def plus(self, name: str, parts: list[np.ndarray], left_out: str = "") -> "CandidatePairs":
+    def plus(self, name: str, parts: list[np.ndarray], left_out: str = "", field: str = "") -> "CandidatePairs":
         """Return these pairs with those of one more stage; raise an error if they are too many."""
         some = distinct(parts)
         numbers = merge(self.numbers, [some])
@@ -69,8 +77,19 @@ class CandidatePairs:
                 f"{len(numbers):,} candidate pairs, more than {MOST_PAIRS:,}: leave out fields in which many records "
                 f"have the same value, raise {parameter('threshold')}, or lower {parameter('nearest')}."
             )
-        stage = Stage(name, len(some), len(numbers) - len(self.numbers), left_out)
-        return replace(self, numbers=numbers, stages=(*self.stages, stage))
+        stage = Stage(name, len(some), len(numbers) - len(self.numbers), left_out, field)
+        found_by = np.zeros(len(numbers), np.uint64)
+        found_by[np.searchsorted(numbers, self.numbers)] = self.found_by
+        found_by[np.searchsorted(numbers, some)] |= np.uint64(1 << min(len(self.stages), MOST_STAGES - 1))
+        return replace(self, numbers=numbers, stages=(*self.stages, stage), found_by=found_by)
+
+    def unsettled(self) -> np.ndarray:
+        """Return for each record whether it was not found together with another one in two ways."""
+        twice = self.numbers[self.found_by & (self.found_by - np.uint64(1)) > 0]  # more than one bit
+        found = np.ones(self.records, np.bool_)
+        for side in np.divmod(twice, max(1, self.records)):
+            found[side] = False
+        return found
 
     def lines(self) -> list[str]:
         """Describe in words how many candidates there are and which stages found them."""
@@ -99,16 +118,23 @@ def find_candidates(
     with run.stage("same values", len(columns)) as tick:
         keys = list(run.map(value_keys, columns))
         for at, column in enumerate(columns):
-            found = found.plus(f"same {column.name}", *same_values(keys, at, sides, run))
+            found = found.plus(f"same {column.name}", *same_values(keys, at, sides, run), field=column.name)
             tick(1)
     run = run.quietly()
-    found = found.plus(f"similarity >= {threshold:g}", *alike(columns, sides, threshold, seed, run))
-    if nearest and found.possible > MOST_FOR_NEAREST:
-        return found.plus("nearest", [], f"left out: there are more than {MOST_FOR_NEAREST:,} pairs of records")
-    for column in columns if nearest else ():
-        if column.wordy:
-            found = found.plus(f"{nearest} nearest by {column.name}", near_values(column, sides, nearest, run))
-    return found
+    large = found.records > LARGE
+    if not (large and sides.two and nearest):
+        found = found.plus(f"similarity >= {threshold:g}", *alike(columns, sides, threshold, seed, run))
+    wordy = [column for column in columns if column.wordy]
+    if not nearest or not wordy:
+        return found
+    for column in wordy if not large or len(columns) == 1 else ():
+        near = nearest_by(column, sides, nearest, run)
+        found = found.plus(f"{nearest} nearest by {column.name}", [near.pairs(found.records)], field=column.name)
+    if len(columns) == 1:
+        return found
+    near = nearest_as_whole(columns, sides, nearest, run, found.unsettled() if large else None)
+    note = "only for records not yet found in two ways" if large else ""
+    return found.plus(f"{nearest} nearest as a whole", [near.pairs(found.records)], note)
 
 
 def value_keys(column: Column) -> np.ndarray:
@@ -247,23 +273,3 @@ def record_sets(columns: Sequence[Column], part: slice) -> Sets:
             elements[places] = mix.py_func(hashes + np.uint64(number + 1) * GOLDEN)
         filled += sizes
     return Sets.sorted(whole, elements)
-
-
-def near_values(column: Column, sides: Sides, nearest: int, run: Run) -> list[np.ndarray]:
-    """Pair each record with its nearest ones, in the other table if any, by words of a field."""
-    with run.stage("words"):
-        vectors = word_vectors(column.canonical)
-    records = vectors.shape[0]
-    rows = np.flatnonzero(np.diff(vectors.indptr))
-    first, second = sides.apart(rows)
-    ways = [(first, second), (second, first)] if sides.two else [(rows, rows)]
-    parts = []
-    for left, right in ways:
-        if len(left) and len(right):
-            more = nearest + (not sides.two)  # within one table each record is nearest to itself
-            one, two = Vectors(vectors[left]), Vectors(vectors[right])
-            pairs = find_matches(one, two, measure="angle", k=more, method="brute", run=run)
-            a, b = left[pairs.left], right[pairs.right]
-            apart = a != b
-            parts.append(np.minimum(a, b)[apart] * records + np.maximum(a, b)[apart])
-    return parts

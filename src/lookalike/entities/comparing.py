@@ -1,8 +1,9 @@
 """Compare values of a field: how many edits apart they are, and by which way of writing them.
 
 The ways are those of VARIANTS: as they are, with short forms written out, with their words in
-order, with words cut to initials. All but the last are prepared once for each value, so that a pair
-needs only the edits between them, which are counted without the interpreter lock.
+order, without the domain of an email, with words cut to initials. All but the last are prepared
+once for each value, so that a pair needs only the edits between them, which are counted without the
+interpreter lock. A remark that ends a text, such as (1959), is compared by itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,12 +20,16 @@ from lookalike.entities.fields import as_numbers
 
 LONG = 20  # letters; edits in longer texts are scaled down
 SOFT = 1.0  # edits that a known variant counts as
+SLIGHT = 0.4  # edits that a remark counts as if only one of two texts ends in one
 VALUES_PER_TASK = 1 << 14
 HOW_COMPARED = (
-    "same", "same but for short forms", "same but for the order of words", "same but for initials", "edited"
+    "same", "same but for short forms", "same but for the order of words", "same but for initials",
+    "same but for the domain", "same but for what is in parentheses", "edited"
 )  # fmt: skip
-SAME, SHORT_FORM, ORDER, INITIAL, EDITED = range(len(HOW_COMPARED))
-VARIANTS = {"name": (SHORT_FORM, ORDER, INITIAL), "address": (SHORT_FORM,), "text": (ORDER,)}  # by kind
+SAME, SHORT_FORM, ORDER, INITIAL, DOMAIN, REMARK, EDITED = range(len(HOW_COMPARED))
+VARIANTS = {
+    "name": (SHORT_FORM, ORDER, INITIAL), "address": (SHORT_FORM,), "text": (ORDER,), "email": (DOMAIN,)
+}  # by kind  # fmt: skip
 
 Texts: TypeAlias = pa.LargeStringArray
 
@@ -73,10 +78,17 @@ class Forms:
             return list(run.map(lambda part: make(*(one[part] for one in texts)), slices(len(values), VALUES_PER_TASK)))
 
         self.kind, self.ways = kind, VARIANTS.get(kind, ())
-        self.plain = self.written = Form.of(values, values)
+        self.exact = self.plain = self.written = Form.of(values, values)
         self.forms: dict[int, Form] = {}  # the variants of single values
         if SHORT_FORM in self.ways:
             self.written = self.forms[SHORT_FORM] = Form.of(written, values)
+        if DOMAIN in self.ways:
+            self.forms[DOMAIN] = Form.of(pc.replace_substring_regex(values, "@.*", ""), values)
+        self.remarks: np.ndarray | None = None
+        if kind == "text" and not written.equals(values):
+            self.plain = Form.of(written, values)
+            self.remarks = remarks_of(values, written)
+            self.whole = Form.of(pc.replace_substring_regex(values, "[()]", ""), values)
         if ORDER in self.ways:
             ordered = pa.chunked_array(work(words_in_order, written), pa.large_string()).combine_chunks()
             self.forms[ORDER] = Form.of(ordered, written)
@@ -88,7 +100,7 @@ class Forms:
 
     def distances(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the distances of values given by position, and which of HOW_COMPARED."""
-        same = (self.plain.texts[a] == self.plain.texts[b]).astype(bool)
+        same = (self.exact.texts[a] == self.exact.texts[b]).astype(bool)
         way = np.where(same, SAME, EDITED)
         if self.kind == "category":
             return np.where(same, 0.0, np.inf), way
@@ -106,7 +118,24 @@ class Forms:
         if INITIAL in self.ways:
             rows = np.flatnonzero(~same & self.initials.can_match(a, b))
             soften(INITIAL, rows, self._edits_of_initials(a[rows], b[rows]))
+        way[~same & (apart == 0)] = REMARK
+        apart += self.between_remarks(a, b)
+        if self.remarks is not None:  # one text can have its year in parentheses, the other without them
+            rows = np.flatnonzero((self.remarks[a] == "") != (self.remarks[b] == ""))
+            edits = self.whole.edits(a[rows], b[rows], True)
+            better = edits < apart[rows]
+            apart[rows[better]], way[rows[better]] = edits[better], np.where(edits[better] > 0, EDITED, SAME)
         return apart, way
+
+    def between_remarks(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return how much the remarks at the end of texts add to the distances of the texts."""
+        if self.remarks is None:
+            return np.zeros(len(a))
+        one, other = self.remarks[a], self.remarks[b]
+        out = np.where((one == other).astype(bool), 0.0, SLIGHT)
+        both = np.flatnonzero((out > 0) & ((one != "") & (other != "")).astype(bool))
+        out[both] = process.cpdist(one[both].tolist(), other[both].tolist(), scorer=Indel.distance, dtype=np.int64)
+        return out
 
     def _edits_of_initials(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         texts = self.written.texts
@@ -122,6 +151,12 @@ def distances(
     values, forms = (pa.array([*a, *b], pa.large_string()) for a, b in ((one, other), (written, others)))
     places = np.arange(len(values))
     return Forms(kind, values, forms, Run(1)).distances(places[: len(one)], places[len(one) :])
+
+
+def remarks_of(values: Texts, written: Texts) -> np.ndarray:
+    """Return what the texts have beyond the written form: the remarks that end them."""
+    pairs = zip(values.to_pylist(), written.to_pylist(), strict=True)
+    return np.array([value[len(text) :] for value, text in pairs], object)
 
 
 def words_in_order(texts: Texts) -> Texts:

@@ -1,7 +1,11 @@
 """Describe a Resolution for a page: pairs of records field by field, matches and non-matches."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from lookalike.core.wording import counted
-from lookalike.entities.resolution import Resolution
+from lookalike.entities.resolution import ComparedRecords, Resolution
+from lookalike.entities.values import fold
 from lookalike.report.beside import FieldRow, Fields, visible
 from lookalike.report.describe import finding_of
 from lookalike.report.finding import Finding, Values
@@ -44,7 +48,7 @@ def of_resolution(found: Resolution) -> Finding:
         beside=lambda numbers: [record_fields(every, pair) for pair in numbers.tolist()],
         label=None if found.right_ids is not None else found.clusters().label,
         made=found.stats.get("command", ""),
-        look=lambda rows: [record_line(found, row) for row in rows.tolist()],
+        look=lambda rows: [line[:SNIPPET] for line in ComparedRecords(found).look(rows)],
         seconds=found.stats.get("seconds", {}),
     )
 
@@ -57,7 +61,7 @@ def record_fields(found: Resolution, pair: int) -> Fields:
             None if row["left"] is None else visible(row["left"]),
             None if row["right"] is None else visible(row["right"]),
             f"{row['points']:.0f}" + (f" (times {row['weight']:g})" if row["weight"] != 1 else ""),
-            str(row["way"]),
+            how_compared(row),
             row["points"] / 100,
         )
         for row in found.explain(pair)
@@ -65,7 +69,8 @@ def record_fields(found: Resolution, pair: int) -> Fields:
     return Fields(rows, f"score {found.score[pair]:.4g}, probability of a match {found.probability[pair]:.4f}")
 
 
-def record_line(found: Resolution, row: int) -> str:
-    """Return a record in one line."""
-    values = (column.values[row].as_py() for column in found.columns)
-    return " | ".join(value for value in values if value is not None)[:SNIPPET]
+def how_compared(row: Mapping[str, Any]) -> str:
+    """Return how two values were compared, and as what, if that is more than their words in lower case."""
+    values = ((row[side], row[f"{side}_compared"]) for side in ("left", "right"))
+    as_what = [repr(value) for read, value in values if value is not None and value not in (read.lower(), fold(read))]
+    return f"{row['way']}; compared as {visible(' and '.join(as_what))}" if as_what else str(row["way"])

@@ -16,12 +16,22 @@ import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, UsageError, choice, positive
 from lookalike.core.run import Run
-from lookalike.entities.usual import fold_all, formal_names, full_addresses, in_parts, phones, plain_names
+from lookalike.entities.usual import (
+    emails,
+    fold_all,
+    formal_names,
+    full_addresses,
+    in_parts,
+    phones,
+    plain_names,
+    plain_texts,
+    without_remarks,
+)
 from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, numbers
 from lookalike.io.tables import plain_type
 from lookalike.items.shingles import Shingles
 
-FIELD_KINDS = ("text", "name", "address", "phone", "date", "number", "category")
+FIELD_KINDS = ("text", "name", "address", "phone", "email", "date", "number", "category")
 TRIGRAMS = Shingles(k=3, form="none", space="keep")
 WORDS = Shingles(k=1, unit="word", form="none")
 WORDED = ("text", "name", "address", "category")  # kinds that every value can be read as
@@ -59,7 +69,7 @@ class Field:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        r"""Parse LEFT[:RIGHT][=KIND][*WEIGHT]; a backslash escapes `:`, `=` or `*` in a name.
+        r"""Parse LEFT[:RIGHT][=KIND][*WEIGHT]; a backslash escapes `:`, `=`, `*` or `\` in a name.
 
         >>> Field.parse("address:street=address*2")
         Field(name='address', left='address', right='street', kind='address', weight=2.0)
@@ -67,7 +77,7 @@ class Field:
         'dc:title'
         """
         name = r"((?:[^:=*\\]|\\.)+)"
-        matched = re.fullmatch(rf"{name}(?::{name})?(?:=([^:=*]*))?(?:\*([^:=*]*))?", text)
+        matched = re.fullmatch(rf"{name}(?::{name})?(?:=([^:=*]*))?(?:\*([^:=*]*))?", text, re.DOTALL)
         left, right, kind, weight = (part and part.strip() for part in matched.groups()) if matched else ("",) * 4
         left, right = (part and re.sub(r"\\(.)", r"\1", part) for part in (left, right))
         if not left or right == "":
@@ -79,6 +89,25 @@ class Field:
         except ValueError:
             raise UsageError(f"the weight of field {left!r} must be a positive number; got {weight!r}.") from None
         return cls(left, left, right or left, kind or "", number)
+
+    def __str__(self) -> str:
+        r"""Write the field as `parse` reads it.
+
+        >>> str(Field.parse(r"dc\:title:title=text*2")), str(Field.parse("name"))
+        ('dc\\:title:title=text*2', 'name')
+        """
+        left, right = (re.sub(r"([:=*,\\])", r"\\\1", column) for column in (self.left, self.right))
+        kind, weight = f"={self.kind}" * bool(self.kind), f"*{self.weight:g}" * (self.weight != 1)
+        return left + f":{right}" * (right != left) + kind + weight
+
+
+def split_fields(text: str) -> list[str]:
+    r"""Return the fields in a list that is separated by commas; those in names have a backslash.
+
+    >>> split_fields(r"name=name, dc\:title, last\, first")
+    ['name=name', 'dc\\:title', 'last\\, first']
+    """
+    return re.split(r"(?<!\\), ", text)
 
 
 def as_fields(given: Any) -> list[Field]:
@@ -132,8 +161,11 @@ def normalise(
         found = read.take(encoded.indices)
     elif kind == "phone":
         found = in_parts(lambda part: phones(part, code), texts, run)
+    elif kind == "email":
+        found = in_parts(emails, texts, run)
     else:
-        none, write = (NO_NAMES, plain_names) if kind == "name" else (PLACEHOLDERS, fold_all)
+        none = NO_NAMES if kind == "name" else PLACEHOLDERS
+        write = {"name": plain_names, "text": plain_texts}.get(kind, fold_all)
         found = in_parts(lambda part: _without(none, write(part)), texts, run)
     lost = texts.filter(pc.and_(found.is_null(), texts.is_valid()))
     unread = 0 if kind in WORDED else len(_without(PLACEHOLDERS, in_parts(fold_all, lost, run)).drop_null())
@@ -146,16 +178,21 @@ def _without(placeholders: frozenset[str], texts: pa.LargeStringArray) -> pa.Lar
 
 
 def canonical(values: pa.LargeStringArray, kind: str, run: Run | None = None) -> pa.LargeStringArray:
-    """Write out short forms in normalised names and addresses; leave other kinds as they are.
+    """Write out short forms in normalised names and addresses; drop the remark after a text.
+
+    Other kinds stay as they are.
 
     >>> canonical(pa.array(["bill obrien", None], pa.large_string()), "name").to_pylist()
     ['william obrien', None]
     >>> canonical(pa.array(["12 st james st apt 3", "p o box 7"], pa.large_string()), "address").to_pylist()
     ['12 saint james street apartment 3', 'post office box 7']
+    >>> canonical(pa.array(["bain el atlal (1959)"], pa.large_string()), "text").to_pylist()
+    ['bain el atlal']
     """
-    if choice("kind", kind, FIELD_KINDS) not in ("name", "address"):
-        return values
-    return in_parts(formal_names if kind == "name" else full_addresses, values, run or Run(1))
+    write = {"name": formal_names, "address": full_addresses, "text": without_remarks}.get(
+        choice("kind", kind, FIELD_KINDS)
+    )
+    return values if write is None else in_parts(write, values, run or Run(1))
 
 
 def as_days(values: pa.LargeStringArray) -> np.ndarray:
@@ -204,14 +241,6 @@ class Column:
         return self.kind in ("text", "name", "address")
 
 
-def make_column(field: Field, sides: Sequence[pa.ChunkedArray], run: Run) -> Column:
-    """Normalise a field's column of each table; guess its kind from the first if not given."""
-    kind = field.kind or guess_kind(field.name, sides[0])
-    done = [normalise(side, kind, run=run) for side in sides]
-    values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
-    return Column(field.name, kind, values, canonical(values, kind, run), sum(one.unparsable for one in done))
-
-
 def word_vectors(texts: pa.LargeStringArray) -> Any:
     """Convert texts to sparse vectors of their words and shingles, each weighted by its rarity."""
     from scipy.sparse import csr_array  # slow to import
@@ -237,66 +266,3 @@ def unit_vectors(texts: pa.LargeStringArray) -> Any:
     vectors = word_vectors(texts)
     lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
     return diags_array(1 / np.maximum(lengths, 1e-300), format="csr") @ vectors
-
-
-# --- the kind of a column ---
-
-HINTS = {  # words in a column's name, the strongest hint first
-    "phone": "phone telephone tel mobile cell cellphone fax phonenumber",
-    "text": "id ids code zip zipcode postcode postal ssn isbn issn number no nr num key email url ip web title",
-    "number": "price year amount cost age quantity qty weight height length width salary total count rating score",
-    "date": "date dob birthday birthdate born created updated modified expires expiry timestamp day",
-    "address": "address addr street road",
-    "category": "sex gender state country category type status class colour color genre language currency",
-    "name": "surname forename firstname lastname fullname givenname fname lname author",
-}
-HINTED = {word: kind for kind in reversed(HINTS) for word in HINTS[kind].split()}
-PEOPLE = "name first last middle given family full maiden person people customer patient employee contact"
-OF_PEOPLE = frozenset(PEOPLE.split())
-WORDS_OF_COLUMN = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-LIKE_A_NAME = r"^[\pL\pM]+( [\pL\pM]+){0,4}$"
-KIND_SAMPLE = 1000
-
-
-def guess_kind(name: str, values: pa.Array | pa.ChunkedArray) -> str:
-    """Guess the kind of a column from its type, its name and up to 1,000 values; else "text".
-
-    The name counts only if at least 70% of the values can be read as that kind.
-
-    >>> guess_kind("Home phone", pa.array(["212-555-0100"])), guess_kind("name", pa.array(["Sony PSLX350H turntable"]))
-    ('phone', 'text')
-    """
-    plain = plain_type(values.type)
-    if pa.types.is_date(plain) or pa.types.is_timestamp(plain):
-        return "date"
-    if pa.types.is_boolean(plain):
-        return "category"
-    sample = values.take(np.linspace(0, len(values) - 1, min(len(values), KIND_SAMPLE)).astype(np.int64))
-    named = _kind_named([word.lower() for word in WORDS_OF_COLUMN.findall(name)])
-    if named and _share_read(sample, named, of_none=1.0) >= 0.7:
-        return named
-    if pa.types.is_integer(plain) or pa.types.is_floating(plain) or pa.types.is_decimal(plain):
-        return "number"
-    texts = normalise(sample, "text").values.drop_null()
-    codes = pc.any(pc.match_substring_regex(texts, r"^0\d")).as_py()  # numbers have no leading zero
-    for kind in ("date",) if codes else ("number", "date"):
-        if _share_read(sample, kind, of_none=0.0) >= 0.95:
-            return kind
-    return "category" if len(texts) >= 40 and len(texts.unique()) <= len(texts) / 20 else "text"
-
-
-def _kind_named(words: list[str]) -> str:
-    kinds = {HINTED[word] for word in words if word in HINTED}
-    if "name" in words and not kinds:
-        return "name" if OF_PEOPLE.issuperset(words) else "text"
-    return next((kind for kind in HINTS if kind in kinds), "")
-
-
-def _share_read(sample: pa.Array, kind: str, of_none: float) -> float:
-    """Return the share of values, of those not missing, that can be read as this kind."""
-    found = normalise(sample, kind)
-    present = len(sample) - found.missing
-    read = present - found.unparsable
-    if kind == "name":
-        read = pc.sum(pc.match_substring_regex(found.values, LIKE_A_NAME)).as_py() or 0
-    return read / present if present else of_none

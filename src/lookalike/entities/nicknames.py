@@ -20,6 +20,7 @@ herr frau mme mlle monsieur madame sr sra srta
 NAME_SUFFIXES = "jr sr junior senior ii iii iv 2nd 3rd phd md dds dvm esq esquire jd mba bsc msc obe mbe cbe"
 BEFORE, AFTER = frozenset(TITLES.split()), frozenset(NAME_SUFFIXES.split())  # titles before and after a name
 BEFORE_OR_AFTER = BEFORE | AFTER
+NAMESAKE = re.compile(r"\([IVXivx]+\)")
 PHD, PO_BOX = re.compile(r"\bph d\b"), re.compile(r"\bp o(?= box\b)")
 
 
@@ -59,9 +60,14 @@ def formal(token: str) -> str:
 def plain_name(value: str) -> str:
     """Return a name with the given name first and without titles; at least one word is kept.
 
+    A Roman number in parentheses, by which catalogues tell namesakes apart, is dropped, too.
+
     >>> plain_name("Dr. Smith, John (Ph.D.)"), plain_name("Sammy Davis, Jr."), plain_name("Dr.")
     ('john smith', 'sammy davis', 'dr')
+    >>> plain_name("Abraham, John (I)")
+    'john abraham'
     """
+    value = NAMESAKE.sub(" ", value)
     if "," not in value:
         return " ".join(_untitled(_words(value)))
     parts = [words for part in value.split(",") if (words := _words(part))]

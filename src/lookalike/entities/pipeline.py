@@ -1,20 +1,16 @@
 """Resolve records: read, check, normalise, find candidates, score, estimate, choose matches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike.core.errors import (
     LARGEST_SEED,
-    DataError,
     UsageError,
     argument,
     fraction,
-    one_column,
     parameter,
     positive,
     whole,
@@ -22,27 +18,29 @@ from lookalike.core.errors import (
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs, find_candidates
-from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers, make_column
+from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers
+from lookalike.entities.golden import rules_of
+from lookalike.entities.kinds import make_column
+from lookalike.entities.learned import by_evidence
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
+from lookalike.entities.proposing import propose_fields
+from lookalike.entities.reading import RecordTables, read
+from lookalike.entities.recall import estimated_recall
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
-from lookalike.io.objects import unwrapped
-from lookalike.io.records import RecordSource
-from lookalike.io.tables import plain
-from lookalike.items.sides import Sides
-from lookalike.search.collection import unique_ids
 
 
 def resolve(
     left: Any,
     right: Any = None,
     *,
-    fields: Sequence[Field | str],
+    fields: Sequence[Field | str] | None = None,
     id: str | None = None,
     validate: Field | str | None = None,
     max_lag: float | None = None,
     precision: float | None = None,
     one_to_one: bool = False,
+    golden_by: Mapping[str, str] | None = None,
     threshold: float = 0.6,
     nearest: int = 2,
     seed: int = 1,
@@ -55,20 +53,27 @@ def resolve(
         left: the records: a table, a data frame, a list of dictionaries or a path.
         right: the records of the second table; None to find pairs within the first.
         fields: the columns to compare: "name", or "address:street" if the second table calls it
-            street; "born=date" sets the kind, "phone*2" the weight. Each can be a `Field`.
-        id: the id column, "key:number" if its name differs; by default `id`, else row numbers.
+            street; "born=date" sets the kind, "phone*2" the weight. Each can be a `Field`. By
+            default, the columns that identify a record are proposed: `found.fields` names them.
+        id: the id column, "key:number" if its name differs; by default `id`, else row numbers. As
+            in fields, a backslash escapes a colon in a name.
         validate: a column of dates or numbers that is not compared, from which the share of true
-            matches per score is estimated; without it, probabilities come from a mixture model.
+            matches per score is estimated. Without it, pairs of two tables are compared with their
+            rivals, by weights learned from other tables; within one table, a mixture is fitted.
         max_lag: keep only pairs where the value of `validate` in the second table is 0 to `max_lag`
             (days, for dates) after that in the first; within one table, where they differ by at
             most `max_lag`. Pairs with a missing value are kept.
         precision: the share of matches that must be true, as expected from their probabilities; by
             default a pair is a match if its probability is at least 0.5.
         one_to_one: whether each record can have only one match.
+        golden_by: the rules by which `found.golden()` is to merge records, checked before they are
+            compared; you can also choose them afterwards.
         threshold: records without a common value are scored if their shingles in all fields
-            together have at least this Jaccard similarity.
-        nearest: how many nearest records, in each field of names, addresses or texts, to score with
-            each record as well; ignored above 300 million pairs of records.
+            together have at least this Jaccard similarity; ignored between two tables with more
+            than 100,000 records in all, unless `nearest` is 0.
+        nearest: how many nearest records, in each field of names, addresses or texts and by all
+            fields together, to score with each record as well; above 100,000 records only by all
+            fields together, for records that were not found with another one in two ways.
         seed: the seed of all random choices; the same seed gives the same result.
         threads: how many threads to use; by default one per core.
         run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
@@ -83,95 +88,38 @@ def resolve(
     >>> [(left, right, probability > 0.5) for left, right, probability in found]
     [(1, 0, True)]
     """
-    compared = as_fields(fields)
+    given = None if fields is None else as_fields(fields)
     run = Run(threads) if run is None else run
     tables = read(left, right, id, run)
+    compared = propose(tables, validate, run) if given is None else given
     asked = check(
         tables, compared, validate=validate, max_lag=max_lag, precision=precision, one_to_one=one_to_one,
-        threshold=threshold, nearest=nearest, seed=seed,
+        golden_by=golden_by, threshold=threshold, nearest=nearest, seed=seed,
     )  # fmt: skip
     columns = normalise_fields(tables, asked.fields, run)
+    asked = replace(asked, fields=of_kinds(asked.fields, columns))
     candidates = find_candidates(
         columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
     )
     witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag, run)
-    possible = possible_pairs(candidates, witness)
+    left, right, found_by = possible_pairs(candidates, witness)
     weights = np.array([field.weight for field in asked.fields])
     with run.stage("score"):
         comparisons = comparisons_of(columns, run)
-    pairs = score_pairs(comparisons, weights, *possible, run)
-    if witness is None:
-        found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)
-    else:
+    pairs = score_pairs(comparisons, weights, left, right, run)
+    if witness is not None:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
+    elif tables.sides.two:
+        found = by_evidence(columns, comparisons, pairs, tables.sides, asked.seed, run)
+    else:
+        found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)
     notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
-    stats = {"note": "; ".join(notes), "guess": found.guess, "seconds": run.seconds}
+    recall = None if found.guess else estimated_recall(candidates.stages, found_by, found.values)
+    stats = {
+        "note": "; ".join(notes), "guess": found.guess, "proposed": given is None, "candidate_recall": recall,
+        "seconds": run.seconds,
+    }  # fmt: skip
     return choose(tables, asked, columns, candidates, pairs, found, stats)
-
-
-# --- read ---
-
-
-@dataclass(frozen=True, eq=False)
-class RecordTables:
-    """One or two tables with the ids of their records; positions in the second follow the first."""
-
-    tables: list[pa.Table]
-    names: list[str]  # in messages
-    ids: list[pa.Array]
-
-    @property
-    def sides(self) -> Sides:
-        """Return which positions are in which table."""
-        return Sides.of([len(table) for table in self.tables])
-
-    def columns(self, field: Field) -> list[pa.ChunkedArray]:
-        """Return a field's column of each table."""
-        sides = zip(self.tables, (field.left, field.right), self.names, strict=False)
-        return [column_of(table, name, f"field {field.name!r}", where) for table, name, where in sides]
-
-
-def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
-    """Read one table or two, and the ids of their records."""
-    tables = [as_table(side, run) for side in (left, right) if side is not None]
-    names = ["table"] if len(tables) == 1 else ["first table", "second table"]
-    first, _, second = (id or "").partition(":")
-    sides = zip(tables, (first, second or first), names, strict=False)
-    return RecordTables(tables, names, [ids_of(table, column or None, where) for table, column, where in sides])
-
-
-def as_table(given: Any, run: Run) -> pa.Table:
-    """Return a table as it is, or make one from a file, a data frame or a list of dictionaries."""
-    if isinstance(given, pa.Table):
-        return given
-    if isinstance(given, str | Path):
-        return RecordSource(given).read(run)
-    try:
-        taken = given if isinstance(given, dict) else unwrapped(given)[0]
-        return pa.Table.from_pylist(taken) if isinstance(taken, list) else pa.table(taken)
-    except (TypeError, ValueError, AttributeError, pa.ArrowException):
-        raise UsageError(
-            f"records must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
-        ) from None
-
-
-def ids_of(table: pa.Table, name: str | None, where: str) -> pa.Array:
-    """Return the ids of a table: the named column, by default `id`, else the row numbers."""
-    wanted = name or ("id" if "id" in table.schema.names else "-")
-    if wanted == "-":
-        return pa.array(np.arange(len(table)))
-    column = column_of(table, wanted, "the id", where)
-    if pa.types.is_nested(column.type):
-        raise DataError(f"column {wanted!r} holds {column.type}, which cannot be an id.")
-    if column.null_count:
-        raise DataError(f"column {wanted!r} for the id is empty in {counted(column.null_count, 'row')}.")
-    return unique_ids([plain(pa.table({"id": column}))["id"]])
-
-
-def column_of(table: pa.Table, name: str, what: str, where: str) -> pa.ChunkedArray:
-    """Return the column with this name; raise an error unless there is exactly one."""
-    one_column(table.schema.names, name, f"the {where} has", f" for {what}")
-    return table[name]
 
 
 # --- check ---
@@ -186,6 +134,7 @@ class ResolveSettings:
     max_lag: float | None
     precision: float | None
     one_to_one: bool
+    golden_by: Mapping[str, str] | None
     threshold: float
     nearest: int
     seed: int
@@ -193,11 +142,13 @@ class ResolveSettings:
 
 def check(
     tables: RecordTables, fields: list[Field], *, validate: Field | str | None, max_lag: float | None,
-    precision: float | None, one_to_one: bool, threshold: float, nearest: int, seed: int,
+    precision: float | None, one_to_one: bool, golden_by: Mapping[str, str] | None, threshold: float, nearest: int,
+    seed: int,
 ) -> ResolveSettings:  # fmt: skip
-    """Raise an error if a column is missing, the validation column is scored or a value wrong."""
+    """Raise an error if a column is missing, the validation column is scored, or a value or a rule wrong."""
     witness = None if validate is None else as_fields([validate])[0]
-    for field in [*fields, *([] if witness is None else [witness])]:
+    every = fields if witness is None else [*fields, witness]
+    for field in every:
         tables.columns(field)
     names = [field.name for field in fields]
     if len(set(names)) < len(names):
@@ -209,12 +160,15 @@ def check(
         raise UsageError(
             f"{parameter('max_lag')} applies to the validation column: name it with {argument('validate')}."
         )
+    if golden_by is not None:
+        rules_of(tables.stack(every), golden_by, tables.id_columns[0])
     return ResolveSettings(
         fields,
         witness,
         None if max_lag is None else positive("max_lag", max_lag),
         None if precision is None else fraction("precision", precision),
         one_to_one,
+        golden_by,
         fraction("threshold", threshold),
         whole("nearest", nearest, least=0),
         whole("seed", seed, least=0, most=LARGEST_SEED),
@@ -222,6 +176,19 @@ def check(
 
 
 # --- normalise ---
+
+
+def propose(tables: RecordTables, validate: Field | str | None, run: Run) -> list[Field]:
+    """Propose fields, without the id and the validation column."""
+    witness = None if validate is None else as_fields([validate])[0]
+    others = [[], []] if witness is None else [[witness.left], [witness.right]]
+    skipped = [[name, *some] for name, some in zip(tables.id_columns, others, strict=False)]
+    return propose_fields(tables.tables, skipped, run)
+
+
+def of_kinds(fields: Sequence[Field], columns: Sequence[Column]) -> list[Field]:
+    """Return the fields with the kinds that were given or inferred."""
+    return [replace(field, kind=column.kind) for field, column in zip(fields, columns, strict=True)]
 
 
 def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> list[Column]:
@@ -243,14 +210,14 @@ def read_witness(tables: RecordTables, field: Field, max_lag: float | None, run:
     return Witness(column, values, tables.sides, max_lag)
 
 
-def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the two records of each candidate pair with a possible lag."""
+def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the two records of each candidate pair with a possible lag, and which stages found it."""
     left, right = np.divmod(candidates.numbers, max(1, candidates.records))
     if witness is None or witness.max_lag is None:
-        return left, right
+        return left, right, candidates.found_by
     lag = witness.differences(left, right)
     possible = np.isnan(lag) | ((lag >= 0) & (lag <= witness.max_lag))
-    return left[possible], right[possible]
+    return left[possible], right[possible], candidates.found_by[possible]
 
 
 # --- choose ---
@@ -278,9 +245,9 @@ def choose(
     split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
     every = Resolution(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
-        probability=found.values[order], ids=tables.ids[0], right_ids=tables.ids[1] if len(tables.ids) > 1 else None,
-        fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off, basis=found.basis,
-        validation=found.validation, mixture=found.mixture, stats=stats,
+        probability=found.values[order], tables=tables, fields=asked.fields, columns=columns, candidates=candidates,
+        cut_off=cut_off, basis=found.basis, validated_by=asked.validate, validation=found.validation,
+        mixture=found.mixture, golden_by=asked.golden_by or {}, stats=stats,
     )  # fmt: skip
     rows = np.flatnonzero(every.probability >= cut_off)
     if asked.one_to_one:

@@ -1,23 +1,28 @@
 """The result of entity resolution: scored pairs, the probability that each is a match, and why."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError, parameter
+from lookalike.core.errors import DataError, argument, parameter
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs
 from lookalike.entities.comparing import HOW_COMPARED, distances
 from lookalike.entities.fields import Column, Field
+from lookalike.entities.golden import Golden, golden, rules_of
+from lookalike.entities.grouping import Links, RecordClusters, group
+from lookalike.entities.learned import weights_table
 from lookalike.entities.mixture import Mixture
+from lookalike.entities.reading import RecordTables
 from lookalike.entities.scores import FULL_POINTS, NEUTRAL, PENALTY
 from lookalike.entities.validation import Validation
-from lookalike.kernels.buckets import join_pairs, roots
-from lookalike.results import Clusters, Explanation, Result
+from lookalike.results import Explanation, Result
+from lookalike.results.base import Holder
 from lookalike.results.explanations import ExplainedRows
 
 
@@ -38,15 +43,16 @@ class Resolution(Result):
     score: np.ndarray  # weighted sum of the points of all fields; a missing field counts half
     points: np.ndarray  # pairs x fields, nan where missing
     probability: np.ndarray  # of being a match
-    ids: pa.Array
-    right_ids: pa.Array | None
-    fields: Sequence[Field]
+    tables: RecordTables
+    fields: Sequence[Field]  # with the kinds that were used
     columns: Sequence[Column]
     candidates: CandidatePairs
     cut_off: float  # pairs with at least this probability are matches
     basis: str  # what the probabilities are based on
+    validated_by: Field | None = None
     validation: Validation | None = None
     mixture: Mixture | None = None
+    golden_by: Mapping[str, str] = field(default_factory=dict)  # the rules of golden records, unless others are given
     stats: dict[str, Any] = field(default_factory=dict)
     every: "Resolution | None" = None
 
@@ -57,13 +63,49 @@ class Resolution(Result):
         return f"<{counted(len(self), 'match', 'es')} of {counted(self.candidates.records, 'record')}>"
 
     @property
+    def ids(self) -> pa.Array:
+        """Return the ids of the first table, or of the only one."""
+        return self.tables.ids[0]
+
+    @property
+    def right_ids(self) -> pa.Array | None:
+        """Return the ids of the second table."""
+        return self.tables.ids[1] if self.tables.sides.two else None
+
+    @property
     def missing(self) -> np.ndarray:
         """Count the fields of each pair that at least one of its records lacks."""
         return np.asarray(np.isnan(self.points).sum(axis=1))
 
-    def to_arrow(self) -> pa.Table:
-        """Return one row per pair: ids, score, probability, missing fields, points per field."""
-        return super().to_arrow()
+    def to_arrow(self, *, show: bool = False) -> pa.Table:
+        """Return one row per pair: ids, score, probability, missing fields, points per field.
+
+        With `show`, the columns of both records follow, as they were read: `left_name`,
+        `right_name`. A name that is taken gets an underscore.
+        """
+        found = super().to_arrow()
+        return self._shown(found) if show else found
+
+    def _shown(self, found: pa.Table) -> pa.Table:
+        for side, rows, table, id in zip(("left", "right"), (self.left, self.right), *self._sides, strict=True):
+            for at, column in enumerate(table.columns):
+                name = f"{side}_{table.schema.names[at]}"
+                while name in found.schema.names or name.endswith("_points"):  # columns of points are known by name
+                    name += "_"
+                if table.schema.names[at] != id:
+                    found = found.append_column(name, column.take(pa.array(rows)))
+        return found
+
+    @property
+    def _sides(self) -> tuple[list[pa.Table], list[str]]:
+        """Return the table of each side, and the column of its ids; with one table, it is on both sides."""
+        given, columns = self.tables.tables, self.tables.id_columns
+        return [given[0], given[-1]], [columns[0], columns[-1]]
+
+    def original(self, field: Field, side: int, row: int) -> str | None:
+        """Return the value of a field in a record of the left or right side as read; None if it is missing or blank."""
+        value = self._sides[0][side][field.right if side else field.left][row].as_py()
+        return None if value is None or not str(value).strip() else str(value)
 
     def _listed(self, rows: np.ndarray) -> list[Any]:
         found = self._table(rows)
@@ -82,23 +124,65 @@ class Resolution(Result):
             columns[f"{one.name}_points"] = pa.array(self.points[rows, at], from_pandas=True)
         return pa.table(columns)
 
-    def clusters(self) -> Clusters:
-        """Return the connected components of the matches within one table."""
-        if self.right_ids is not None:
-            raise DataError("matches between two tables have no clusters; resolve one table.")
-        parent = np.arange(len(self.ids))
-        join_pairs(self.left, self.right, parent)
-        return Clusters(roots(parent), self.ids, stats=self.stats)
+    def basis_table(self) -> pa.Table:
+        """Return what the probabilities are based on: true matches by score, or the weights of a model."""
+        if self.validation is not None:
+            return self.validation.to_arrow()
+        return (
+            weights_table(len(self.fields))
+            if self.mixture is None
+            else self.mixture.weights([one.name for one in self.fields])
+        )
+
+    def clusters(self) -> RecordClusters:
+        """Return the groups of records that the matches join, without chains of weak links.
+
+        A match joins two groups only if all scored pairs between them, taken together, speak for it.
+        """
+        return self._clusters
+
+    @cached_property
+    def _clusters(self) -> RecordClusters:
+        every, sides = self.every or self, self.candidates.sides
+        numbers = [found.left * self.candidates.records + found.right for found in (every, self)]
+        match = np.isin(numbers[0], numbers[1]) & (every.probability >= self.cut_off)
+        right = every.right + sides.offset
+        there = np.array([np.asarray(column.values.is_valid()) for column in self.columns])
+        equal = ((every.points == FULL_POINTS) | ~(there[:, every.left] | there[:, right]).T).all(axis=1)
+        links = Links.of(every.left, right, every.probability, every.score, match, equal, self.cut_off)
+        groups = group(self.candidates.records, links, sides)
+        return RecordClusters(
+            ids=self.tables.all_ids, stats=self.stats, holder=ComparedRecords(every), sides=sides, **groups._asdict()
+        )
+
+    def golden(self, by: Mapping[str, str] | None = None) -> Golden:
+        """Return the table without duplicates: each cluster merged into one record, by a rule for each column.
+
+        Args:
+            by: the rule of a column, "*" for all that are not named: "frequent", the default, takes
+                the value that most records have, "complete" that of the record with the fewest
+                missing values; also "longest", "first", "min", "max", and "newest:COLUMN" or
+                "oldest:COLUMN" by another column. By default, the rules given to `resolve`.
+
+        Returns:
+            `Golden`: one row per person or thing, with all columns; records without a match as they are.
+        """
+        records = self.tables.stack([*self.fields, *([self.validated_by] if self.validated_by else [])])
+        rules = rules_of(records, self.golden_by if by is None else by, self.tables.id_columns[0])
+        return golden(records, self.clusters(), rules)
 
     def explain(self, row: int) -> Explanation:
-        """Explain the score of a pair, one row per field."""
+        """Explain the score of a pair, one row per field: the values as read and as compared, the points."""
         pair = self._position(row)
-        rows = int(self.left[pair]), int(self.right[pair]) + self.candidates.sides.offset
+        left, right = int(self.left[pair]), int(self.right[pair])
+        rows = left, right + self.candidates.sides.offset
         out = []
         for at, (one, column) in enumerate(zip(self.fields, self.columns, strict=True)):
             values = [column.values[row].as_py() for row in rows]
             written = [column.canonical[row].as_py() for row in rows]
-            shown: dict[str, Any] = {"field": one.name, "kind": column.kind, "left": values[0], "right": values[1]}
+            shown: dict[str, Any] = {"field": one.name, "kind": column.kind}
+            shown |= {"left": self.original(one, 0, left), "right": self.original(one, 1, right)}
+            shown |= {"left_compared": values[0], "right_compared": values[1]}
             if None in values:
                 shown |= {"points": NEUTRAL, "way": "missing, so neither for nor against"}
             else:
@@ -108,6 +192,8 @@ class Resolution(Result):
                 counted_as = math.sqrt((FULL_POINTS - points) / PENALTY)
                 if column.kind == "text" and points and counted_as < apart[0] - 1e-3:
                     shown |= {"way": "words in common", "distance": counted_as}
+                elif column.kind == "name" and counted_as < apart[0] - 1e-3:
+                    shown |= {"way": "given name and surname swapped", "distance": counted_as}
             out.append({**shown, "weight": one.weight})
         return ExplainedRows(out)
 
@@ -125,4 +211,30 @@ class Resolution(Result):
         """Describe in words what was done and found."""
         matches = f"{counted(len(self), 'pair')} with probability >= {self.cut_off:.4g}; {self._expected()}"
         note = [f"note: {self.stats['note']}"] if self.stats.get("note") else []
-        return [*self.candidates.lines(), f"matches: {matches}", *note]
+        recall = self.stats.get("candidate_recall")
+        share = [] if recall is None else [f"estimated recall of candidates: {math.floor(1000 * recall) / 1000:.3f}"]
+        hint = f"; change them with {argument('fields')}" if self.stats.get("proposed") else ""
+        fields = f"fields: {', '.join(map(str, self.fields))}{hint}"
+        return [fields, *self.candidates.lines(), *share, f"matches: {matches}", *note]
+
+
+class ComparedRecords(Holder):
+    """The records of a resolution, to explain its clusters."""
+
+    def __init__(self, found: Resolution) -> None:
+        self.found = found
+
+    def look(self, rows: np.ndarray) -> list[Any]:
+        """Return the compared values of records, as they were read, in one line each."""
+        first = len(self.found.ids)
+        places = [(0, row) if row < first else (1, row - first) for row in rows.tolist()]
+        values = [[self.found.original(one, *place) for one in self.found.fields] for place in places]
+        return [" | ".join(value for value in one if value is not None) for one in values]
+
+    def explain(self, left: int, right: int) -> Explanation:
+        """Explain the score of two records, one row per field."""
+        found, (left, right) = self.found, sorted((left, right))
+        row = np.flatnonzero((found.left == left) & (found.right == right - found.candidates.sides.offset))
+        if not len(row):
+            raise DataError("these two records of the cluster were not compared: other records connect them.")
+        return found.explain(int(row[0]))

@@ -3,7 +3,8 @@
 A field has 100 points if its values are the same, less a penalty that grows with the square of
 their distance (`points`): the number of letters inserted and deleted. Edits in a long text are
 scaled down, as if it had LONG letters. A short form, an abbreviation, an initial or another word
-order counts as SOFT edits. Texts that say the same in other words are compared by the words and
+order counts as SOFT edits. A given name and a surname that have changed places are compared
+crosswise, and this counts as SOFT edits for each. Texts that say the same in other words are compared by the words and
 shingles they share; rare ones, such as a model number, count more. A missing value counts half.
 """
 
@@ -17,12 +18,15 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run, slices
 from lookalike.entities.comparing import SOFT, Forms
 from lookalike.entities.fields import Column, unit_vectors
+from lookalike.entities.kinds import names_apart
 from lookalike.measures import edit
 
 FULL_POINTS = 100.0  # for two values that are the same
 NEUTRAL = 50.0  # points for a field that is missing in one of the records
 PENALTY = 4.0  # points per squared edit
 UNLIKE = 5.0  # edits, beyond SOFT, for texts that share no word or shingle
+SWAPPED = PENALTY * SOFT**2  # points that a name loses if it is in the field of the other name
+SWAPPED_BELOW, SWAPPED_FROM = 75.0, 60.0  # the points of both names, as they are and crosswise
 PAIRS_PER_TASK = 1 << 16
 
 
@@ -69,10 +73,13 @@ def score_pairs(
 def points_of_pairs(comparisons: Sequence["Comparison"], left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
     """Return the points of each field (column) of pairs of records (rows), nan where missing."""
     out = np.empty((len(left), len(comparisons)), np.float32)
+    swaps = [field.swapped for field in comparisons if field.swapped is not None]
 
     def work(part: slice) -> None:
         for at, field in enumerate(comparisons):
             out[part, at] = field.points(left[part], right[part])
+        for swap in swaps:
+            swap.improve(out[part], left[part], right[part])
 
     with run.stage("score", len(left)) as tick:
         for part, _ in zip(parts := slices(len(left), PAIRS_PER_TASK), run.map(work, parts), strict=True):
@@ -83,13 +90,17 @@ def points_of_pairs(comparisons: Sequence["Comparison"], left: np.ndarray, right
 def comparisons_of(columns: Sequence[Column], run: Run) -> "list[Comparison]":
     """Prepare all fields to be compared."""
     coded = run.map(lambda column: column.values.dictionary_encode(), columns)
-    return [Comparison(column, one, run) for column, one in zip(columns, coded, strict=True)]
+    made = [Comparison(column, one, run) for column, one in zip(columns, coded, strict=True)]
+    if apart := names_apart([(column.name, column.kind) for column in columns]):
+        made[apart[0]].swapped = SwappedNames.of(columns, *apart, run)
+    return made
 
 
 class Comparison:
     """A field of all records, ready to be compared."""
 
     def __init__(self, column: Column, coded: pa.DictionaryArray, run: Run) -> None:
+        self.swapped: SwappedNames | None = None  # if this is a given name, and there is a surname
         self.codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)  # one for each distinct value
         rows = np.zeros(len(coded.dictionary), np.int64)
         rows[self.codes[self.codes >= 0]] = np.flatnonzero(self.codes >= 0)  # any record with each value
@@ -109,9 +120,38 @@ class Comparison:
         apart, _ = self.forms.distances(a, b)
         if self.vectors is not None:
             common = np.asarray(self.vectors[a].multiply(self.vectors[b]).sum(axis=1)).ravel()
-            apart = np.minimum(apart, SOFT + UNLIKE * (1 - common))
+            apart = np.minimum(apart, SOFT + UNLIKE * (1 - common) + self.forms.between_remarks(a, b))
         out[differ] = np.maximum(0.0, FULL_POINTS - PENALTY * apart**2).astype(np.float32)[where]
         return out
+
+
+@dataclass(frozen=True)
+class SwappedNames:
+    """Given names and surnames, to be compared crosswise."""
+
+    given: int  # the number of the field
+    surname: int
+    records: int
+    names: Comparison  # the given names of all records, then their surnames
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], given: int, surname: int, run: Run) -> "SwappedNames":
+        """Prepare two fields to be compared crosswise."""
+        one, other = columns[given], columns[surname]
+        values = pa.concat_arrays([one.values, other.values])
+        both = Column(one.name, one.kind, values, pa.concat_arrays([one.canonical, other.canonical]))
+        return cls(given, surname, len(one.values), Comparison(both, values.dictionary_encode(), run))
+
+    def improve(self, points: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+        """Change the points (pairs x fields) of names that are more similar crosswise."""
+        fields = np.array([self.given, self.surname])
+        rows = np.flatnonzero((points[:, fields] < SWAPPED_BELOW).all(axis=1))  # not if one is missing
+        one = self.names.points(left[rows], right[rows] + self.records)
+        other = self.names.points(left[rows] + self.records, right[rows])
+        crosswise = np.maximum(0, np.column_stack([one, other]) - SWAPPED)
+        better = (crosswise >= SWAPPED_FROM).all(axis=1)
+        better &= crosswise.sum(axis=1) > points[np.ix_(rows, fields)].sum(axis=1)
+        points[np.ix_(rows[better], fields)] = crosswise[better]
 
 
 def field_points(column: Column, left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Write many values at once in a standard form: usual ones with Arrow, the others one by one.
 
 Arrow works without the interpreter lock, so all threads can take part. The functions for one value,
-in `values` and `nicknames`, define what comes back: for usual values, Arrow writes the same.
+in `values`, `texts` and `nicknames`, define what comes back: for usual values, Arrow writes the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,11 +20,14 @@ from lookalike.entities.nicknames import (
     full_address,
     plain_name,
 )
+from lookalike.entities.texts import email, plain_text
 from lookalike.entities.values import TEN_DIGITS, fold, phone
 
 VALUES_PER_TASK = 1 << 14
 TITLE = rf"\b(?:{'|'.join(sorted(BEFORE_OR_AFTER))}|ph d)\b"
-ONE_COMMA, TWO_COMMAS = "^([^,]*),([^,]*)$", ",[^,]*,"
+CAN_BE_TITLE = r"\)[^a-zA-Z0-9(]*$|,[^,a-zA-Z0-9]*[A-Za-z]{1,3}[^a-zA-Z0-9]*$"  # more than need `plain_text`
+ENDING_REMARK = r" \([^()]*\)$"
+ONE_COMMA, SPECIAL_NAME = "^([^,]*),([^,]*)$", r",[^,]*,|\([IVXivx]+\)"
 USUAL_PHONE = f"^(?:{TEN_DIGITS.pattern})$"
 NO_PLAIN_WORDS = "[^a-z0-9 ]|^ |  | $"
 SPECIAL_ADDRESS = f"p o box|(?:^|[0-9] )(?:{'|'.join(BEFORE_NAME)}) "
@@ -49,10 +52,26 @@ def fold_all(values: Texts) -> Texts:
     return _completed(values, _fold_ascii(values), pc.string_is_ascii(values), fold)
 
 
+def plain_texts(values: Texts) -> Texts:
+    """Return what `plain_text` makes of each value."""
+    special = pc.or_(pc.invert(pc.string_is_ascii(values)), pc.match_substring_regex(values, CAN_BE_TITLE))
+    return _completed(values, _fold_ascii(values), pc.invert(special), plain_text)
+
+
+def without_remarks(values: Texts) -> Texts:
+    """Return texts, as `plain_text` writes them, without the remark at the end."""
+    return pc.replace_substring_regex(values, ENDING_REMARK, "")
+
+
+def emails(values: Texts) -> Texts:
+    """Return what `email` makes of each value."""
+    return _completed(values, values, pc.is_null(values), email)
+
+
 def plain_names(values: Texts) -> Texts:
     """Return what `plain_name` makes of each value."""
     folded = _fold_ascii(pc.replace_substring_regex(values, ONE_COMMA, r"\2 \1"))
-    special = pc.or_(pc.match_substring_regex(values, TWO_COMMAS), pc.match_substring_regex(folded, TITLE))
+    special = pc.or_(pc.match_substring_regex(values, SPECIAL_NAME), pc.match_substring_regex(folded, TITLE))
     return _completed(values, folded, pc.and_not(pc.string_is_ascii(values), special), plain_name)
 
 

@@ -1,6 +1,7 @@
 """Reads files into tables of records, with all their columns."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from lookalike.core.run import Run
 from lookalike.io.csv import HEAD
 from lookalike.io.formats import FORMATS, TABLES
 from lookalike.io.json_types import all_columns
+from lookalike.io.objects import unwrapped
 from lookalike.io.part import COLONS, UTF8, Part
 from lookalike.io.source import BATCH_BYTES, ItemSource
 from lookalike.io.tables import as_text, conform, is_text, names_apart, not_utf8, reading
@@ -68,6 +70,24 @@ class RecordSource(ItemSource):
             tables = [good.table for good in self._good_rows(part, schema, broken_texts)]
             # The empty table keeps the columns when there are no rows.
             return pa.concat_tables([schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
+
+
+def read_table(given: Any, what: str, run: Run) -> pa.Table:
+    """Return a table as it is, or make one from a file, a data frame or a list of dictionaries.
+
+    `what` names the rows in the error for anything else.
+    """
+    if isinstance(given, pa.Table):
+        return given
+    if isinstance(given, str | Path):
+        return RecordSource(given).read(run)
+    try:
+        taken = given if isinstance(given, dict) else unwrapped(given)[0]
+        return pa.Table.from_pylist(taken) if isinstance(taken, list) else pa.table(taken)
+    except (TypeError, ValueError, AttributeError, pa.ArrowException):
+        raise UsageError(
+            f"{what} must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
+        ) from None
 
 
 def broken_texts(table: pa.Table) -> dict[int, str]:

@@ -7,6 +7,8 @@ import numpy as np
 
 from lookalike.kernels.buckets import ONE
 
+SIDE_NAMES = ("left", "right")  # in results
+
 
 @dataclass(frozen=True)
 class Sides:

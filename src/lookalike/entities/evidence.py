@@ -1,0 +1,173 @@
+"""Measure the evidence for and against each candidate pair of two tables, without labels.
+
+How near two records are says little by itself: two seasons of a league can share all words but one
+and differ, two names of a hospital can share one word and mean the same. What says more is how near
+*others* are. If a record has one neighbour far ahead of all others, that is probably its match; if
+two are as near as each other, at most one of them is. So a pair is compared with its rivals, the
+other candidates of its two records.
+
+Rivals also show which words matter in these tables. A pair in which each record is the other's
+nearest is mostly a match, a record's second-best candidate mostly not. A word that differs as often
+in the former as in the latter ("the", "magazine") says nothing. One that differs only in the
+latter, such as a year, says that two records are different things.
+
+`learned` turns this evidence into probabilities.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from lookalike.core.run import Run
+from lookalike.entities.fields import Column
+from lookalike.entities.whole import Weighed, WholeTexts
+from lookalike.items.sides import Sides
+from lookalike.kernels.overlaps import count_apart, two_best
+
+LEVEL_POINTS = (40.0, 75.0, 99.0)  # the least points with which a field agrees somewhat, nearly, fully
+MOST_COUNTED = 1 << 17  # pairs of each kind from which is learned which words matter
+RARITIES = 5  # classes of words of similar rarity; a word that is seldom seen is judged by its class
+CLASS_COUNTS = 4.0  # the rate of its class counts as much as this many sightings of the word
+
+# What is measured of each pair. The "left" record here is that of the larger table, so that the
+# order of the tables does not matter. A lead is the distance to the best rival.
+FEATURES = (
+    "near", "near above 0.5", "near above 0.8",
+    "smaller lead", "smaller lead above -0.1", "smaller lead above 0", "smaller lead above 0.1",
+    "smaller lead above 0.3",
+    "larger lead", "larger lead above -0.1", "larger lead above 0", "larger lead above 0.1", "larger lead above 0.3",
+    "lead for right", "points",
+    "common words", "rarest common word", "same words", "rarest word only left", "rarest word only right",
+    "common share of left words", "common share of right words", "common share of left letters",
+    "common share of right letters", "both have other numbers", "one has other numbers", "same numbers",
+    "records nearest to left", "records nearest to right",
+    "differing words", "matching words", "worst differing word",
+    "agreement", "smaller lead in agreement", "larger lead in agreement",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known of all candidate pairs of two tables; `features` puts it together, part by part."""
+
+    left: np.ndarray  # the records of the larger table
+    right: np.ndarray
+    points: np.ndarray  # the mean over the fields that are present, of 1
+    texts: WholeTexts
+    near: "Race"
+    agreement: "Race"
+    lessons: "Lessons"
+
+    def features(self, part: slice) -> np.ndarray:
+        """Return FEATURES (columns) of some pairs (rows)."""
+        left, right = self.left[part], self.right[part]
+        near, agreement = self.near.values[part], self.agreement.values[part]
+        for_left, for_right = self.near.lead(near, left), self.near.lead(near, right)
+        smaller, larger = np.minimum(for_left, for_right), np.maximum(for_left, for_right)
+        ahead = self.agreement.lead(agreement, left), self.agreement.lead(agreement, right)
+        return np.column_stack([
+            near, *_above(near, 0.5, 0.8),
+            smaller, *_above(smaller, -0.1, 0, 0.1, 0.3), larger, *_above(larger, -0.1, 0, 0.1, 0.3),
+            for_right, self.points[part], *self.texts.compare(left, right),
+            np.log1p(self.near.followers[left]), np.log1p(self.near.followers[right]),
+            *self.lessons.judge(self.texts.codes[left], self.texts.codes[right]),
+            agreement, np.minimum(*ahead), np.maximum(*ahead),
+        ])  # fmt: skip
+
+
+def gather_evidence(
+    columns: Sequence[Column], sides: Sides, left: np.ndarray, right: np.ndarray, points: np.ndarray,
+    by_chance: np.ndarray, run: Run,
+) -> Evidence:  # fmt: skip
+    """Measure all pairs; `by_chance` are the points of random pairs, which show what is remarkable."""
+    records = len(columns[0].values)
+    if (sides.first or 0) < records - (sides.first or 0):
+        left, right = right, left
+    texts = WholeTexts.of(columns, run)
+    near = Race.of(left, right, texts.nearness(left, right, run), records)
+    agreement = Race.of(left, right, surprise(points, by_chance) / np.log2(1 + records), records)
+    lessons = learn_words(texts, left, right, near)
+    return Evidence(left, right, mean_points(points) / 100, texts, near, agreement, lessons)
+
+
+class Race(NamedTuple):
+    """A value of all pairs, and how the pairs of each record compete by it."""
+
+    values: np.ndarray
+    best: np.ndarray
+    second: np.ndarray
+    followers: np.ndarray  # how many records have this one as their best
+
+    @classmethod
+    def of(cls, left: np.ndarray, right: np.ndarray, values: np.ndarray, records: int) -> Self:
+        """Find the two best values of each record; those of the left and the right differ."""
+        tops = zip(two_best(left, values, records), two_best(right, values, records), strict=True)
+        best, second = (np.maximum(*pair) for pair in tops)
+        followers = np.bincount(left[values >= best[right]], minlength=records)
+        return cls(values, best, second, followers + np.bincount(right[values >= best[left]], minlength=records))
+
+    def lead(self, values: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """Return how far pairs of these records, one each, are ahead of the best other pair."""
+        rival = np.where(values >= self.best[records], self.second[records], self.best[records])
+        return np.asarray(values - np.maximum(rival, 0))
+
+
+class Lessons(NamedTuple):
+    """How much it speaks for a match that a word differs, or that it is in both texts."""
+
+    against: Weighed  # the opposite of the former, so that the largest is the worst
+    common: Weighed
+
+    def judge(self, one: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
+        """Return what all words say that differ, what the common ones say, and the worst that differs."""
+        shared, _, *worst = self.against.overlaps(one, other)
+        differing = 2 * shared - self.against.sums[one] - self.against.sums[other]
+        return [differing, self.common.overlaps(one, other)[0], -np.maximum(*worst)]
+
+
+def learn_words(texts: WholeTexts, left: np.ndarray, right: np.ndarray, near: Race) -> Lessons:
+    """Learn which words matter: those that differ in runners-up, but not in the best pairs."""
+    best = near.values >= np.maximum(near.best[left], near.best[right])
+    second = ~best & (near.values >= np.maximum(near.second[left], near.second[right]))
+    rows, weights, _ = texts.words
+    top = weights.max(initial=1e-300)
+    rarity = np.minimum(RARITIES - 1, (RARITIES * weights / top).astype(np.int64))
+    rates = []
+    for chosen in (best, second):
+        some = np.flatnonzero(chosen)
+        some = some[:: 1 + len(some) // MOST_COUNTED]
+        pairs = texts.codes[left[some]], texts.codes[right[some]]
+        both, apart = count_apart(rows.indptr, rows.elements, *pairs, len(weights))
+        in_class = [np.bincount(rarity, counts, RARITIES) + 1 for counts in (apart, both)]
+        usual = (in_class[0] / sum(in_class))[rarity]
+        rates.append((apart + CLASS_COUNTS * usual) / (apart + both + CLASS_COUNTS))
+    against, common = np.log(rates[1] / rates[0]), np.log((1 - rates[0]) / (1 - rates[1]))
+    return Lessons(Weighed.of(rows, against), Weighed.of(rows, common))
+
+
+def surprise(points: np.ndarray, by_chance: np.ndarray) -> np.ndarray:
+    """Return how many bits of chance the agreement of all fields of a pair would take.
+
+    A field that agrees as well in one of 8 random pairs, or better, counts 3 bits.
+    """
+    bits = np.zeros(len(points))
+    for field, chance in zip(points.T, by_chance.T, strict=True):
+        levels = np.searchsorted(LEVEL_POINTS, chance[~np.isnan(chance)], side="right")
+        counts = np.bincount(levels, minlength=len(LEVEL_POINTS) + 1) + 0.5
+        at_least = np.cumsum(counts[::-1])[::-1] / counts.sum()
+        level = np.searchsorted(LEVEL_POINTS, np.nan_to_num(field), side="right")
+        bits -= np.where(np.isnan(field), 0, np.log2(at_least)[level])
+    return bits
+
+
+def mean_points(points: np.ndarray) -> np.ndarray:
+    """Return the mean points of the fields that are present in both records, 50 without any."""
+    present = ~np.isnan(points)
+    total = np.where(present, points, 0).sum(axis=1)
+    return np.where(present.any(axis=1), total / np.maximum(1, present.sum(axis=1)), 50)
+
+
+def _above(values: np.ndarray, *bounds: float) -> list[np.ndarray]:
+    return [np.maximum(0, values - bound) for bound in bounds]

@@ -1,0 +1,91 @@
+"""Compare whole records: the words, trigrams and numbers of all their fields together."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+import pyarrow.compute as pc
+
+from lookalike.core.run import Run, slices
+from lookalike.entities.fields import TRIGRAMS, WORDS, Column
+from lookalike.entities.neighbours import Rows, whole_texts
+from lookalike.kernels.overlaps import overlaps
+
+PAIRS_PER_TASK = 1 << 16
+WORDS_WITHOUT_DIGITS = r"(^| )[^ 0-9]+"
+
+
+class Weighed(NamedTuple):
+    """Rows of elements, a weight for each element, and the sum of the weights of each row."""
+
+    rows: Rows
+    weights: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Rows, weights: np.ndarray) -> Self:
+        """Add up the weights of each row."""
+        until = np.append(0.0, np.cumsum(weights[rows.elements]))
+        return cls(rows, weights, until[rows.indptr[1:]] - until[rows.indptr[:-1]])
+
+    def overlaps(self, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Weigh what pairs of rows have in common, and what only one of them has; see the kernel."""
+        found: tuple[np.ndarray, ...] = overlaps(self.rows.indptr, self.rows.elements, self.weights, one, other)
+        return found
+
+    def share(self, common: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return which part of the weight of rows is common."""
+        return np.asarray(common / np.maximum(self.sums[rows], 1e-300))
+
+
+class WholeTexts(NamedTuple):
+    """The distinct texts of whole records, as words, as trigrams and as words with digits."""
+
+    codes: np.ndarray  # the text of each record
+    words: Weighed
+    grams: Weighed
+    numbers: Weighed
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], run: Run) -> Self:
+        """Cut the texts of all records into elements, weighted by their rarity; numbers weigh 1."""
+        coded = whole_texts(columns).fill_null("").dictionary_encode()
+        texts = coded.dictionary
+        words, grams = (Rows.of(texts, run, (shingles,)) for shingles in (WORDS, TRIGRAMS))
+        numbers = Rows.of(pc.replace_substring_regex(texts, WORDS_WITHOUT_DIGITS, " "), run, (WORDS,))
+        return cls(
+            np.asarray(coded.indices).astype(np.int64),
+            Weighed.of(words, words.weights),
+            Weighed.of(grams, grams.weights),
+            Weighed.of(numbers, np.ones(len(numbers.weights))),
+        )
+
+    def nearness(self, left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
+        """Return the cosines of pairs of records, by their words and trigrams."""
+        lengths = np.hypot(self.words.rows.lengths, self.grams.rows.lengths)
+        squares = [Weighed(rows, weights**2, sums) for rows, weights, sums in (self.words, self.grams)]
+
+        def work(part: slice) -> np.ndarray:
+            one, other = self.codes[left[part]], self.codes[right[part]]
+            common = sum(some.overlaps(one, other)[0] for some in squares)
+            return np.asarray(np.minimum(1, common / np.maximum(lengths[one] * lengths[other], 1e-300)))
+
+        return np.concatenate([np.zeros(0), *run.map(work, slices(len(left), PAIRS_PER_TASK))])
+
+    def compare(self, left: np.ndarray, right: np.ndarray) -> list[np.ndarray]:
+        """Return how much pairs of records have in common, and what only one of them has.
+
+        Rarities are given as shares of the highest there can be, that of an element of one record.
+        """
+        one, other = self.codes[left], self.codes[right]
+        full = np.log(1 + len(self.words.sums))
+        shared, rarest, only_one, only_other = self.words.overlaps(one, other)
+        letters = self.grams.overlaps(one, other)[0]
+        numbers = self.numbers.overlaps(one, other)[0]
+        more, others = numbers < self.numbers.sums[one], numbers < self.numbers.sums[other]
+        return [
+            np.minimum(shared / full, 5), rarest / full, one == other,
+            only_one / full, only_other / full, self.words.share(shared, one), self.words.share(shared, other),
+            self.grams.share(letters, one), self.grams.share(letters, other),
+            more & others, more != others, (numbers > 0) & ~more & ~others,
+        ]  # fmt: skip

@@ -1,0 +1,135 @@
+"""Check what is measured of pairs of two tables, and the probabilities made of it."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lookalike.core.run import Run
+from lookalike.entities import resolve, two_companies
+from lookalike.entities.evidence import FEATURES, Race, gather_evidence, mean_points, surprise
+from lookalike.entities.fields import Column
+from lookalike.entities.learned import WEIGHTS, logistic, weights_of, weights_table
+from lookalike.items.sides import Sides
+from tests.entities.shared import FIELDS
+
+
+def column(*texts):
+    values = pa.array(texts, pa.large_string())
+    return Column("name", "text", values, values)
+
+
+def measured(left, right, pairs, points=None):
+    """Return a dictionary of each pair's features; pairs are of positions in the two tables."""
+    one, other = np.array(pairs, np.int64).T
+    other = other + len(left)
+    points = np.full((len(pairs), 1), 50.0) if points is None else points
+    evidence = gather_evidence(
+        [column(*left, *right)], Sides.of([len(left), len(right)]), one, other, points, np.zeros((4, 1)), Run(1)
+    )
+    return [dict(zip(FEATURES, row, strict=True)) for row in evidence.features(slice(None)).tolist()]
+
+
+LEFT = ["summer cup 1998", "summer cup 1999", "winter games", "spring fair"]
+RIGHT = ["the summer cup 1999", "winter games"]
+PAIRS = [(0, 0), (1, 0), (2, 1), (3, 1)]
+
+
+def test_a_pair_is_compared_with_its_rivals():
+    wrong, right, same, other = measured(LEFT, RIGHT, PAIRS)
+    assert same["near"] == pytest.approx(1)
+    assert same["same words"] == 1
+    assert right["near"] > wrong["near"]
+    assert right["lead for right"] == pytest.approx(right["near"] - wrong["near"])
+    assert wrong["lead for right"] == pytest.approx(wrong["near"] - right["near"])
+    assert same["lead for right"] == pytest.approx(1 - other["near"])
+    assert right["smaller lead"] == pytest.approx(right["near"] - wrong["near"])
+    assert right["larger lead"] == pytest.approx(right["near"])  # 1999 has no other candidate
+    assert [one["records nearest to left"] > 0 for one in (wrong, right, same, other)] == [False, True, True, False]
+
+
+def test_words_and_numbers_are_compared():
+    wrong, right, same, other = measured(LEFT, RIGHT, PAIRS)
+    assert (wrong["both have other numbers"], right["both have other numbers"]) == (1, 0)
+    assert (right["same numbers"], same["same numbers"]) == (1, 0)
+    assert right["common share of left words"] == pytest.approx(1)
+    assert 0 < right["common share of right words"] < 1  # "the" is only there
+    assert other["common words"] == 0
+
+
+def test_the_order_of_the_tables_does_not_matter():
+    forward = measured(LEFT, RIGHT, PAIRS)
+    backward = measured(RIGHT, LEFT, [(b, a) for a, b in PAIRS])
+    for one, other in zip(forward, backward, strict=True):
+        assert other == pytest.approx(one)
+
+
+def test_lessons_tell_words_that_matter():
+    """The year differs in runners-up; "magazine" is missing from one table in the best pairs."""
+    left = [f"{word} {year}" for word in ("alpha", "beta", "gamma", "delta") for year in (1990, 1991)]
+    right = [f"{name} magazine" for name in left]
+    pairs = [(a, b) for a in range(8) for b in range(8) if a // 2 == b // 2]
+    found = measured(left, right, pairs)
+    best = [one for (a, b), one in zip(pairs, found, strict=True) if a == b]
+    second = [one for (a, b), one in zip(pairs, found, strict=True) if a != b]
+    assert max(one["worst differing word"] for one in second) < min(one["worst differing word"] for one in best)
+
+
+def test_a_race_of_one_pair():
+    race = Race.of(np.array([0]), np.array([1]), np.array([0.4]), 2)
+    assert race.lead(np.array([0.4]), np.array([0])) == pytest.approx([0.4])
+    assert race.followers.tolist() == [1, 1]
+
+
+def test_surprise_counts_bits():
+    by_chance = np.array([[0.0]] * 90 + [[100.0]] * 10)
+    found = surprise(np.array([[100.0], [0.0], [np.nan]]), by_chance)
+    assert found == pytest.approx([np.log2(102 / 10.5), 0, 0])
+
+
+def test_mean_points():
+    assert mean_points(np.array([[100, 0], [np.nan, 80], [np.nan, np.nan]])).tolist() == [50, 80, 50]
+
+
+def test_weights_belong_to_the_features():
+    assert WEIGHTS.is_file()
+    for fields in (1, 2, 9):
+        assert len(weights_of(fields)) == 1 + len(FEATURES)
+        assert weights_table(fields)["feature"].to_pylist() == ["constant", *FEATURES]
+    assert weights_of(2).tolist() == weights_of(9).tolist() != weights_of(1).tolist()
+
+
+def test_logistic_at_the_extremes():
+    assert logistic(np.array([[0.0], [2e3], [-2e3]]), np.array([0.0, 1.0])) == pytest.approx([0.5, 1, 0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [2, 3])
+def test_probabilities_do_not_depend_on_threads(threads):
+    made = two_companies(500, seed=2)
+    one, other = (resolve(made.left, made.right, fields=FIELDS, threads=count) for count in (1, threads))
+    assert one.every.probability.tolist() == other.every.probability.tolist()
+
+
+@pytest.mark.slow
+def test_members_of_a_family_have_better_rivals():
+    companies = two_companies(1000, seed=3)
+    found = resolve(companies.left, companies.right, fields=FIELDS)
+    names = found.points[:, 0]
+    assert np.count_nonzero(names == 0) < 0.06 * len(found)
+
+
+@pytest.mark.slow
+def test_names_are_matched_and_counted():
+    """One column: the expected number of true matches is near the true one."""
+    made = two_companies(1500, seed=5)
+    found = resolve(made.left, made.right, fields=["name:customer=name"])
+    truth = {*zip(*(one.to_pylist() for one in made.truth.columns), strict=True)}
+    true = sum((left, right) in truth for left, right, _ in found)
+    assert found.probability.sum() == pytest.approx(true, rel=0.1)
+    assert found.stats["note"] == ""
+
+
+def test_nothing_to_compare():
+    table = pa.table({"id": ["a"], "name": ["ann"]})
+    assert len(resolve(table, pa.table({"id": ["b"], "name": ["bob"]}), fields=["name"])) == 0
+    assert len(resolve(table, table.slice(1), fields=["name"])) == 0

@@ -1,0 +1,45 @@
+"""Check the comparison of rows of weighted elements against plain twins."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lookalike.kernels.overlaps import count_apart, overlaps, two_best
+from tests import reference as ref
+
+ROWS = st.lists(st.lists(st.integers(0, 9), unique=True, max_size=7).map(sorted), min_size=1, max_size=12)
+WEIGHTS = st.lists(st.floats(-3, 9), min_size=10, max_size=10)
+
+
+def as_arrays(rows):
+    indptr = np.cumsum([0, *map(len, rows)])
+    return indptr, np.array([element for row in rows for element in row], np.int32)
+
+
+def pairs_of(rows, data):
+    places = st.integers(0, len(rows) - 1)
+    pairs = data.draw(st.lists(st.tuples(places, places), max_size=9))
+    return np.array(pairs, np.int64).reshape(-1, 2).T
+
+
+@given(ROWS, WEIGHTS, st.data())
+def test_overlaps(rows, weights, data):
+    left, right = pairs_of(rows, data)
+    found = overlaps(*as_arrays(rows), np.array(weights), left, right)
+    expected = [ref.overlaps(rows[a], rows[b], weights) for a, b in zip(left, right, strict=True)]
+    assert np.column_stack(found) == pytest.approx(np.array(expected).reshape(-1, 4))
+
+
+@given(ROWS, st.data())
+def test_count_apart(rows, data):
+    left, right = pairs_of(rows, data)
+    found = count_apart(*as_arrays(rows), left, right, 10)
+    pairs = [(rows[a], rows[b]) for a, b in zip(left, right, strict=True)]
+    assert [one.tolist() for one in found] == [*ref.count_apart(pairs, 10)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.floats(-1, 1)), max_size=30))
+def test_two_best(pairs):
+    rows, values = np.array([row for row, _ in pairs], np.int64), np.array([value for _, value in pairs])
+    assert np.column_stack(two_best(rows, values, 5)).tolist() == ref.two_best(rows, values, 5)

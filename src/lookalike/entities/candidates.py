@@ -122,10 +122,10 @@ def find_candidates(
             tick(1)
     run = run.quietly()
     large = found.records > LARGE
-    if not (large and sides.two and nearest):
+    wordy = [column for column in columns if column.wordy and nearest]
+    if not (large and sides.two and wordy):
         found = found.plus(f"similarity >= {threshold:g}", *alike(columns, sides, threshold, seed, run))
-    wordy = [column for column in columns if column.wordy]
-    if not nearest or not wordy:
+    if not wordy:
         return found
     for column in wordy if not large or len(columns) == 1 else ():
         near = nearest_by(column, sides, nearest, run)

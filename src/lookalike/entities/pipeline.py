@@ -23,6 +23,7 @@ from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs, find_candidates
 from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers, make_column
+from lookalike.entities.mixture import LEAST_FIELDS
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
@@ -104,6 +105,11 @@ def resolve(
         found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)
     else:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
+    if found.guess and asked.precision is not None and len(pairs.score):
+        raise UsageError(
+            f"precision cannot be promised with fewer than {LEAST_FIELDS} informative fields; got {asked.precision:g}. "
+            f"Name a column for {argument('validate')}, compare another field, or leave out {argument('precision')}."
+        )
     notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
     stats = {"note": "; ".join(notes), "guess": found.guess, "seconds": run.seconds}
     return choose(tables, asked, columns, candidates, pairs, found, stats)

@@ -90,6 +90,7 @@ class Comparison:
     """A field of all records, ready to be compared."""
 
     def __init__(self, column: Column, coded: pa.DictionaryArray, run: Run) -> None:
+        self.name = column.name
         self.codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)  # one for each distinct value
         rows = np.zeros(len(coded.dictionary), np.int64)
         rows[self.codes[self.codes >= 0]] = np.flatnonzero(self.codes >= 0)  # any record with each value

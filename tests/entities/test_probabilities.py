@@ -44,7 +44,7 @@ def test_every_copy_is_a_match():
 
 @pytest.mark.slow
 def test_members_of_a_family_are_relatives():
-    """In one table: people who share an address and a telephone but not the name; without the class F1 is 0.57."""
+    """In one table: people who share an address and a telephone but not the name; without the class F1 is below 0.6."""
     made = two_companies(1000, seed=3)
     both = pa.concat_tables([made.left, made.right.rename_columns(made.left.column_names)])
     found = resolve(both, fields=["name", "address", "phone"])

@@ -25,14 +25,21 @@ taken for matches that differ in one field. `relatives=True` adds classes of non
 by a field f: this field is as in random pairs, and level l of any other field g has a probability
 w[g][l] of its own. Their term in the sum is picked[r] * (product over g of w[g][lg] / u[g][lg]).
 
-The likelihood cannot say when to add them: damaged copies are never quite independent either, and
-in febrl1, where first name and surname are sometimes swapped, relatives by first name improve it
-more than in `companies` and take a fifth of the matches. What can say it is how often "matches"
-differ in a field that random pairs hardly ever share. In true matches of nine tables of people, CDs,
-films and papers that was at most 0.36, mostly below 0.25; where relatives were among them, 0.35 to
-0.99. So relatives are added by the field that improves the likelihood most, of the fields in which
-more than OFTEN of the matches differ; then by others in which still MOSTLY differ. Matches may then
-differ in such a field with a probability of at most CAP, so that the classes cannot change places.
+The likelihood cannot decide when to add them. Damage to copies is never quite independent either:
+in febrl1, where first name and surname are sometimes swapped, relatives by first name raise the
+log-likelihood by 74, in `companies` relatives by name raise it by 18; but in febrl1 they take 18% of
+the matches. What decides is how often "matches" differ in a field that random pairs hardly ever
+share. In true matches of eleven tables of people, CDs, films and papers that was at most 0.23, and
+0.36 in one table; with relatives among the matches, it was 0.35 to 0.99. So relatives are added by
+the field that raises the likelihood most, of the fields in which more than OFTEN of the matches
+differ; then by others in which still MOSTLY differ. Matches may then differ in such a field with a
+probability of at most CAP, so that the classes cannot change places.
+
+In one table of two companies, F1 rose from 0.59 to 0.95, with 90% of the people in families from
+0.30 to 0.93, and in a list of CDs with 3% duplicates from 0.01 to 0.94; without relatives, 22,625
+of its matches were stated to be true, and 137 were. What this cannot do: few relatives (5% of the
+people in families) go unnoticed, and F1 stays at 0.88; copies of which more than a third differ in
+a field are treated as relatives.
 
 I. P. Fellegi and A. B. Sunter, A Theory for Record Linkage, JASA 64 (1969). A. P. Dempster, N. M.
 Laird, D. B. Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, JRSS B 39 (1977).

@@ -97,7 +97,7 @@ def test_all_records_that_were_scored_are_not_matches(run, inputs, out):
     (inputs / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PEOPLE))
     made = out / "m.parquet"
     done = run("resolve", inputs / "p.jsonl", "-f", "name", "-f", "city", "--all", "-o", made)
-    assert "too few fields to estimate how many are true" in done.err
+    assert "too few informative fields to estimate how many are true" in done.err
     settings = pq.read_schema(made).metadata
     table = pq.read_table(made)
     matches = sum(value >= float(settings[b"lookalike.cut_off"]) for value in table["probability"].to_pylist())

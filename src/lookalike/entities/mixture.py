@@ -19,9 +19,27 @@ three fields and 0.94 with four, where 0.97 and 0.98 are the best possible. With
 0.97 and 0.975, and the mean error of the probabilities is 0.0002, a tenth of that with u fitted and
 four fields. `tests/entities/test_mixture.py` repeats the measurement.
 
-Non-matches that agree in several fields, such as families at one address, break the independence
-and count as matches. If a record has at most one match, fit to the pairs that are the best of both
-their records: with the families of 20,000 people in `companies`, F1 rose from 0.73 to 0.96.
+**Relatives.** Non-matches that agree in several fields break the independence: a family shares its
+address and its telephone, discs of one artist their genre and decade. Fitted as above, they are
+taken for matches that differ in one field. `relatives=True` adds classes of non-matches, relatives
+by a field f: this field is as in random pairs, and level l of any other field g has a probability
+w[g][l] of its own. Their term in the sum is picked[r] * (product over g of w[g][lg] / u[g][lg]).
+
+The likelihood cannot decide when to add them. Damage to copies is never quite independent either:
+in febrl1, where first name and surname are sometimes swapped, relatives by first name raise the
+log-likelihood by 74, in `companies` relatives by name raise it by 18; but in febrl1 they take 18% of
+the matches. What decides is how often "matches" differ in a field that random pairs hardly ever
+share. In true matches of eleven tables of people, CDs, films and papers that was at most 0.23, and
+0.36 in one table; with relatives among the matches, it was 0.35 to 0.99. So relatives are added by
+the field that raises the likelihood most, of the fields in which more than OFTEN of the matches
+differ; then by others in which still MOSTLY differ. Matches may then differ in such a field with a
+probability of at most CAP, so that the classes cannot change places.
+
+In one table of two companies, F1 rose from 0.59 to 0.95, with 90% of the people in families from
+0.30 to 0.93, and in a list of CDs with 3% duplicates from 0.01 to 0.94; without relatives, 22,625
+of its matches were stated to be true, and 137 were. What this cannot do: few relatives (5% of the
+people in families) go unnoticed, and F1 stays at 0.88; copies of which more than a third differ in
+a field are treated as relatives.
 
 I. P. Fellegi and A. B. Sunter, A Theory for Record Linkage, JASA 64 (1969). A. P. Dempster, N. M.
 Laird, D. B. Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, JRSS B 39 (1977).
@@ -40,6 +58,10 @@ MISSING_LEVEL = 255
 PRIOR = 1.0  # pseudo-pairs, spread evenly over the levels, so that no level has probability 0
 STARTS = ((0.1, 0.9), (0.01, 0.9), (0.5, 0.9), (0.1, 0.6))  # share of matches, and of the top level in matches
 TRIAL = 20  # steps from each start before the best one is chosen
+IDENTIFYING = 0.95  # relatives are told apart by fields in which at least this share of random pairs differ
+OFTEN = 1 / 3  # the share of matches that differ in a field from which relatives are added
+MOSTLY = 1 / 2  # the same for further classes
+CAP = 1 / 4  # how often matches may differ in a field by which there are relatives
 LEAST_FIELDS = 3  # informative fields needed to separate matches from pairs that a field picked
 DENSE = 1 << 22  # up to this many codes of patterns are counted in an array
 LARGEST_CODE = 1 << 62
@@ -48,8 +70,19 @@ Levels = tuple[np.ndarray, ...]  # one array of probabilities per field
 
 
 @dataclass(frozen=True, eq=False)
+class Relatives:
+    """Non-matches that agree in other fields than `field`, and the probabilities of all their levels."""
+
+    field: int
+    levels: Levels
+
+
+@dataclass(frozen=True, eq=False)
 class Mixture:
-    """The fitted model, the natural log-likelihood of its pairs, and the EM steps it took."""
+    """The fitted model, the natural log-likelihood of its pairs, and the EM steps it took.
+
+    `picked` has the shares of non-matches picked by no field, by each field, and of each class of relatives.
+    """
 
     m: Levels
     u: Levels
@@ -58,6 +91,7 @@ class Mixture:
     picked: np.ndarray
     log_likelihood: float
     steps: int
+    relatives: tuple[Relatives, ...] = ()
 
     def probability(self, levels: np.ndarray) -> np.ndarray:
         """Return for each pair the probability that it is a match."""
@@ -93,11 +127,17 @@ class Mixture:
         return match, other + np.log(sum(self._ways(columns)))
 
     def _ways(self, columns: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the terms of the sum in the module's formula: no field, first field, and so on."""
+        """Return the terms of the sum in the module's formula: no field, first field, ..., relatives."""
         ways = [np.full(len(columns[0]), self.picked[0])]
         if self.picked[1:].any():
-            for share, v, u, column in zip(self.picked[1:], self.v, self.u, columns, strict=True):
+            fields = len(self.u)
+            for share, v, u, column in zip(self.picked[1 : fields + 1], self.v, self.u, columns, strict=True):
                 ways.append(share * np.append(v / u, 1.0)[column])
+            for share, some in zip(self.picked[fields + 1 :], self.relatives, strict=True):
+                way = np.full(len(columns[0]), share)
+                for w, u, column in zip(some.levels, self.u, columns, strict=True):
+                    way *= np.append(w / u, 1.0)[column]
+                ways.append(way)
         return ways
 
 
@@ -148,13 +188,15 @@ class _Patterns:
 
 
 def fit(
-    levels: np.ndarray, *, random_levels: np.ndarray | None = None, steps: int = 1000, tolerance: float = 1e-9
-) -> Mixture:
+    levels: np.ndarray, *, random_levels: np.ndarray | None = None, relatives: bool = False, steps: int = 1000,
+    tolerance: float = 1e-9,
+) -> Mixture:  # fmt: skip
     """Fit the model to agreement `levels`: uint8, one row per pair, one column per field.
 
     `random_levels` are those of random pairs. They fix u, and if at least three fields are
     informative, the fields that picked the pairs become part of the model. Without `random_levels`
-    u is fitted to the pairs, as if no field had picked them.
+    u is fitted to the pairs, as if no field had picked them. `relatives` adds classes of relatives
+    where the matches differ too often; it needs `random_levels` and three informative fields.
 
     A higher level is never weaker evidence for a match: m / u rises with the level, by weighted
     isotonic regression in each step of EM (R. Dykstra, S. Kochar and T. Robertson, JASA 90 (1995)).
@@ -187,7 +229,35 @@ def fit(
         return starts[0]
     trials = [_climb(patterns, start, fixed, min(TRIAL, steps), tolerance) for start in starts]
     best = max(trials, key=lambda trial: trial.log_likelihood)
-    return _climb(patterns, best, fixed, steps, tolerance)
+    mixture = two_classes = _climb(patterns, best, fixed, steps, tolerance)
+    while relatives and with_ways and (fields_to_add := _suspicious(mixture)):
+        by = [some.field for some in mixture.relatives]
+        trials = [_with_relatives(two_classes, [*by, field]) for field in fields_to_add]
+        done = [_climb(patterns, trial, fixed, steps, tolerance) for trial in trials]
+        mixture = max(done, key=lambda trial: trial.log_likelihood)
+    return mixture
+
+
+def _suspicious(mixture: Mixture) -> list[int]:
+    """Return the fields in which matches differ so often that relatives must be among them."""
+    by = {some.field for some in mixture.relatives}
+    often = MOSTLY if by else OFTEN
+    fields = enumerate(zip(mixture.m, mixture.u, strict=True))
+    return [field for field, (m, u) in fields if field not in by and u[0] >= IDENTIFYING and m[0] > often]
+
+
+def _with_relatives(mixture: Mixture, by: list[int]) -> Mixture:
+    """Return a mixture whose matches that differ in one of the fields `by` become relatives, as a first guess."""
+    m = tuple(_capped(shares) if field in by else shares for field, shares in enumerate(mixture.m))
+    relatives, shares = [], []
+    for field in by:
+        levels = [mixture.u[other] if other == field else mixture.m[other] for other in range(len(m))]
+        relatives.append(Relatives(field, tuple(levels)))
+        shares.append(mixture.share * mixture.m[field][0] / len(by))
+    others = np.append((1 - mixture.share) * mixture.picked, shares)
+    return replace(
+        mixture, m=m, share=1 - others.sum(), picked=others / others.sum(), relatives=tuple(relatives), steps=0
+    )
 
 
 def _climb(patterns: _Patterns, mixture: Mixture, fixed: bool, steps: int, tolerance: float) -> Mixture:
@@ -206,7 +276,7 @@ def _with_likelihood(patterns: _Patterns, mixture: Mixture) -> tuple[Mixture, fl
     likelihood = float(patterns.counts @ np.logaddexp(*mixture._logs(patterns.columns)))
     spread = [*mixture.m, *mixture.u, np.array([mixture.share, 1 - mixture.share])]
     if mixture.picked[1:].any():
-        spread += [*mixture.v, mixture.picked]
+        spread += [*mixture.v, mixture.picked, *(w for some in mixture.relatives for w in some.levels)]
     prior = sum(float(np.log(shares).sum()) * PRIOR / len(shares) for shares in spread)
     return replace(mixture, log_likelihood=likelihood), likelihood + prior
 
@@ -217,10 +287,12 @@ def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
     matches = patterns.counts * np.exp(match - np.logaddexp(match, other))
     others = patterns.counts - matches
     m, u = [], []
+    by = {some.field for some in mixture.relatives}
     for field, chance in enumerate(mixture.u):
         count = patterns.count(field, len(chance), matches)
         if fixed:
-            m.append(_rising(count, chance))
+            shares = _rising(count, chance)
+            m.append(_capped(shares) if field in by else shares)
             u.append(chance)
         else:
             count_others = patterns.count(field, len(chance), others)
@@ -234,8 +306,15 @@ def _step(patterns: _Patterns, mixture: Mixture, fixed: bool) -> Mixture:
     ways = mixture._ways(patterns.columns)
     per_way = [others * way / sum(ways) for way in ways]
     v = tuple(_rising(patterns.count(field, len(chance), per_way[field + 1]), chance) for field, chance in enumerate(u))
+    relatives = []
+    for some, weights in zip(mixture.relatives, per_way[len(u) + 1 :], strict=True):
+        w = [
+            chance if field == some.field else _rising(patterns.count(field, len(chance), weights), chance)
+            for field, chance in enumerate(u)
+        ]
+        relatives.append(Relatives(some.field, tuple(w)))
     picked = np.array([way.sum() for way in per_way]) + PRIOR / len(ways)
-    return replace(found, v=v, picked=picked / picked.sum())
+    return replace(found, v=v, picked=picked / picked.sum(), relatives=tuple(relatives))
 
 
 def _start(u: Levels, share: float, top: float, with_ways: bool) -> Mixture:
@@ -264,6 +343,13 @@ def _rising(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
             pools.append(pool)
         ratio = np.repeat([count / weight for count, weight, _ in pools], [size for _, _, size in pools])
     return np.asarray(ratio * base / (ratio @ base))
+
+
+def _capped(shares: np.ndarray) -> np.ndarray:
+    """Return the most likely shares such that level 0 has at most CAP: the other levels take the rest."""
+    if shares[0] <= CAP:
+        return shares
+    return np.append(CAP, shares[1:] * (1 - CAP) / (1 - shares[0]))
 
 
 def _size(column: np.ndarray) -> int:

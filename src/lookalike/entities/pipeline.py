@@ -22,6 +22,7 @@ from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numb
 from lookalike.entities.golden import rules_of
 from lookalike.entities.kinds import make_column
 from lookalike.entities.learned import by_evidence
+from lookalike.entities.mixture import LEAST_FIELDS
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.proposing import propose_fields
 from lookalike.entities.reading import RecordTables, read
@@ -113,6 +114,11 @@ def resolve(
         found = by_evidence(columns, comparisons, pairs, tables.sides, asked.seed, run)
     else:
         found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)
+    if found.guess and asked.precision is not None and len(pairs.score):
+        raise UsageError(
+            f"precision cannot be promised with fewer than {LEAST_FIELDS} informative fields; got {asked.precision:g}. "
+            f"Name a column for {argument('validate')}, compare another field, or leave out {argument('precision')}."
+        )
     notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
     recall = None if found.guess else estimated_recall(candidates.stages, found_by, found.values)
     stats = {

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lookalike.core.run import Run
-from lookalike.core.wording import counted
 from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, MISSING_LEVEL, Mixture, fit
 from lookalike.entities.scores import Comparison, ScoredPairs, points_of_pairs
@@ -15,6 +14,8 @@ from lookalike.items.sides import Sides
 
 LEVEL_POINTS = (40.0, 75.0, 99.0)  # the least points with which a field agrees somewhat, nearly, fully
 RANDOM_PAIRS = 200_000
+INFORMATIVE = 0.5  # an informative field has both values in more than this share of pairs
+ALIKE = 0.9  # and agrees fully in less than this share of random pairs
 LIKELY = 0.5  # the least probability of a match, unless a precision is given
 
 
@@ -26,7 +27,7 @@ class Probabilities:
     basis: str
     validation: Validation | None = None
     mixture: Mixture | None = None
-    guess: bool = False  # too few fields to learn from
+    guess: bool = False  # too few informative fields to learn from
     notes: list[str] = field(default_factory=list)
 
 
@@ -60,33 +61,35 @@ def by_validation(witness: Witness, pairs: ScoredPairs, perfect: float, seed: in
 def by_mixture(
     comparisons: Sequence[Comparison], pairs: ScoredPairs, sides: Sides, seed: int, run: Run
 ) -> Probabilities:
-    """Fit a mixture model to pairs without a rival: those with the best score of both records.
+    """Fit a mixture model of matches, non-matches and relatives to all pairs.
 
-    A pair with a rival that differs in some field is treated as a non-match: members of a family
-    agree in nearly everything, and only their better matches show that they are different people.
-    A pair that differs in no field can be a third record of the same entity.
+    A pair can be a match although both records have better ones: a table may hold many copies.
     """
-    records = len(comparisons[0].codes)
     levels = as_levels(pairs.points)
-    random_levels = as_levels(points_of_pairs(comparisons, *random_pairs(records, sides, seed), run))
-    best = np.full(records, -np.inf)
-    np.maximum.at(best, pairs.left, pairs.score)
-    np.maximum.at(best, pairs.right, pairs.score)
-    alone = (pairs.score >= best[pairs.left]) & (pairs.score >= best[pairs.right])
+    random = random_pairs(len(comparisons[0].codes), sides, seed)
+    random_levels = as_levels(points_of_pairs(comparisons, *random, run))
     with run.stage("mixture"):
-        mixture = fit(levels[alone], random_levels=random_levels)
-    probability = mixture.probability(levels)
-    none = ~alone & (levels == 0).any(axis=1)
+        mixture = fit(levels, random_levels=random_levels, relatives=True)
     notes = []
-    rivals = int(np.count_nonzero(probability[none] >= LIKELY))
-    if rivals:
-        why = "a field differs, and one of the two records has a better match"
-        notes.append(f"{counted(rivals, 'pair')} treated as non-matches: {why}")
-    probability[none] = 0
-    guess = bool(np.count_nonzero((levels != MISSING_LEVEL).any(axis=0)) < LEAST_FIELDS)
+    for some in mixture.relatives:
+        name = comparisons[some.field].name
+        notes.append(
+            f"many pairs agree except in {name}: records that differ there are treated as relatives, not matches"
+        )
+    guess = informative(levels, random_levels) < LEAST_FIELDS
     if guess:
-        notes.append(f"with fewer than {LEAST_FIELDS} fields the probabilities are only a guess")
-    return Probabilities(probability, "a Fellegi-Sunter mixture model", mixture=mixture, guess=guess, notes=notes)
+        notes.append(f"with fewer than {LEAST_FIELDS} informative fields the probabilities are only a guess")
+    return Probabilities(
+        mixture.probability(levels), "a Fellegi-Sunter mixture model", mixture=mixture, guess=guess, notes=notes
+    )
+
+
+def informative(levels: np.ndarray, random_levels: np.ndarray) -> int:
+    """Count the fields that most pairs have and in which most random pairs do not agree fully."""
+    there = (levels != MISSING_LEVEL).mean(axis=0) > INFORMATIVE if len(levels) else np.zeros(levels.shape[1], bool)
+    top = len(LEVEL_POINTS)
+    same = (random_levels == top).sum(axis=0) / np.maximum(1, (random_levels != MISSING_LEVEL).sum(axis=0))
+    return int(np.count_nonzero(there & (same < ALIKE)))
 
 
 def as_levels(points: np.ndarray) -> np.ndarray:

@@ -199,12 +199,13 @@ class Resolution(Result):
 
     @property
     def guess(self) -> bool:
-        """Return whether the probabilities are only a guess: too few fields were compared."""
+        """Return whether the probabilities are only a guess: too few informative fields."""
         return bool(self.stats.get("guess"))
 
     def _expected(self) -> str:
         if self.guess:
-            return f"too few fields to estimate how many are true: compare more, or set {parameter('validate')}"
+            remedy = f"compare more, or set {parameter('validate')}"
+            return f"too few informative fields to estimate how many are true: {remedy}"
         return f"{self.probability.sum():,.0f} of them expected to be true, based on {self.basis}"
 
     def lines(self) -> list[str]:

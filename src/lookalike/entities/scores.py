@@ -100,6 +100,7 @@ class Comparison:
     """A field of all records, ready to be compared."""
 
     def __init__(self, column: Column, coded: pa.DictionaryArray, run: Run) -> None:
+        self.name = column.name
         self.swapped: SwappedNames | None = None  # if this is a given name, and there is a surname
         self.codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)  # one for each distinct value
         rows = np.zeros(len(coded.dictionary), np.int64)

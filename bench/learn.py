@@ -19,6 +19,7 @@ import argparse
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,10 +31,11 @@ from lookalike.entities import pipeline, two_companies
 from lookalike.entities.candidates import find_candidates
 from lookalike.entities.evidence import FEATURES, gather_evidence
 from lookalike.entities.learned import logistic
-from lookalike.entities.probabilities import random_pairs
-from lookalike.entities.scores import comparisons_of, points_of_pairs
+from lookalike.entities.scores import comparisons_of, score_pairs
 
 RIDGE = 1.0
+SEED = 1
+SAMPLES = (20, 60, 200)  # records of each table
 STEPS = 50
 FEW = 50  # added to the number of matches of a data set, so that the smallest do not count most
 PEOPLE_IN_COMPANIES = 2000
@@ -48,12 +50,22 @@ CHOICES = {  # fields by their place in SETS; the last line of each is all of th
 COMPANY_FIELDS = ("name:customer=name", "address:street=address", "phone:telephone=phone")
 
 
+class DataSet(NamedTuple):
+    """Two tables, the fields to compare, and a kind: data sets of one kind are left out together."""
+
+    name: str
+    kind: str
+    tables: Tables
+    fields: list[str]
+
+
 @dataclass(frozen=True, eq=False)
 class Lesson:
     """The features of the candidate pairs of one data set, and which of them are true."""
 
     name: str
-    kind: str  # data sets of one kind are left out together
+    kind: str
+    sampled: bool
     one_field: bool
     features: np.ndarray
     true: np.ndarray
@@ -62,7 +74,7 @@ class Lesson:
     @property
     def weight(self) -> float:
         """Return how much each pair counts."""
-        return float((self.matches + FEW) ** -0.7)
+        return float((self.matches + FEW) ** -0.7) / (len(SAMPLES) if self.sampled else 1)
 
 
 def main() -> None:
@@ -73,7 +85,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="measure on data sets that were left out")
     given = parser.parse_args()
     run = Run()
-    lessons = [lesson(*one, run) for one in data_sets(given.data, given.names)]
+    lessons = [lesson(one, run) for one in with_samples(data_sets(given.data, given.names))]
     groups = {
         "one field": [one for one in lessons if one.one_field],
         "several fields": [one for one in lessons if one.kind[:5] != "names"],
@@ -89,14 +101,14 @@ def main() -> None:
         csv.write_csv(pa.table({"feature": ["constant", *FEATURES], **columns}), given.out)
 
 
-def data_sets(data: Path, names: Path) -> Iterator[tuple[str, str, Tables, list[str]]]:
-    """Yield the name, kind, tables and fields of each data set."""
+def data_sets(data: Path, names: Path) -> Iterator[DataSet]:
+    """Yield all data sets."""
     for name, choices in CHOICES.items():
         for at, (one, tables) in enumerate(read(names if name == "names" else data / name, name).items()):
             for chosen in choices:
                 fields = [SETS[name].fields[place] for place in chosen]
                 kind = f"names {at % 5}" if name == "names" else name
-                yield f"{one}: {', '.join(fields)}", kind, tables, [as_text(field) for field in fields]
+                yield DataSet(f"{one}: {', '.join(fields)}", kind, tables, [as_text(field) for field in fields])
     made = two_companies(PEOPLE_IN_COMPANIES)
     places = [dict(zip(table["id"].to_pylist(), range(len(table)), strict=True)) for table in (made.left, made.right)]
     pairs = zip(*(column.to_pylist() for column in made.truth.columns), strict=True)
@@ -104,7 +116,30 @@ def data_sets(data: Path, names: Path) -> Iterator[tuple[str, str, Tables, list[
     tables = Tables(made.left.to_pylist(), made.right.to_pylist(), np.unique(truth))
     for chosen in ([0, 2], [0, 1], [0, 1, 2]):
         fields = [COMPANY_FIELDS[place] for place in chosen]
-        yield f"companies: {', '.join(fields)}", "companies", tables, fields
+        yield DataSet(f"companies: {', '.join(fields)}", "companies", tables, fields)
+
+
+def with_samples(sets: Iterable[DataSet]) -> Iterator[DataSet]:
+    """Yield each data set, and samples of it: in small tables, leads are larger, since there are few rivals."""
+    rng = np.random.default_rng(SEED)
+    for one in sets:
+        yield one
+        for size in SAMPLES:
+            yield one._replace(name=f"{one.name}, {size} of each", tables=sample(one.tables, size, rng))
+
+
+def sample(tables: Tables, size: int, rng: np.random.Generator) -> Tables:
+    """Return some records of both tables, at least half of which have a match."""
+    chosen = rng.choice(tables.truth, min(len(tables.truth), size // 2), replace=False)
+    rows = []
+    for table, linked in zip((tables.left, tables.right), np.divmod(chosen, tables.width), strict=True):
+        others = rng.choice(len(table), min(len(table), size - len(linked)), replace=False)
+        rows.append(np.unique(np.concatenate((linked, others))))
+    left, right = ([table[row] for row in some] for table, some in zip((tables.left, tables.right), rows, strict=True))
+    one, other = np.divmod(tables.truth, tables.width)
+    inside = np.isin(one, rows[0]) & np.isin(other, rows[1])
+    truth = np.searchsorted(rows[0], one[inside]) * len(right) + np.searchsorted(rows[1], other[inside])
+    return Tables(left, right, np.unique(truth))
 
 
 def as_text(field: str) -> str:
@@ -112,18 +147,20 @@ def as_text(field: str) -> str:
     return field if "=" in field else f"{field}=text"
 
 
-def lesson(name: str, kind: str, tables: Tables, fields: list[str], run: Run) -> Lesson:
+def lesson(given: DataSet, run: Run) -> Lesson:
     """Find the candidates of a data set as `resolve` does, and measure their evidence."""
+    name, kind, tables, fields = given
     records = pipeline.read(tables.left, tables.right, "-", run)
     columns = pipeline.normalise_fields(records, pipeline.as_fields(fields), run)
-    found = find_candidates(columns, records.sides, threshold=0.6, nearest=2, seed=1, run=run)
+    found = find_candidates(columns, records.sides, threshold=0.6, nearest=2, seed=SEED, run=run)
     left, right = np.divmod(found.numbers, found.records)
     comparisons = comparisons_of(columns, run)
-    points = points_of_pairs(comparisons, left, right, run)
-    by_chance = points_of_pairs(comparisons, *random_pairs(found.records, records.sides, 1), run)
-    evidence = gather_evidence(columns, records.sides, left, right, points, by_chance, run)
+    pairs = score_pairs(comparisons, np.ones(len(fields)), left, right, run)
+    evidence = gather_evidence(columns, comparisons, pairs, records.sides, SEED, run)
     true = np.isin(tables.numbers(left, right - records.sides.offset), tables.truth)
-    return Lesson(name, kind, len(fields) == 1, evidence.features(slice(None)), true, len(tables.truth))
+    return Lesson(
+        name, kind, "of each" in name, len(fields) == 1, evidence.features(slice(None)), true, len(tables.truth)
+    )
 
 
 def learn(lessons: Iterable[Lesson]) -> np.ndarray:
@@ -164,7 +201,7 @@ def check(lessons: list[Lesson]) -> Iterator[str]:
             f1 = 2 * true / (chosen.sum() + one.matches)
             stated = probability[chosen].sum()
             yield f"{one.name} | {stated:,.0f} | {true:,} | {f1:.3f} | {precision:.3f} | {recall:.3f}"
-            if kind[:5] == "names":
+            if kind[:5] == "names" and not one.sampled:
                 at_target.append((precision if sure.any() else 1, recall))
     if at_target:
         yield "names, mean | | | | {:.3f} | {:.3f}".format(*np.mean(at_target, axis=0))

@@ -100,8 +100,8 @@ def test_customers_and_songs_are_as_their_pages_say(run: Commands, monkeypatch: 
     monkeypatch.chdir(ROOT)
     fields = ("-f", "name:full_name", "-f", "street:address", "-f", "phone:telephone")
     found = run("resolve", "examples/customers/shop.csv", "examples/customers/newsletter.csv", *fields, "-q").out
-    assert len(found.splitlines()) == 12
-    assert "N12" not in found  # lives with a customer
+    assert len(found.splitlines()) == 13
+    assert "N12" in found.splitlines()[-1]  # lives with a customer, so this is the least probable match
     found = run("vectors", "examples/songs/songs.jsonl", "--threshold", "25", "-q").out
     pairs = [json.loads(line) for line in found.splitlines()]
     assert {pair["left"].partition(" (")[0] == pair["right"].partition(" (")[0] for pair in pairs} == {True}

@@ -6,9 +6,10 @@ import pytest
 
 from lookalike.core.run import Run
 from lookalike.entities import resolve, two_companies
-from lookalike.entities.evidence import FEATURES, Race, gather_evidence, mean_points, surprise
+from lookalike.entities.evidence import FEATURES, Race, gather_evidence, mean_points, odds_by_fields, surprise
 from lookalike.entities.fields import Column
 from lookalike.entities.learned import WEIGHTS, logistic, weights_of, weights_table
+from lookalike.entities.scores import ScoredPairs, comparisons_of
 from lookalike.items.sides import Sides
 from tests.entities.shared import FIELDS
 
@@ -23,9 +24,10 @@ def measured(left, right, pairs, points=None):
     one, other = np.array(pairs, np.int64).T
     other = other + len(left)
     points = np.full((len(pairs), 1), 50.0) if points is None else points
-    evidence = gather_evidence(
-        [column(*left, *right)], Sides.of([len(left), len(right)]), one, other, points, np.zeros((4, 1)), Run(1)
-    )
+    columns, run = [column(*left, *right)], Run(1)
+    pairs = ScoredPairs(one, other, points, points.sum(axis=1))
+    sides = Sides.of([len(left), len(right)])
+    evidence = gather_evidence(columns, comparisons_of(columns, run), pairs, sides, 1, run)
     return [dict(zip(FEATURES, row, strict=True)) for row in evidence.features(slice(None)).tolist()]
 
 
@@ -84,6 +86,18 @@ def test_surprise_counts_bits():
     by_chance = np.array([[0.0]] * 90 + [[100.0]] * 10)
     found = surprise(np.array([[100.0], [0.0], [np.nan]]), by_chance)
     assert found == pytest.approx([np.log2(102 / 10.5), 0, 0])
+
+
+def test_odds_by_fields():
+    """With three fields, agreement in all of them speaks for a match; with fewer, nothing is known."""
+    rows = np.repeat([[100.0, 100, 100], [100, 0, 0], [0, 100, 0]], [50, 300, 300], axis=0)
+    chance = np.repeat([[0.0, 0, 0], [100, 100, 100]], [990, 10], axis=0)
+    pairs = ScoredPairs(np.arange(650), np.arange(650, 1300), rows, rows.sum(axis=1))
+    odds = odds_by_fields(pairs, chance, 1300)
+    assert odds[:50].min() > 2
+    assert odds[50:].max() < -2
+    few = ScoredPairs(pairs.left, pairs.right, rows[:, :2], rows[:, :2].sum(axis=1))
+    assert not odds_by_fields(few, chance[:, :2], 1300).any()
 
 
 def test_mean_points():

@@ -355,8 +355,12 @@ def test_two_tables_with_validation(run: Commands, companies: tuple[Path, Path],
 
 
 @pytest.mark.slow
-def test_table_of_the_mixture(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
+def test_table_of_weights(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
     assert run("resolve", *companies, *COMPANY_FIELDS, "-o", out / "m.csv", "--table", out / "t.csv").code == 0
+    rows = read(out / "t.csv")
+    assert list(rows[0]) == ["feature", "weight"]
+    fields = ("-f", "name", "-f", "address", "-f", "phone")
+    assert run("resolve", companies[0], *fields, "-o", out / "one.csv", "--table", out / "t.csv").code == 0
     rows = read(out / "t.csv")
     assert list(rows[0]) == ["field", "level", "m", "u", "weight"]
     assert {row["field"] for row in rows} == {"name", "address", "phone"}

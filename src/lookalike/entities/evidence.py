@@ -22,13 +22,16 @@ import numpy as np
 
 from lookalike.core.run import Run
 from lookalike.entities.fields import Column
+from lookalike.entities.mixture import LEAST_FIELDS, fit
+from lookalike.entities.probabilities import LEVEL_POINTS, as_levels, random_pairs
+from lookalike.entities.scores import Comparison, ScoredPairs, points_of_pairs
 from lookalike.entities.whole import Weighed, WholeTexts
 from lookalike.items.sides import Sides
 from lookalike.kernels.overlaps import count_apart, two_best
 
-LEVEL_POINTS = (40.0, 75.0, 99.0)  # the least points with which a field agrees somewhat, nearly, fully
 MOST_COUNTED = 1 << 17  # pairs of each kind from which is learned which words matter
 RARITIES = 5  # classes of words of similar rarity; a word that is seldom seen is judged by its class
+MOST_ODDS = 16.0  # of the mixture model, which takes fields for independent
 CLASS_COUNTS = 4.0  # the rate of its class counts as much as this many sightings of the word
 
 # What is measured of each pair. The "left" record here is that of the larger table, so that the
@@ -44,7 +47,7 @@ FEATURES = (
     "common share of right letters", "both have other numbers", "one has other numbers", "same numbers",
     "records nearest to left", "records nearest to right",
     "differing words", "matching words", "worst differing word",
-    "agreement", "smaller lead in agreement", "larger lead in agreement",
+    "agreement", "smaller lead in agreement", "larger lead in agreement", "odds by fields", "odds by fields above 0",
 )  # fmt: skip
 
 
@@ -59,11 +62,12 @@ class Evidence:
     near: "Race"
     agreement: "Race"
     lessons: "Lessons"
+    odds: np.ndarray  # the natural log odds of a match by the levels of its fields; 0 if unknown
 
     def features(self, part: slice) -> np.ndarray:
         """Return FEATURES (columns) of some pairs (rows)."""
         left, right = self.left[part], self.right[part]
-        near, agreement = self.near.values[part], self.agreement.values[part]
+        near, agreement, odds = self.near.values[part], self.agreement.values[part], self.odds[part]
         for_left, for_right = self.near.lead(near, left), self.near.lead(near, right)
         smaller, larger = np.minimum(for_left, for_right), np.maximum(for_left, for_right)
         ahead = self.agreement.lead(agreement, left), self.agreement.lead(agreement, right)
@@ -73,23 +77,25 @@ class Evidence:
             for_right, self.points[part], *self.texts.compare(left, right),
             np.log1p(self.near.followers[left]), np.log1p(self.near.followers[right]),
             *self.lessons.judge(self.texts.codes[left], self.texts.codes[right]),
-            agreement, np.minimum(*ahead), np.maximum(*ahead),
+            agreement, np.minimum(*ahead), np.maximum(*ahead), odds, *_above(odds, 0),
         ])  # fmt: skip
 
 
 def gather_evidence(
-    columns: Sequence[Column], sides: Sides, left: np.ndarray, right: np.ndarray, points: np.ndarray,
-    by_chance: np.ndarray, run: Run,
-) -> Evidence:  # fmt: skip
-    """Measure all pairs; `by_chance` are the points of random pairs, which show what is remarkable."""
+    columns: Sequence[Column], comparisons: Sequence[Comparison], pairs: ScoredPairs, sides: Sides, seed: int, run: Run
+) -> Evidence:
+    """Measure all pairs of two tables."""
     records = len(columns[0].values)
-    if (sides.first or 0) < records - (sides.first or 0):
+    left, right = pairs.left, pairs.right
+    if sides.offset < records - sides.offset:
         left, right = right, left
+    by_chance = points_of_pairs(comparisons, *random_pairs(records, sides, seed), run)
     texts = WholeTexts.of(columns, run)
     near = Race.of(left, right, texts.nearness(left, right, run), records)
-    agreement = Race.of(left, right, surprise(points, by_chance) / np.log2(1 + records), records)
+    agreement = Race.of(left, right, surprise(pairs.points, by_chance) / np.log2(1 + records), records)
     lessons = learn_words(texts, left, right, near)
-    return Evidence(left, right, mean_points(points) / 100, texts, near, agreement, lessons)
+    odds = odds_by_fields(pairs, by_chance, records)
+    return Evidence(left, right, mean_points(pairs.points) / 100, texts, near, agreement, lessons, odds)
 
 
 class Race(NamedTuple):
@@ -145,6 +151,23 @@ def learn_words(texts: WholeTexts, left: np.ndarray, right: np.ndarray, near: Ra
         rates.append((apart + CLASS_COUNTS * usual) / (apart + both + CLASS_COUNTS))
     against, common = np.log(rates[1] / rates[0]), np.log((1 - rates[0]) / (1 - rates[1]))
     return Lessons(Weighed.of(rows, against), Weighed.of(rows, common))
+
+
+def odds_by_fields(pairs: ScoredPairs, by_chance: np.ndarray, records: int) -> np.ndarray:
+    """Return the log odds of a match by a mixture model of the fields; 0 if there are too few of them.
+
+    The model is fitted to pairs without a rival of a higher score, and its odds are limited.
+    """
+    if pairs.points.shape[1] < LEAST_FIELDS or not len(pairs.score):
+        return np.zeros(len(pairs.score))
+    best = np.full(records, -np.inf)
+    np.maximum.at(best, pairs.left, pairs.score)
+    np.maximum.at(best, pairs.right, pairs.score)
+    alone = pairs.score >= np.maximum(best[pairs.left], best[pairs.right])
+    levels = as_levels(pairs.points)
+    likely = fit(levels[alone], random_levels=as_levels(by_chance)).probability(levels)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(np.log(likely) - np.log(1 - likely), -MOST_ODDS, MOST_ODDS))
 
 
 def surprise(points: np.ndarray, by_chance: np.ndarray) -> np.ndarray:

@@ -18,8 +18,8 @@ import pyarrow.csv as csv
 from lookalike.core.run import Run, slices
 from lookalike.entities.evidence import FEATURES, Evidence, gather_evidence
 from lookalike.entities.fields import Column
-from lookalike.entities.probabilities import Probabilities, random_pairs
-from lookalike.entities.scores import Comparison, ScoredPairs, points_of_pairs
+from lookalike.entities.probabilities import Probabilities
+from lookalike.entities.scores import Comparison, ScoredPairs
 from lookalike.items.sides import Sides
 
 WEIGHTS = Path(__file__).parent / "words" / "evidence.csv"
@@ -32,8 +32,7 @@ def by_evidence(
 ) -> Probabilities:
     """Return the probabilities of pairs of two tables."""
     with run.stage("evidence"):
-        by_chance = points_of_pairs(comparisons, *random_pairs(len(columns[0].values), sides, seed), run)
-        evidence = gather_evidence(columns, sides, pairs.left, pairs.right, pairs.points, by_chance, run)
+        evidence = gather_evidence(columns, comparisons, pairs, sides, seed, run)
     return Probabilities(probabilities(evidence, len(columns), run), BASIS)
 
 

@@ -36,6 +36,7 @@ from lookalike.entities.scores import comparisons_of, score_pairs
 RIDGE = 1.0
 SEED = 1
 SAMPLES = (20, 60, 200)  # records of each table
+SAMPLED = 0.1  # how much a pair of a sample counts, of one of the whole
 STEPS = 50
 FEW = 50  # added to the number of matches of a data set, so that the smallest do not count most
 PEOPLE_IN_COMPANIES = 2000
@@ -74,7 +75,7 @@ class Lesson:
     @property
     def weight(self) -> float:
         """Return how much each pair counts."""
-        return float((self.matches + FEW) ** -0.7) / (len(SAMPLES) if self.sampled else 1)
+        return float((self.matches + FEW) ** -0.7) * (SAMPLED if self.sampled else 1)
 
 
 def main() -> None:

@@ -84,8 +84,6 @@ def by_mixture(
         notes.append(f"{counted(rivals, 'pair')} treated as non-matches: {why}")
     probability[none] = 0
     guess = bool(np.count_nonzero((levels != MISSING_LEVEL).any(axis=0)) < LEAST_FIELDS)
-    if guess:
-        notes.append(f"with fewer than {LEAST_FIELDS} fields the probabilities are only a guess")
     return Probabilities(probability, "a Fellegi-Sunter mixture model", mixture=mixture, guess=guess, notes=notes)
 
 

@@ -119,7 +119,7 @@ def read_answer(console: "Console") -> str:
         if not line:
             console.print()
             return "quit"
-        if not sys.stdin.isatty():
+        if not sys.stdin.buffer.isatty():  # the answer was not typed, so the line has not ended
             console.print()
         if answer := KEYS.get(line.decode(errors="replace").strip().lower()):
             return answer

@@ -57,7 +57,7 @@ def usefulness(probability: np.ndarray) -> np.ndarray:
     """Return how often each pair is to be drawn: more often if it is uncertain; the sum is 1.
 
     >>> usefulness(np.array([0.5, 0.99, 1e-5, 1e-5])).round(3).tolist()
-    [0.711, 0.156, 0.067, 0.067]
+    [0.71, 0.156, 0.067, 0.067]
     """
     stratum = np.searchsorted(STRATA, probability, side="right")
     sizes = np.bincount(stratum)

@@ -34,9 +34,9 @@ KNOTS = np.array([-12, -8, -5, -3, -1.5, 0, 1.5, 3, 5, 8, 12])
 SCORE_KNOTS = np.array([0, 0.25, 0.5, 0.65, 0.75, 0.85, 0.95, 1])
 # The standard deviations of the prior, chosen by measurement: models that were learned from known
 # matches have probabilities that are nearly true; those of a mixture can be far off.
-SHIFT, TILT, BEND = 0.3, 0.1, 0.2  # of f: a constant, a multiple of x, and a smooth curve
+SHIFT, TILT, BEND = 0.2, 0.07, 0.15  # of f: a constant, a multiple of x, and a smooth curve
 BEND_WIDTH, SCORE_WIDTH = 3.0, 0.25  # how far apart the values of a smooth curve can differ
-BY_SCORE, BY_SCORE_OF_MIXTURE = 0.5, 3.0  # of g
+BY_SCORE, BY_SCORE_OF_MIXTURE = 0.3, 3.0  # of g
 STEPS = 100
 
 

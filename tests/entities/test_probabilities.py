@@ -61,7 +61,7 @@ def test_no_precision_is_promised_on_a_guess():
         resolve(table, fields=["name", "city"], precision=0.9)
     assert str(error.value) == (
         "precision cannot be promised with fewer than 3 informative fields; got 0.9. "
-        "Name a column for validate=, compare another field, or leave out precision=."
+        "Name a column for validate=, give 50 labels=, compare another field, or leave out precision=."
     )
 
 

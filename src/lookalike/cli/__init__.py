@@ -32,6 +32,7 @@ COMMANDS = {
     "dedup": "Remove documents that are similar to one that is kept; write the rest with all columns.",
     "clusters": "Group documents connected by similar pairs into clusters, without listing the pairs.",
     "resolve": "Find records of the same person or thing in two tables or one, with probabilities.",
+    "label": "Show the pairs that `resolve` is least sure of, and keep your answers to correct it.",
     "evaluate": "Compare pairs, matches or clusters with the truth: precision, recall, F1, and stated numbers.",
     "baskets": "Find similar users or items from purchases or ratings, and recommend items.",
     "serve": "Serve an index over HTTP, with a web page to query it.",

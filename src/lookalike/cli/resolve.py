@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from lookalike.cli.app import command
-from lookalike.cli.options import ExcelSafe, Out, Report, RunOptions, Seed, TableOptions, flag, option
+from lookalike.cli.options import ExcelSafe, Out, Report, RunOptions, Seed, TableOptions, flag, keywords, option
 from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun
@@ -28,9 +28,22 @@ if TYPE_CHECKING:
 MOST_ROWS = 20  # of the printed table of scores
 
 
+Fields = Annotated[
+    list[str] | None,
+    option(
+        "--field",
+        "-f",
+        metavar="FIELD",
+        help="Field to compare: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; give --field once per field. Kinds: text, "
+        "name, address, phone, email, date, number, category; default: inferred. A backslash escapes : = * in a "
+        "name. Default: fields are proposed and printed.",
+    ),
+]
+
+
 @dataclass(frozen=True)
-class DecisionOptions:
-    """How to decide which pairs are matches."""
+class BasisOptions:
+    """Which record is which, and what the probabilities are based on."""
 
     id: Annotated[
         str | None,
@@ -50,6 +63,41 @@ class DecisionOptions:
             metavar="NUMBER",
             help="With --validate: keep only pairs where B's value is 0 to NUMBER (days, for dates) after A's; within "
             "one table, where they differ by at most NUMBER. Pairs with a missing value are kept.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class CandidateOptions:
+    """Which pairs to score."""
+
+    threshold: Annotated[
+        float,
+        option(
+            help="Also score pairs of records that have no field value in common if their texts, cut into pieces of 3 "
+            "characters, have at least this Jaccard similarity.",
+        ),
+    ] = 0.6
+    nearest: Annotated[
+        int,
+        option(
+            metavar="N",
+            help="Also score each record with its N nearest records in each name, address or text field and by all "
+            "fields together; above 100,000 records only by all fields together.",
+        ),
+    ] = 2
+
+
+@dataclass(frozen=True)
+class DecisionOptions:
+    """How to decide which pairs are matches."""
+
+    labels: Annotated[
+        str | None,
+        option(
+            metavar="FILE",
+            help="Pairs of which someone has said whether they are a match (columns left, right and match: yes, no or "
+            "unsure), to correct the probabilities; `lookalike label` writes it.",
         ),
     ] = None
     precision: Annotated[
@@ -105,45 +153,23 @@ class ResolveFiles:
     "lookalike resolve a.csv b.csv --field name --field address:street --field phone:telephone -o matches.csv",
     "lookalike resolve a.csv b.csv -f name -f phone --validate created --max-lag 90 --precision 0.95 --plot shares.svg",
     "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=email*2' --clusters people.csv",
+    "lookalike resolve a.csv b.csv -f name -f phone --labels labels.csv --precision 0.95 -o matches.csv",
     "lookalike resolve customers.csv -f name -f phone --golden people.csv --golden-by phone=newest:updated",
 )
 def resolve(
     left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
     right: Annotated[str | None, typer.Argument(metavar="B", help="Second table; default: match within A.")] = None,
     *,
-    field: Annotated[
-        list[str] | None,
-        option(
-            "--field",
-            "-f",
-            metavar="FIELD",
-            help="Field to compare: COLUMN[:COLUMN_OF_B][=KIND][*WEIGHT]; give --field once per field. Kinds: text, "
-            "name, address, phone, email, date, number, category; default: inferred. A backslash escapes : = * in a "
-            "name. Default: fields are proposed and printed.",
-        ),
-    ] = None,
+    field: Fields = None,
     out: Out = "-",
+    basis: BasisOptions,
     deciding: DecisionOptions,
     every: Annotated[bool, flag("--all", help="Write all scored pairs, not only the matches.")] = False,
     show: Annotated[
         bool, flag("--show", help="Add the columns of both records to each pair: left_COLUMN, right_COLUMN.")
     ] = False,
     files: ResolveFiles,
-    threshold: Annotated[
-        float,
-        option(
-            help="Also score pairs of records that have no field value in common if their texts, cut into pieces of 3 "
-            "characters, have at least this Jaccard similarity.",
-        ),
-    ] = 0.6,
-    nearest: Annotated[
-        int,
-        option(
-            metavar="N",
-            help="Also score each record with its N nearest records in each name, address or text field and by all "
-            "fields together; above 100,000 records only by all fields together.",
-        ),
-    ] = 2,
+    candidates: CandidateOptions,
     reading: TableOptions,
     seed: Seed = 1,
     running: RunOptions,
@@ -153,8 +179,8 @@ def resolve(
     from lookalike.entities.golden import parse_rules
     from lookalike.io.records import RecordSource
 
-    check_files(out, files, left, right, deciding.validate)
-    check_fields(field or [], deciding.validate)
+    check_files(out, files, [left, right, deciding.labels], basis.validate)
+    check_fields(field or [], basis.validate)
     rules = parse_rules(files.golden_by or [])
     run = TerminalRun(**vars(running))
     sources = [RecordSource(one, **vars(reading)) for one in (left, right) if one is not None]
@@ -162,18 +188,16 @@ def resolve(
         *read(sources, files.golden, run),
         fields=field or None,
         golden_by=None if files.golden is None else rules,
-        threshold=threshold,
-        nearest=nearest,
         seed=seed,
         run=run,
-        **vars(deciding),
+        **keywords(basis, deciding, candidates),
     )
     groups = group_records(found, files, run)
     write(found, groups, seed, out, files, every, show, run)
     print_summary(found, groups, sources, files.report, run)
 
 
-def check_files(out: str, files: ResolveFiles, left: str, right: str | None, validate: str | None) -> None:
+def check_files(out: str, files: ResolveFiles, inputs: list[str | None], validate: str | None) -> None:
     """Raise an error early for an output that cannot be written or that lacks its basis."""
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
@@ -185,7 +209,7 @@ def check_files(out: str, files: ResolveFiles, left: str, right: str | None, val
             check_output(path)
     check_page(files.report)
     check_excel_safe(files.excel_safe, out, files.clusters, files.golden, files.table)
-    check_apart(outputs, [left, right])
+    check_apart(outputs, inputs)
     if files.plot is not None:
         check_picture(Path(files.plot))
     if len({Path(path).absolute() for path in outputs}) < len(outputs):

@@ -3,7 +3,8 @@
 Lives here: `pipeline` (runs the stages), `reading` (tables and ids), `fields`, `values`, `texts`
 and `usual` (normalise columns), `kinds` (guesses them), `proposing` (chooses the fields),
 `candidates` (chooses the pairs to score), `comparing` and `scores`, `probabilities` from
-`validation` or a `mixture`, `resolution` (the result), `grouping` (its clusters), `golden` and
+`validation` or a `mixture`, `labels` (correct them), `resolution` (the result), `labelling`
+(chooses pairs to label), `grouping` (its clusters), `golden` and
 `stacking` (one record per cluster), `describe` (its page) and `companies` (invented records).
 May import: `find`, `report`, `search` and the packages below. New kind of field: `fields.FIELD_KINDS`.
 """
@@ -13,6 +14,7 @@ from lookalike.entities.companies import two_companies
 from lookalike.entities.fields import Field
 from lookalike.entities.golden import Golden
 from lookalike.entities.grouping import RecordClusters
+from lookalike.entities.labelling import pairs_to_label
 from lookalike.entities.pipeline import resolve
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import points
@@ -24,6 +26,7 @@ __all__ = [
     "RecordClusters",
     "Resolution",
     "match_fraction",
+    "pairs_to_label",
     "points",
     "resolve",
     "two_companies",

@@ -21,6 +21,7 @@ from lookalike.entities.candidates import CandidatePairs, find_candidates
 from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers
 from lookalike.entities.golden import rules_of
 from lookalike.entities.kinds import make_column
+from lookalike.entities.labels import ENOUGH, Labels, read_labels, recalibrate, with_labelled
 from lookalike.entities.learned import by_evidence
 from lookalike.entities.mixture import LEAST_FIELDS
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
@@ -39,6 +40,7 @@ def resolve(
     id: str | None = None,
     validate: Field | str | None = None,
     max_lag: float | None = None,
+    labels: Any = None,
     precision: float | None = None,
     one_to_one: bool = False,
     golden_by: Mapping[str, str] | None = None,
@@ -64,6 +66,10 @@ def resolve(
         max_lag: keep only pairs where the value of `validate` in the second table is 0 to `max_lag`
             (days, for dates) after that in the first; within one table, where they differ by at
             most `max_lag`. Pairs with a missing value are kept.
+        labels: pairs of which someone has said whether they are a match: a table or a path, with the
+            columns left, right (ids) and match (yes, no or unsure). They correct the probabilities of
+            all pairs, and a labelled pair gets its label. They must not have been chosen by their
+            answer: known matches alone would make all others look more likely.
         precision: the share of matches that must be true, as expected from their probabilities; by
             default a pair is a match if its probability is at least 0.5.
         one_to_one: whether each record can have only one match.
@@ -97,6 +103,7 @@ def resolve(
         tables, compared, validate=validate, max_lag=max_lag, precision=precision, one_to_one=one_to_one,
         golden_by=golden_by, threshold=threshold, nearest=nearest, seed=seed,
     )  # fmt: skip
+    labelled = None if labels is None else read_labels(labels, tables, run)
     columns = normalise_fields(tables, asked.fields, run)
     asked = replace(asked, fields=of_kinds(asked.fields, columns))
     candidates = find_candidates(
@@ -104,6 +111,9 @@ def resolve(
     )
     witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag, run)
     left, right, found_by = possible_pairs(candidates, witness)
+    left_out = len(candidates.numbers) - len(left)
+    if labelled is not None:
+        left, right, found_by = with_labelled(labelled, left, right, found_by)
     weights = np.array([field.weight for field in asked.fields])
     with run.stage("score"):
         comparisons = comparisons_of(columns, run)
@@ -114,18 +124,23 @@ def resolve(
         found = by_evidence(columns, comparisons, pairs, tables.sides, asked.seed, run)
     else:
         found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)
+    if labelled is not None:
+        share = pairs.score / (FULL_POINTS * weights.sum())
+        found = recalibrate(found, labelled, pairs.left, pairs.right, share, found_by > 0)
     if found.guess and asked.precision is not None and len(pairs.score):
         raise UsageError(
             f"precision cannot be promised with fewer than {LEAST_FIELDS} informative fields; got {asked.precision:g}. "
-            f"Name a column for {argument('validate')}, compare another field, or leave out {argument('precision')}."
+            f"Name a column for {argument('validate')}, give {ENOUGH} {argument('labels')}, compare another field, "
+            f"or leave out {argument('precision')}."
         )
-    notes = remarks(columns, witness, len(candidates.numbers) - len(pairs.score), found)
-    recall = None if found.guess else estimated_recall(candidates.stages, found_by, found.values)
+    notes = remarks(columns, witness, left_out, found)
+    every = found_by > 0
+    recall = None if found.guess else estimated_recall(candidates.stages, found_by[every], found.values[every])
     stats = {
         "note": "; ".join(notes), "guess": found.guess, "proposed": given is None, "candidate_recall": recall,
         "seconds": run.seconds,
     }  # fmt: skip
-    return choose(tables, asked, columns, candidates, pairs, found, stats)
+    return choose(tables, asked, columns, candidates, pairs, found, labelled, stats)
 
 
 # --- check ---
@@ -239,12 +254,13 @@ def remarks(columns: list[Column], witness: Witness | None, left_out: int, found
             notes.append(f"{counted(one.unread, 'value')} of {one.name} cannot be read as {one.kind}: set to missing")
     if left_out and witness is not None:
         notes.append(f"{counted(left_out, 'pair')} left out: lag not between 0 and {witness.max_lag:g}")
-    return [*notes, *found.notes]
+    few = f"with fewer than {LEAST_FIELDS} informative fields the probabilities are only a guess"
+    return [*notes, *found.notes, *([f"{few}; {ENOUGH} labels make them more"] if found.guess else [])]
 
 
 def choose(
     tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
-    found: Probabilities, stats: dict[str, Any],
+    found: Probabilities, labels: Labels | None, stats: dict[str, Any],
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
     order = np.lexsort((-pairs.score, -found.values))  # pairs that are equal in both stay in the order of records
@@ -253,7 +269,7 @@ def choose(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
         probability=found.values[order], tables=tables, fields=asked.fields, columns=columns, candidates=candidates,
         cut_off=cut_off, basis=found.basis, validated_by=asked.validate, validation=found.validation,
-        mixture=found.mixture, golden_by=asked.golden_by or {}, stats=stats,
+        mixture=found.mixture, labels=labels, golden_by=asked.golden_by or {}, stats=stats,
     )  # fmt: skip
     rows = np.flatnonzero(every.probability >= cut_off)
     if asked.one_to_one:

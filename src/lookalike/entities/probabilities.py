@@ -77,8 +77,6 @@ def by_mixture(
             f"many pairs agree except in {name}: records that differ there are treated as relatives, not matches"
         )
     guess = informative(levels, random_levels) < LEAST_FIELDS
-    if guess:
-        notes.append(f"with fewer than {LEAST_FIELDS} informative fields the probabilities are only a guess")
     return Probabilities(
         mixture.probability(levels), "a Fellegi-Sunter mixture model", mixture=mixture, guess=guess, notes=notes
     )

@@ -16,6 +16,7 @@ from lookalike.entities.comparing import HOW_COMPARED, distances
 from lookalike.entities.fields import Column, Field
 from lookalike.entities.golden import Golden, golden, rules_of
 from lookalike.entities.grouping import Links, RecordClusters, group
+from lookalike.entities.labels import ENOUGH, Labels
 from lookalike.entities.learned import weights_table
 from lookalike.entities.mixture import Mixture
 from lookalike.entities.reading import RecordTables
@@ -52,6 +53,7 @@ class Resolution(Result):
     validated_by: Field | None = None
     validation: Validation | None = None
     mixture: Mixture | None = None
+    labels: Labels | None = None
     golden_by: Mapping[str, str] = field(default_factory=dict)  # the rules of golden records, unless others are given
     stats: dict[str, Any] = field(default_factory=dict)
     every: "Resolution | None" = None
@@ -204,8 +206,8 @@ class Resolution(Result):
 
     def _expected(self) -> str:
         if self.guess:
-            remedy = f"compare more, or set {parameter('validate')}"
-            return f"too few informative fields to estimate how many are true: {remedy}"
+            ways = f"compare more, set {parameter('validate')}, or give {ENOUGH} {parameter('labels')}"
+            return f"too few informative fields to estimate how many are true: {ways}"
         return f"{self.probability.sum():,.0f} of them expected to be true, based on {self.basis}"
 
     def lines(self) -> list[str]:

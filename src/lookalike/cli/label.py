@@ -1,0 +1,159 @@
+"""The command `lookalike label`: ask which pairs of records are matches, and keep the answers."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lookalike.cli.app import command
+from lookalike.cli.options import RunOptions, Seed, TableOptions, keywords, option
+from lookalike.cli.progress import TerminalRun
+from lookalike.cli.resolve import BasisOptions, CandidateOptions, Fields, check_fields
+from lookalike.core.errors import UsageError, whole
+from lookalike.core.wording import counted, visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+    from lookalike.entities.labelling import LabelFile
+    from lookalike.entities.resolution import Resolution
+
+ANSWERS = {"y": "yes", "n": "no", "u": "unsure"}
+KEYS = {
+    "": "",
+    "b": "back",
+    "q": "quit",
+    **{answer: answer for answer in (*ANSWERS.values(), "back", "quit")},
+    **ANSWERS,
+}
+QUESTION = "the same? y = yes, n = no, u = unsure, b = back, q = quit: "
+DIFFERENT, OTHER = "bold red", "dim"  # styles of words that differ, and of values that are not compared
+
+
+@command(
+    "lookalike label a.csv b.csv -f name:customer -f phone:telephone --labels labels.csv",
+    "lookalike label customers.csv -f name -f born --labels labels.csv --count 100",
+)
+def label(
+    left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
+    right: Annotated[str | None, typer.Argument(metavar="B", help="Second table; default: match within A.")] = None,
+    *,
+    labels: Annotated[
+        str,
+        option(metavar="FILE", help="CSV file of the answers; each is added at once, and a later run resumes there."),
+    ],
+    field: Fields = None,
+    count: Annotated[int, option(metavar="N", help="Ask until FILE has this many answers.")] = 50,
+    basis: BasisOptions,
+    candidates: CandidateOptions,
+    reading: TableOptions,
+    seed: Seed = 1,
+    running: RunOptions,
+) -> None:
+    """Show the pairs that `resolve` is least sure of, and keep your answers to correct it."""
+    from lookalike import entities
+    from lookalike.entities.labelling import LabelFile, informative
+    from lookalike.io.records import RecordSource
+
+    check(labels, [left, right], whole("count", count))
+    check_fields(field or [], basis.validate)
+    run = TerminalRun(**vars(running))
+    file = LabelFile(labels)
+    sources = [RecordSource(one, **vars(reading)) for one in (left, right) if one is not None]
+    found = entities.resolve(
+        *(source.read(run) for source in sources),
+        fields=field or None,
+        labels=labels if Path(labels).exists() and Path(labels).stat().st_size else None,
+        seed=seed,
+        run=run,
+        **keywords(basis, candidates),
+    )
+    run.say(found.lines()[0])
+    every = found.every or found
+    have = 0 if found.labels is None else len(found.labels.match)
+    ask(every, informative(every, max(0, count - have), seed).tolist(), file)
+    run.say(f"labels: {counted(len(file), 'answer')} added; {have + len(file):,} of {count:,} in {labels}")
+    run.hint(f"next: lookalike resolve ... --labels {labels}")
+
+
+def check(labels: str, inputs: list[str | None], count: int) -> None:
+    """Raise an error early for a file that cannot be written, or for tables from standard input."""
+    from lookalike.io.inputs import check_apart
+    from lookalike.io.write import check_place
+
+    if not labels.endswith(".csv"):
+        raise UsageError(f"the file of labels must end in .csv; got {labels!r}.")
+    check_place(labels)
+    check_apart([labels], inputs)
+    if "-" in inputs:
+        raise UsageError("tables must be files: standard input is for the answers.")
+
+
+def ask(every: "Resolution", rows: list[int], file: "LabelFile") -> None:
+    """Ask about pairs, one after another, until all are answered or the user quits."""
+    from lookalike.cli.terminal import Terminal
+    from lookalike.entities.labelling import ids_of_pair
+
+    console, at = Terminal(stderr=True), 0
+    while at < len(rows):
+        show(console, every, rows[at], f"pair {at + 1:,} of {len(rows):,}")
+        answer = read_answer(console)
+        if answer == "quit":
+            return
+        if answer == "back":
+            if at:
+                file.undo()
+                at -= 1
+            continue
+        file.add(*ids_of_pair(every, rows[at]), answer)
+        at += 1
+
+
+def read_answer(console: "Console") -> str:
+    """Return yes, no, unsure, back or quit, asking again for anything else; the end of the input quits."""
+    while True:
+        console.print(QUESTION, end="")
+        line = sys.stdin.buffer.readline()
+        if not line:
+            console.print()
+            return "quit"
+        if not sys.stdin.buffer.isatty():  # the answer was not typed, so the line has not ended
+            console.print()
+        if answer := KEYS.get(line.decode(errors="replace").strip().lower()):
+            return answer
+
+
+# --- show a pair ---
+
+
+def show(console: "Console", every: "Resolution", row: int, title: str) -> None:
+    """Print two records side by side: the fields that are compared, then all other columns."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from lookalike.entities.labelling import ids_of_pair, side_by_side
+
+    table = Table("", "left", "", "right", title=Text(title), title_justify="left")
+    ids = [visible(str(id)) for id in ids_of_pair(every, row)]
+    table.add_row(*(Text(value, OTHER) for value in ("id", ids[0], "", ids[1])))
+    for name, left, right, same in side_by_side(every, row):
+        if same is None:
+            table.add_row(*(Text(visible(value or ""), OTHER) for value in (name, left, "", right)))
+        else:
+            marked = marks(left or "", right or "")
+            table.add_row(Text(visible(name)), marked[0], Text("=" if same else "≠"), marked[1])
+    console.print(table)
+
+
+def marks(left: str, right: str) -> "tuple[Text, Text]":
+    """Return two texts in which the words that the other one lacks are marked."""
+    from rich.text import Text
+
+    sides = []
+    for one, other in ((left, right), (right, left)):
+        common = {word.casefold() for word in other.split()}
+        words = [Text(visible(word), "" if word.casefold() in common else DIFFERENT) for word in one.split()]
+        sides.append(Text(" ").join(words))
+    return sides[0], sides[1]

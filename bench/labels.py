@@ -16,7 +16,7 @@ from record_sets import SETS, Tables, read
 
 import lookalike as la
 from lookalike.entities.labelling import informative
-from lookalike.entities.labels import Labels, recalibrate
+from lookalike.entities.labels import MatchLabels, recalibrate
 from lookalike.entities.probabilities import LIKELY, Probabilities
 from lookalike.entities.scores import FULL_POINTS
 
@@ -62,7 +62,7 @@ def corrected(every: la.Resolution, true: np.ndarray, count: int, seed: int) -> 
     order = np.argsort(every.left * records + right)  # as `recalibrate` takes pairs
     asked = np.isin(order, informative(every, count, seed))
     left, right, match = every.left[order], right[order], true[order].astype(float)
-    labels = Labels(left[asked], right[asked], match[asked], records)
+    labels = MatchLabels(left[asked], right[asked], match[asked], records)
     share = every.score[order] / (FULL_POINTS * len(every.fields))
     stated = Probabilities(every.probability[order], every.basis, mixture=every.mixture)
     out = np.empty(len(order))

@@ -14,7 +14,7 @@ from lookalike.entities.labels import (
     ENOUGH,
     KNOTS,
     SCORE_KNOTS,
-    Labels,
+    MatchLabels,
     at_knots,
     fit,
     log_odds,
@@ -50,7 +50,7 @@ def corrected(rng, odds, match, count):
     order = np.argsort(-stated)
     rows = np.sort(order[spread(usefulness(stated[order]), count, rng)])
     places = np.arange(len(odds))
-    labels = Labels(np.zeros(count, np.int64), rows, match[rows], len(odds))
+    labels = MatchLabels(np.zeros(count, np.int64), rows, match[rows], len(odds))
     every = np.ones(len(odds), bool)
     return recalibrate(Probabilities(stated, "a model"), labels, 0 * places, places, np.full(len(odds), 0.5), every)
 

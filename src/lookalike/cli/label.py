@@ -9,7 +9,7 @@ import typer
 from lookalike.cli.app import command
 from lookalike.cli.options import RunOptions, Seed, TableOptions, keywords, option
 from lookalike.cli.progress import TerminalRun
-from lookalike.cli.resolve import BasisOptions, CandidateOptions, Fields, check_fields
+from lookalike.cli.resolve import BasisOptions, Fields, PairingOptions, check_fields
 from lookalike.core.errors import UsageError, whole
 from lookalike.core.wording import counted, visible
 
@@ -47,7 +47,7 @@ def label(
     field: Fields = None,
     count: Annotated[int, option(metavar="N", help="Ask until FILE has this many answers.")] = 50,
     basis: BasisOptions,
-    candidates: CandidateOptions,
+    candidates: PairingOptions,
     reading: TableOptions,
     seed: Seed = 1,
     running: RunOptions,

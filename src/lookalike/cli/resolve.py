@@ -68,7 +68,7 @@ class BasisOptions:
 
 
 @dataclass(frozen=True)
-class CandidateOptions:
+class PairingOptions:
     """Which pairs to score."""
 
     threshold: Annotated[
@@ -169,7 +169,7 @@ def resolve(
         bool, flag("--show", help="Add the columns of both records to each pair: left_COLUMN, right_COLUMN.")
     ] = False,
     files: ResolveFiles,
-    candidates: CandidateOptions,
+    candidates: PairingOptions,
     reading: TableOptions,
     seed: Seed = 1,
     running: RunOptions,
@@ -239,23 +239,23 @@ def read(sources: "list[RecordSource]", golden: str | None, run: TerminalRun) ->
     return tables
 
 
-class Groups(NamedTuple):
+class GroupTables(NamedTuple):
     """What the matches join, if a file of it is asked for."""
 
     clusters: "RecordClusters | None" = None
     golden: "Golden | None" = None
 
 
-def group_records(found: "Resolution", files: ResolveFiles, run: TerminalRun) -> Groups:
+def group_records(found: "Resolution", files: ResolveFiles, run: TerminalRun) -> GroupTables:
     """Return the clusters and the golden records, if a file of them is asked for."""
     if files.clusters is None and files.golden is None:
-        return Groups()
+        return GroupTables()
     with run.stage("clusters"):
-        return Groups(found.clusters(), None if files.golden is None else found.golden())
+        return GroupTables(found.clusters(), None if files.golden is None else found.golden())
 
 
 def write(
-    found: "Resolution", groups: Groups, seed: int, out: str, files: ResolveFiles, every: bool, show: bool,
+    found: "Resolution", groups: GroupTables, seed: int, out: str, files: ResolveFiles, every: bool, show: bool,
     run: TerminalRun,
 ) -> None:  # fmt: skip
     """Write the matches, or with `every` all scored pairs, and the other files asked for."""
@@ -283,7 +283,7 @@ def write(
 
 
 def print_summary(
-    found: "Resolution", groups: Groups, sources: "list[RecordSource]", report: str | None, run: TerminalRun
+    found: "Resolution", groups: GroupTables, sources: "list[RecordSource]", report: str | None, run: TerminalRun
 ) -> None:
     """Print what was found, and the table of scores it is based on."""
     from lookalike.cli.terminal import Terminal

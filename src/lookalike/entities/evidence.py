@@ -25,7 +25,7 @@ from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, fit
 from lookalike.entities.probabilities import LEVEL_POINTS, as_levels, random_pairs
 from lookalike.entities.scores import Comparison, ScoredPairs, points_of_pairs
-from lookalike.entities.whole import Weighed, WholeTexts
+from lookalike.entities.whole import WeighedRows, WholeTexts
 from lookalike.items.sides import Sides
 from lookalike.kernels.overlaps import count_apart, two_best
 
@@ -123,8 +123,8 @@ class Race(NamedTuple):
 class Lessons(NamedTuple):
     """How much it speaks for a match that a word differs, or that it is in both texts."""
 
-    against: Weighed  # the opposite of the former, so that the largest is the worst
-    common: Weighed
+    against: WeighedRows  # the opposite of the former, so that the largest is the worst
+    common: WeighedRows
 
     def judge(self, one: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
         """Return what all words say that differ, what the common ones say, and the worst that differs."""
@@ -150,7 +150,7 @@ def learn_words(texts: WholeTexts, left: np.ndarray, right: np.ndarray, near: Ra
         usual = (in_class[0] / sum(in_class))[rarity]
         rates.append((apart + CLASS_COUNTS * usual) / (apart + both + CLASS_COUNTS))
     against, common = np.log(rates[1] / rates[0]), np.log((1 - rates[0]) / (1 - rates[1]))
-    return Lessons(Weighed.of(rows, against), Weighed.of(rows, common))
+    return Lessons(WeighedRows.of(rows, against), WeighedRows.of(rows, common))
 
 
 def odds_by_fields(pairs: ScoredPairs, by_chance: np.ndarray, records: int) -> np.ndarray:

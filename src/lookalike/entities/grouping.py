@@ -80,7 +80,7 @@ def bits(probability: np.ndarray, cut_off: float = EVEN) -> np.ndarray:
     return np.asarray(steps(probability) - steps(np.float64(min(cut_off, EVEN))))
 
 
-class Groups(NamedTuple):
+class RecordGroups(NamedTuple):
     """Groups of records, and what they were joined by."""
 
     label: np.ndarray  # the first record of each one's group
@@ -89,7 +89,7 @@ class Groups(NamedTuple):
     same: np.ndarray  # of each record: the first one of its table that counts as the same
 
 
-def group(records: int, links: Links, sides: Sides) -> Groups:
+def group(records: int, links: Links, sides: Sides) -> RecordGroups:
     """Group records; neither the order of the links nor threads matter.
 
     Links between components of the matches have no say.
@@ -110,7 +110,7 @@ def group(records: int, links: Links, sides: Sides) -> Groups:
     used = join_supported(left[matches], right[matches], *compared, int(UNSCORED * STEPS), MOST, sides.split, parent)
     joined[some[matches[used]]] = True
     label = roots(parent)[same]
-    return Groups(label, links, joined & (label[links.left] == label[links.right]), same)
+    return RecordGroups(label, links, joined & (label[links.left] == label[links.right]), same)
 
 
 def joined_by(records: int, links: Links, which: np.ndarray) -> np.ndarray:

@@ -87,7 +87,7 @@ def spread(weight: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarr
 # --- a pair to look at ---
 
 
-class Compared(NamedTuple):
+class SideBySide(NamedTuple):
     """A value of two records side by side."""
 
     name: str
@@ -96,10 +96,10 @@ class Compared(NamedTuple):
     same: bool | None = None  # None: not compared, or missing in one of them
 
 
-def side_by_side(every: Resolution, row: int) -> list[Compared]:
+def side_by_side(every: Resolution, row: int) -> list[SideBySide]:
     """Return the values of both records of a pair: the fields, then the other columns without the ids."""
     shown = [
-        Compared(
+        SideBySide(
             one["field"] if field.left == field.right else f"{field.left} / {field.right}",
             one["left"],
             one["right"],
@@ -115,7 +115,7 @@ def side_by_side(every: Resolution, row: int) -> list[Compared]:
         skipped = {*used, ids[-side], None, ""}
         values.append({name: str(value) for name, value in record.items() if name not in skipped and value is not None})
     names = dict.fromkeys([*values[0], *values[1]])
-    return [*shown, *(Compared(name, values[0].get(name), values[1].get(name)) for name in names)]
+    return [*shown, *(SideBySide(name, values[0].get(name), values[1].get(name)) for name in names)]
 
 
 def ids_of_pair(every: Resolution, row: int) -> tuple[Any, Any]:

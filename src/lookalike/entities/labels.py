@@ -42,7 +42,7 @@ STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class MatchLabels:
     """Pairs of records with an answer, each pair once, in ascending order."""
 
     left: np.ndarray  # positions of records, those of the second table following the first
@@ -59,7 +59,7 @@ class Labels:
 # --- read ---
 
 
-def read_labels(given: Any, tables: RecordTables, run: Run) -> Labels:
+def read_labels(given: Any, tables: RecordTables, run: Run) -> MatchLabels:
     """Read a table or a file with the columns left, right (ids) and match (yes, no or unsure)."""
     table = read_table(given, "labels", run)
     for name in COLUMNS:
@@ -84,7 +84,7 @@ def read_labels(given: Any, tables: RecordTables, run: Run) -> Labels:
             f"{first} to {last}: remove one of them."
         )
     left, right = np.divmod(numbers, max(1, records))
-    return Labels(left, right, np.where(said[0], 1.0, np.where(said[1], 0.0, np.nan)), records)
+    return MatchLabels(left, right, np.where(said[0], 1.0, np.where(said[1], 0.0, np.nan)), records)
 
 
 def answers(column: pa.ChunkedArray) -> np.ndarray:
@@ -121,7 +121,7 @@ def places(column: pa.ChunkedArray, ids: pa.Array, side: str, tables: RecordTabl
 
 
 def with_labelled(
-    labels: Labels, left: np.ndarray, right: np.ndarray, found_by: np.ndarray
+    labels: MatchLabels, left: np.ndarray, right: np.ndarray, found_by: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return pairs with those that are labelled as matches; what found none of these is 0."""
     numbers = left * labels.records + right
@@ -133,7 +133,12 @@ def with_labelled(
 
 
 def recalibrate(
-    found: Probabilities, labels: Labels, left: np.ndarray, right: np.ndarray, share: np.ndarray, candidate: np.ndarray
+    found: Probabilities,
+    labels: MatchLabels,
+    left: np.ndarray,
+    right: np.ndarray,
+    share: np.ndarray,
+    candidate: np.ndarray,
 ) -> Probabilities:
     """Correct the probabilities of pairs, whose numbers ascend; labelled pairs get their label.
 

@@ -21,7 +21,7 @@ from lookalike.entities.candidates import CandidatePairs, find_candidates
 from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers
 from lookalike.entities.golden import rules_of
 from lookalike.entities.kinds import make_column
-from lookalike.entities.labels import ENOUGH, Labels, read_labels, recalibrate, with_labelled
+from lookalike.entities.labels import ENOUGH, MatchLabels, read_labels, recalibrate, with_labelled
 from lookalike.entities.learned import by_evidence
 from lookalike.entities.mixture import LEAST_FIELDS
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
@@ -260,7 +260,7 @@ def remarks(columns: list[Column], witness: Witness | None, left_out: int, found
 
 def choose(
     tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
-    found: Probabilities, labels: Labels | None, stats: dict[str, Any],
+    found: Probabilities, labels: MatchLabels | None, stats: dict[str, Any],
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
     order = np.lexsort((-pairs.score, -found.values))  # pairs that are equal in both stay in the order of records

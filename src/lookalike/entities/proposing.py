@@ -35,7 +35,7 @@ ADMINISTRATIVE = {"created", "updated", "modified", "inserted", "imported", "loa
 IDS = {"id", "ids", "uuid", "guid", "key", "index", "row"}
 
 
-class Texts(NamedTuple):
+class FoldedColumn(NamedTuple):
     """A column that can identify records: its values as folded texts, null where missing."""
 
     name: str
@@ -66,7 +66,7 @@ def propose_fields(tables: Sequence[pa.Table], skipped: Sequence[Collection[str]
 # --- columns of one table ---
 
 
-def identifying(table: pa.Table, skip: Collection[str], run: Run) -> list[Texts]:
+def identifying(table: pa.Table, skip: Collection[str], run: Run) -> list[FoldedColumn]:
     """Return the columns that can identify records: not constant, empty, nested, or a running number."""
     names = table.schema.names
     out = []
@@ -78,7 +78,7 @@ def identifying(table: pa.Table, skip: Collection[str], run: Run) -> list[Texts]
         texts = normalise(column, "text", run=run).values
         filled = len(texts) - texts.null_count >= max(1, LEAST_FILLED * len(texts))
         if filled and (len(texts) == 1 or (pc.count_distinct(texts).as_py() > 1 and not runs_on(texts))):
-            out.append(Texts(name, texts))
+            out.append(FoldedColumn(name, texts))
     return out
 
 
@@ -96,7 +96,7 @@ def runs_on(texts: pa.LargeStringArray) -> bool:
     return bool(pc.count_distinct(numbers).as_py() == len(texts) and most.as_py() - least.as_py() < 2 * len(texts))
 
 
-def _is_id(column: Texts) -> bool:
+def _is_id(column: FoldedColumn) -> bool:
     """Return whether a column is named as an id, and its values are all different."""
     different = pc.count_distinct(column.values, mode="all").as_py() == len(column.values)
     return bool(IDS & set(words_of(column.name))) and different
@@ -105,7 +105,9 @@ def _is_id(column: Texts) -> bool:
 # --- columns of two tables ---
 
 
-def corresponding(left: list[Texts], right: list[Texts], tables: Sequence[pa.Table], run: Run) -> list[tuple[str, str]]:
+def corresponding(
+    left: list[FoldedColumn], right: list[FoldedColumn], tables: Sequence[pa.Table], run: Run
+) -> list[tuple[str, str]]:
     """Return the names of columns that belong together; each column is used once."""
     if not (left and right):
         return []
@@ -146,7 +148,7 @@ def by_name(left: Sequence[str], right: Sequence[str]) -> set[tuple[int, int]]:
     }
 
 
-def linked_records(left: list[Texts], right: list[Texts]) -> tuple[np.ndarray, np.ndarray]:
+def linked_records(left: list[FoldedColumn], right: list[FoldedColumn]) -> tuple[np.ndarray, np.ndarray]:
     """Return records of both tables with several rare words in common, and far more than with any other record.
 
     The rarity of a word is counted in the second table; only a sample of the first one is used.

@@ -16,7 +16,7 @@ from lookalike.entities.comparing import HOW_COMPARED, distances
 from lookalike.entities.fields import Column, Field
 from lookalike.entities.golden import Golden, golden, rules_of
 from lookalike.entities.grouping import Links, RecordClusters, group
-from lookalike.entities.labels import ENOUGH, Labels
+from lookalike.entities.labels import ENOUGH, MatchLabels
 from lookalike.entities.learned import weights_table
 from lookalike.entities.mixture import Mixture
 from lookalike.entities.reading import RecordTables
@@ -53,7 +53,7 @@ class Resolution(Result):
     validated_by: Field | None = None
     validation: Validation | None = None
     mixture: Mixture | None = None
-    labels: Labels | None = None
+    labels: MatchLabels | None = None
     golden_by: Mapping[str, str] = field(default_factory=dict)  # the rules of golden records, unless others are given
     stats: dict[str, Any] = field(default_factory=dict)
     every: "Resolution | None" = None

@@ -15,7 +15,7 @@ PAIRS_PER_TASK = 1 << 16
 WORDS_WITHOUT_DIGITS = r"(^| )[^ 0-9]+"
 
 
-class Weighed(NamedTuple):
+class WeighedRows(NamedTuple):
     """Rows of elements, a weight for each element, and the sum of the weights of each row."""
 
     rows: Rows
@@ -42,9 +42,9 @@ class WholeTexts(NamedTuple):
     """The distinct texts of whole records, as words, as trigrams and as words with digits."""
 
     codes: np.ndarray  # the text of each record
-    words: Weighed
-    grams: Weighed
-    numbers: Weighed
+    words: WeighedRows
+    grams: WeighedRows
+    numbers: WeighedRows
 
     @classmethod
     def of(cls, columns: Sequence[Column], run: Run) -> Self:
@@ -55,15 +55,15 @@ class WholeTexts(NamedTuple):
         numbers = Rows.of(pc.replace_substring_regex(texts, WORDS_WITHOUT_DIGITS, " "), run, (WORDS,))
         return cls(
             np.asarray(coded.indices).astype(np.int64),
-            Weighed.of(words, words.weights),
-            Weighed.of(grams, grams.weights),
-            Weighed.of(numbers, np.ones(len(numbers.weights))),
+            WeighedRows.of(words, words.weights),
+            WeighedRows.of(grams, grams.weights),
+            WeighedRows.of(numbers, np.ones(len(numbers.weights))),
         )
 
     def nearness(self, left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
         """Return the cosines of pairs of records, by their words and trigrams."""
         lengths = np.hypot(self.words.rows.lengths, self.grams.rows.lengths)
-        squares = [Weighed(rows, weights**2, sums) for rows, weights, sums in (self.words, self.grams)]
+        squares = [WeighedRows(rows, weights**2, sums) for rows, weights, sums in (self.words, self.grams)]
 
         def work(part: slice) -> np.ndarray:
             one, other = self.codes[left[part]], self.codes[right[part]]

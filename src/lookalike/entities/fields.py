@@ -69,7 +69,7 @@ class Field:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        r"""Parse LEFT[:RIGHT][=KIND][*WEIGHT]; a backslash escapes `:`, `=`, `*` or `\` in a name.
+        r"""Parse LEFT[:RIGHT][=KIND][*WEIGHT]; a backslash escapes these signs, and itself, in a name.
 
         >>> Field.parse("address:street=address*2")
         Field(name='address', left='address', right='street', kind='address', weight=2.0)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.io import thrift
-from lookalike.io.thrift import Items, Value, read_struct, write_struct
+from lookalike.io.thrift import Listing, Value, read_struct, write_struct
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 PLAIN: dict[int, st.SearchStrategy[Any]] = {
@@ -29,7 +29,7 @@ def values_of(kind: int, values: st.SearchStrategy[Any]) -> st.SearchStrategy[Va
 
 
 def items_of(kind: int, values: st.SearchStrategy[Any]) -> st.SearchStrategy[Value]:
-    items = st.builds(Items, st.just(kind), st.lists(values, max_size=20))
+    items = st.builds(Listing, st.just(kind), st.lists(values, max_size=20))
     return st.builds(Value, st.sampled_from([thrift.LIST, thrift.SET]), items)
 
 

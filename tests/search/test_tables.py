@@ -159,7 +159,7 @@ def test_numbers_are_kept_once_and_in_order(parts, threads, fresh):
     """Wherever the ranges are cut, and however often new numbers are merged."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "FRESH", fresh)
-        numbers = tables.Numbers(Run(threads))
+        numbers = tables.PairNumbers(Run(threads))
         for part in parts:
             numbers.add(np.array(sorted(part), np.int64))
         numbers.merge()

@@ -24,7 +24,7 @@ from lookalike.core.run import Run
 from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, fit
 from lookalike.entities.probabilities import LEVEL_POINTS, as_levels, random_pairs
-from lookalike.entities.scores import Comparison, ScoredPairs, points_of_pairs
+from lookalike.entities.scores import FieldComparison, ScoredPairs, points_of_pairs
 from lookalike.entities.whole import WeighedRows, WholeTexts
 from lookalike.items.sides import Sides
 from lookalike.kernels.overlaps import count_apart, two_best
@@ -82,7 +82,12 @@ class Evidence:
 
 
 def gather_evidence(
-    columns: Sequence[Column], comparisons: Sequence[Comparison], pairs: ScoredPairs, sides: Sides, seed: int, run: Run
+    columns: Sequence[Column],
+    comparisons: Sequence[FieldComparison],
+    pairs: ScoredPairs,
+    sides: Sides,
+    seed: int,
+    run: Run,
 ) -> Evidence:
     """Measure all pairs of two tables."""
     records = len(columns[0].values)

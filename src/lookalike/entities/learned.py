@@ -19,7 +19,7 @@ from lookalike.core.run import Run, slices
 from lookalike.entities.evidence import FEATURES, Evidence, gather_evidence
 from lookalike.entities.fields import Column
 from lookalike.entities.probabilities import Probabilities
-from lookalike.entities.scores import Comparison, ScoredPairs
+from lookalike.entities.scores import FieldComparison, ScoredPairs
 from lookalike.items.sides import Sides
 
 WEIGHTS = Path(__file__).parent / "words" / "evidence.csv"
@@ -28,7 +28,12 @@ BASIS = "a comparison of each pair with its rivals"
 
 
 def by_evidence(
-    columns: Sequence[Column], comparisons: Sequence[Comparison], pairs: ScoredPairs, sides: Sides, seed: int, run: Run
+    columns: Sequence[Column],
+    comparisons: Sequence[FieldComparison],
+    pairs: ScoredPairs,
+    sides: Sides,
+    seed: int,
+    run: Run,
 ) -> Probabilities:
     """Return the probabilities of pairs of two tables."""
     with run.stage("evidence"):

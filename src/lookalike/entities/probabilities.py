@@ -8,7 +8,7 @@ import numpy as np
 from lookalike.core.run import Run
 from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, MISSING_LEVEL, Mixture, fit
-from lookalike.entities.scores import Comparison, ScoredPairs, points_of_pairs
+from lookalike.entities.scores import FieldComparison, ScoredPairs, points_of_pairs
 from lookalike.entities.validation import Validation, shares_by_score
 from lookalike.items.sides import Sides
 
@@ -59,7 +59,7 @@ def by_validation(witness: Witness, pairs: ScoredPairs, perfect: float, seed: in
 
 
 def by_mixture(
-    comparisons: Sequence[Comparison], pairs: ScoredPairs, sides: Sides, seed: int, run: Run
+    comparisons: Sequence[FieldComparison], pairs: ScoredPairs, sides: Sides, seed: int, run: Run
 ) -> Probabilities:
     """Fit a mixture model of matches, non-matches and relatives to all pairs.
 

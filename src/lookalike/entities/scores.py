@@ -63,14 +63,16 @@ class ScoredPairs:
 
 
 def score_pairs(
-    comparisons: Sequence["Comparison"], weights: np.ndarray, left: np.ndarray, right: np.ndarray, run: Run
+    comparisons: Sequence["FieldComparison"], weights: np.ndarray, left: np.ndarray, right: np.ndarray, run: Run
 ) -> ScoredPairs:
     """Score pairs of records by the weighted sum of the points of all fields."""
     every = points_of_pairs(comparisons, left, right, run)
     return ScoredPairs(left, right, every, np.where(np.isnan(every), NEUTRAL, every) @ weights)
 
 
-def points_of_pairs(comparisons: Sequence["Comparison"], left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
+def points_of_pairs(
+    comparisons: Sequence["FieldComparison"], left: np.ndarray, right: np.ndarray, run: Run
+) -> np.ndarray:
     """Return the points of each field (column) of pairs of records (rows), nan where missing."""
     out = np.empty((len(left), len(comparisons)), np.float32)
     swaps = [field.swapped for field in comparisons if field.swapped is not None]
@@ -87,16 +89,16 @@ def points_of_pairs(comparisons: Sequence["Comparison"], left: np.ndarray, right
     return out
 
 
-def comparisons_of(columns: Sequence[Column], run: Run) -> "list[Comparison]":
+def comparisons_of(columns: Sequence[Column], run: Run) -> "list[FieldComparison]":
     """Prepare all fields to be compared."""
     coded = run.map(lambda column: column.values.dictionary_encode(), columns)
-    made = [Comparison(column, one, run) for column, one in zip(columns, coded, strict=True)]
+    made = [FieldComparison(column, one, run) for column, one in zip(columns, coded, strict=True)]
     if apart := names_apart([(column.name, column.kind) for column in columns]):
         made[apart[0]].swapped = SwappedNames.of(columns, *apart, run)
     return made
 
 
-class Comparison:
+class FieldComparison:
     """A field of all records, ready to be compared."""
 
     def __init__(self, column: Column, coded: pa.DictionaryArray, run: Run) -> None:
@@ -133,7 +135,7 @@ class SwappedNames:
     given: int  # the number of the field
     surname: int
     records: int
-    names: Comparison  # the given names of all records, then their surnames
+    names: FieldComparison  # the given names of all records, then their surnames
 
     @classmethod
     def of(cls, columns: Sequence[Column], given: int, surname: int, run: Run) -> "SwappedNames":
@@ -141,7 +143,7 @@ class SwappedNames:
         one, other = columns[given], columns[surname]
         values = pa.concat_arrays([one.values, other.values])
         both = Column(one.name, one.kind, values, pa.concat_arrays([one.canonical, other.canonical]))
-        return cls(given, surname, len(one.values), Comparison(both, values.dictionary_encode(), run))
+        return cls(given, surname, len(one.values), FieldComparison(both, values.dictionary_encode(), run))
 
     def improve(self, points: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         """Change the points (pairs x fields) of names that are more similar crosswise."""

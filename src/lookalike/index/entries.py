@@ -89,7 +89,7 @@ def first_of_each(contents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def in_buckets(parts: Sequence[Entries], numbers: np.ndarray, chosen: np.ndarray, run: Run) -> Iterator[bytes]:
     """Yield the entries of the chosen items in their buckets, in order, in blocks."""
 
-    def work(place: int) -> "Group":
+    def work(place: int) -> "EntryGroup":
         own = slice(starts[place], starts[place + 1])
         return by_first_byte(parts[place].keys, numbers[own], chosen[own])
 
@@ -100,7 +100,7 @@ def in_buckets(parts: Sequence[Entries], numbers: np.ndarray, chosen: np.ndarray
     yield from run.map(lambda part: in_order(groups, part), slices(FIRST_BYTES, step))
 
 
-class Group(NamedTuple):
+class EntryGroup(NamedTuple):
     """The entries of some items in buckets, by the first byte of their keys."""
 
     keys: np.ndarray
@@ -108,17 +108,17 @@ class Group(NamedTuple):
     starts: np.ndarray  # where the keys of each first byte begin, and the end
 
 
-def by_first_byte(keys: np.ndarray, numbers: np.ndarray, chosen: np.ndarray) -> Group:
+def by_first_byte(keys: np.ndarray, numbers: np.ndarray, chosen: np.ndarray) -> EntryGroup:
     """Sort the keys of the chosen items, other than EMPTY, by their first bytes."""
     there = (keys != EMPTY) & chosen[:, None]
     found, own = keys[there], np.broadcast_to(numbers[:, None], keys.shape)[there]
     first = (found >> np.uint64(56)).astype(np.uint8)
     order = np.argsort(first, kind="stable")
     counts = np.bincount(first, minlength=FIRST_BYTES)
-    return Group(found[order], own[order], np.append(0, np.cumsum(counts)))
+    return EntryGroup(found[order], own[order], np.append(0, np.cumsum(counts)))
 
 
-def in_order(groups: list[Group], part: slice) -> bytes:
+def in_order(groups: list[EntryGroup], part: slice) -> bytes:
     """Return the entries with these first bytes, in order."""
     inside = [slice(group.starts[part.start], group.starts[part.stop]) for group in groups]
     keys = np.concatenate([group.keys[at] for group, at in zip(groups, inside, strict=True)])

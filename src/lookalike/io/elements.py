@@ -34,7 +34,7 @@ def as_integers(values: pa.Array) -> np.ndarray | None:
     return np.asarray(values.cast(pa.uint64() if wide else pa.int64()))
 
 
-class Chunk(NamedTuple):
+class ElementChunk(NamedTuple):
     """The elements of one block: integers, or hashes of strings."""
 
     values: np.ndarray
@@ -43,7 +43,7 @@ class Chunk(NamedTuple):
     copies: np.ndarray | None  # how often each occurs, if not once
 
     @classmethod
-    def of(cls, part: Part, values: pa.Array, copies: np.ndarray | None) -> "Chunk":
+    def of(cls, part: Part, values: pa.Array, copies: np.ndarray | None) -> "ElementChunk":
         """Read elements; those of a format without types are integers if all are written as such."""
         known = pa.types.is_integer(values.type) or part.format in UNTYPED
         numbers = as_integers(values) if known else None
@@ -67,7 +67,7 @@ class Kinds:
         self.named: dict[str, str] = {}  # "integers", "strings": the first input that certainly has them
         self.negative = self.wide = False  # whether some integer is less than 0, or at least 2**63
 
-    def add(self, part: Part, chunk: Chunk, typed: bool) -> None:
+    def add(self, part: Part, chunk: ElementChunk, typed: bool) -> None:
         """Add a chunk of a part, whose integers are `typed` if they cannot be strings."""
         if not len(chunk.values):
             return
@@ -81,11 +81,11 @@ class Kinds:
         elif typed:
             self._settle("integers", part)
 
-    def hashes(self, chunk: Chunk) -> np.ndarray:
+    def hashes(self, chunk: ElementChunk) -> np.ndarray:
         """Return one hash per element of a chunk; call it when all have been added."""
         return chunk.hashes("strings" in self.named, self.wide)
 
-    def _fits(self, chunk: Chunk) -> bool:
+    def _fits(self, chunk: ElementChunk) -> bool:
         """Return whether one 64-bit type, signed or unsigned, holds these and all earlier ones."""
         self.wide |= chunk.values.dtype == np.uint64
         self.negative |= chunk.negative
@@ -108,7 +108,7 @@ class SetBlock(NamedTuple):
     ids: pa.Array
     sizes: np.ndarray
     whole: bool  # whether each group is a whole set, and not one row of it
-    chunk: Chunk
+    chunk: ElementChunk
 
 
 def join_blocks(blocks: list[SetBlock], kinds: Kinds, bag: bool, run: Run) -> tuple[pa.Array, Sets]:

@@ -19,7 +19,18 @@ import pyarrow.compute as pc
 
 from lookalike.io.parquet_pages import DATA_PAGES, DICTIONARY_PAGE, Page, opened, pages_of
 from lookalike.io.part import Part, check_ratio
-from lookalike.io.thrift import BINARY, INTEGER, LIST, LONG, STRUCT, Fields, Items, Value, read_struct, write_struct
+from lookalike.io.thrift import (
+    BINARY,
+    INTEGER,
+    LIST,
+    LONG,
+    STRUCT,
+    Fields,
+    Listing,
+    Value,
+    read_struct,
+    write_struct,
+)
 
 MAGIC = b"PAR1"
 SMALL = 1 << 25  # decompressed bytes of a column that is decoded once, and kept until its row group is done
@@ -34,7 +45,7 @@ CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "BROTLI": 4, "ZSTD": 6}  # 
 class RowGroup:
     """The columns of a row group that are wanted; `rows` is the number of its rows."""
 
-    def __init__(self, columns: list["Column"], rows: int):
+    def __init__(self, columns: list["ColumnPages"], rows: int):
         self.columns, self.rows = columns, rows
 
     def runs(self, size: int) -> Iterator[slice]:
@@ -55,7 +66,7 @@ class RowGroup:
         return pa.table({column.name: column.read(run, alone) for column in self.columns})
 
 
-class Column:
+class ColumnPages:
     """A column without lists or structs, in one row group."""
 
     def __init__(self, part: Part, field: pa.Field, leaf: Fields, meta: Any, pages: list[Page]):
@@ -117,21 +128,21 @@ class Column:
         """Return the metadata of a file of these pages; `dictionary` bytes precede them."""
         rows, size = sum(page.values for page in pages), sum(page.size for page in pages)
         column: Fields = {
-            1: self.leaf[TYPE], 2: Value(LIST, Items(INTEGER, ENCODINGS)),
-            3: Value(LIST, Items(BINARY, [self.leaf[NAME].value])), 4: Value(INTEGER, CODECS[self.meta.compression]),
+            1: self.leaf[TYPE], 2: Value(LIST, Listing(INTEGER, ENCODINGS)),
+            3: Value(LIST, Listing(BINARY, [self.leaf[NAME].value])), 4: Value(INTEGER, CODECS[self.meta.compression]),
             5: Value(LONG, rows), 6: Value(LONG, size), 7: Value(LONG, stored),
             9: Value(LONG, len(MAGIC) + dictionary),
         }  # fmt: skip
         if dictionary:
             column[11] = Value(LONG, len(MAGIC))
         chunk = {2: Value(LONG, 0), 3: Value(STRUCT, column)}
-        group = {1: Value(LIST, Items(STRUCT, [chunk])), 2: Value(LONG, size), 3: Value(LONG, rows)}
+        group = {1: Value(LIST, Listing(STRUCT, [chunk])), 2: Value(LONG, size), 3: Value(LONG, rows)}
         root = {NAME: Value(BINARY, b"schema"), CHILDREN: Value(INTEGER, 1)}
         schema = base64.b64encode(pa.schema([self.field]).serialize())
         types = {1: Value(BINARY, b"ARROW:schema"), 2: Value(BINARY, schema)}
         return write_struct({
-            1: Value(INTEGER, 2), SCHEMA: Value(LIST, Items(STRUCT, [root, self.leaf])), 3: Value(LONG, rows),
-            4: Value(LIST, Items(STRUCT, [group])), 5: Value(LIST, Items(STRUCT, [types])),
+            1: Value(INTEGER, 2), SCHEMA: Value(LIST, Listing(STRUCT, [root, self.leaf])), 3: Value(LONG, rows),
+            4: Value(LIST, Listing(STRUCT, [group])), 5: Value(LIST, Listing(STRUCT, [types])),
         })  # fmt: skip
 
 
@@ -154,7 +165,7 @@ def row_group(part: Part, file: Any, group: int, wanted: list[int]) -> RowGroup 
             whole = sum(page.values for page in pages) == meta.num_rows
             if not (flat and known and whole) or max((page.values for page in pages), default=0) > MOST_ROWS:
                 return None
-            columns.append(Column(part, file.schema_arrow.field(kind.name), leaves[at], column, pages))
+            columns.append(ColumnPages(part, file.schema_arrow.field(kind.name), leaves[at], column, pages))
         return RowGroup(columns, meta.num_rows)
     return None
 

@@ -19,14 +19,14 @@ CHUNK_OFFSETS, CHUNK_META = (2, 4, 6), 3  # in a ColumnChunk: of itself, its off
 META_OFFSETS = (9, 10, 11, 14)  # in a ColumnMetaData: of data, index and dictionary pages, and the Bloom filter
 
 
-class RowGroup(NamedTuple):
+class EncodedGroup(NamedTuple):
     """The pages of a row group, and the footer of a file that begins with them."""
 
     pages: pa.Buffer
     footer: Fields
 
 
-def encode_group(table: pa.Table) -> RowGroup:
+def encode_group(table: pa.Table) -> EncodedGroup:
     """Encode and compress a table as one row group; without rows, it can also have no pages."""
     import pyarrow.parquet as pq
 
@@ -37,10 +37,10 @@ def encode_group(table: pa.Table) -> RowGroup:
     end = len(content) - len(MAGIC) - 4
     start = end - int.from_bytes(content[end : end + 4].to_pybytes(), "little")
     footer, _ = read_struct(content.slice(start, end - start).to_pybytes(), 0)
-    return RowGroup(content.slice(len(MAGIC), start - len(MAGIC)), footer)
+    return EncodedGroup(content.slice(len(MAGIC), start - len(MAGIC)), footer)
 
 
-def join_groups(groups: Iterable[RowGroup]) -> Iterator[list[Any]]:
+def join_groups(groups: Iterable[EncodedGroup]) -> Iterator[list[Any]]:
     """Yield the bytes of a Parquet file of these row groups, of which there must be at least one."""
     yield [MAGIC]
     moved = rows = 0  # how far the pages are from their places in a file of their own

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from lookalike.core.errors import DataError, UsageError, argument, one_column, parameter
 from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.io.csv import frame_index
-from lookalike.io.elements import MOST_COPIES, Chunk, Kinds, SetBlock, join_blocks, strings_or_integers
+from lookalike.io.elements import MOST_COPIES, ElementChunk, Kinds, SetBlock, join_blocks, strings_or_integers
 from lookalike.io.formats import NAMED, UNTYPED, format_of
 from lookalike.io.inputs import find_parts
 from lookalike.io.jsonl import simple_types
@@ -155,7 +155,7 @@ class SetSource(ItemSource):
         part, progress, columns, good = task
         with reading(part):
             groups = self._groups(part, columns, good)
-            chunk = Chunk.of(part, groups.values, groups.copies)
+            chunk = ElementChunk.of(part, groups.values, groups.copies)
             return part, progress, int(groups.values.nbytes), SetBlock(groups.ids, groups.sizes, columns.listed, chunk)
 
     def named(self, ids: pa.Array) -> list[Counter[Any]]:

@@ -15,13 +15,13 @@ LONGEST, MOST, DEEPEST = 100_000_000, 1_000_000, 64  # bytes of a string, values
 
 
 class Value(NamedTuple):
-    """A value with its type: a bool, int, float or bytes, `Items` (a list or set), or a struct."""
+    """A value with its type: a bool, int, float or bytes, `Listing` (a list or set), or a struct."""
 
     kind: int
     value: Any
 
 
-class Items(NamedTuple):
+class Listing(NamedTuple):
     """The values of a list or set, which all have one type."""
 
     kind: int
@@ -95,12 +95,12 @@ class _Reader:
             return struct.unpack("<d", self.bytes(8))[0]
         raise ValueError(f"there is no type {kind}")
 
-    def items(self, depth: int) -> Items:
+    def items(self, depth: int) -> Listing:
         if not depth:
             raise ValueError("lists are nested too deeply")
         head = self.byte()
         count = self.number(MOST) if head >> 4 == 15 else head >> 4
-        return Items(head & 15, [self.value(head & 15, depth - 1) for _ in range(count)])
+        return Listing(head & 15, [self.value(head & 15, depth - 1) for _ in range(count)])
 
     def zigzag(self) -> int:
         value = self.number((1 << 64) - 1)

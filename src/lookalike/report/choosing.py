@@ -140,7 +140,7 @@ def choose(found: Values) -> list[Chosen]:
 
 
 @dataclass(frozen=True)
-class Group:
+class ListedGroup:
     """One group: its size, some of its members, and the share of its pairs found, if known."""
 
     first: int
@@ -177,7 +177,7 @@ def size_bars(sizes: np.ndarray) -> list[Size]:
     return found
 
 
-def largest_groups(finding: Finding) -> list[Group]:
+def largest_groups(finding: Finding) -> list[ListedGroup]:
     """Return the largest groups, larger first; the item that names a group is its first member."""
     label = finding.label
     if label is None:
@@ -194,7 +194,7 @@ def largest_groups(finding: Finding) -> list[Group]:
         members = np.flatnonzero(label == first)
         members = np.concatenate(([first], members[members != first]))[:MEMBERS]
         share = None if pairs is None else 2 * int(pairs[first]) / (size * (size - 1))
-        found.append(Group(first, size, members, share))
+        found.append(ListedGroup(first, size, members, share))
     return found
 
 

@@ -19,7 +19,7 @@ from lookalike.kernels.buckets import (
     similar_in_buckets,
     stars,
 )
-from lookalike.theory.banding import Buckets, Part
+from lookalike.theory.banding import BucketRun, Buckets
 
 STEP, TASK = 4096, 128  # items compared with those kept before them at a time, and of these, per task
 PAIRS = 1 << 12  # of a task, at least
@@ -43,7 +43,7 @@ def components(buckets: Buckets, sets: Sets, p: int, q: int, run: Run, storage: 
         unlike, cut = np.zeros(len(sets), np.int64), np.zeros(len(sets), np.bool_)
         far = reach(len(sets))
 
-        def connect(part: Part) -> tuple[np.ndarray, np.ndarray]:
+        def connect(part: BucketRun) -> tuple[np.ndarray, np.ndarray]:
             band, start, stop = part
             limits = (far, patience(len(sets)), unlike, cut)
             pairs: tuple[np.ndarray, np.ndarray] = similar_in_buckets(

@@ -38,7 +38,7 @@ ALIKE: Ranks = (np.ones(2, np.uint8), np.uint64(63))  # all elements have one ra
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int]  # left, right, elements shared, pairs compared
 
 
-class Work(NamedTuple):
+class JoinWork(NamedTuple):
     """The cost of a join: elements to look up, postings to scan, and pairs to compare."""
 
     tokens: float
@@ -179,7 +179,7 @@ def count_work(index: tuple[np.ndarray, ...], run: Run) -> np.ndarray:
 
 def estimate_work(
     sample: Sets, items: int, ranks: Ranks, measure: tuple[int, int, int], places: np.ndarray | None = None
-) -> Work:
+) -> JoinWork:
     """Estimate the work of joining `items` items from a sample, with the ranks of all if known.
 
     The sample is joined, and its counts are scaled up to the whole collection. Pairs from one of
@@ -190,15 +190,15 @@ def estimate_work(
     if places is not None:
         parts = [sample_work(sample.take(np.flatnonzero(places == one)), ranks, measure) for one in np.unique(places)]
         _, near_walks, near_compared = (sum(counts) for counts in zip(*parts, strict=True))
-        return Work(
+        return JoinWork(
             tokens * times,
             (walks - near_walks) * times**2 + near_walks * times,
             (compared - near_compared) * times**2 + near_compared * times,
         )
-    return Work(tokens * times, walks * times**2, compared * times**2)
+    return JoinWork(tokens * times, walks * times**2, compared * times**2)
 
 
-def sample_work(sample: Sets, ranks: Ranks, measure: tuple[int, int, int]) -> Work:
+def sample_work(sample: Sets, ranks: Ranks, measure: tuple[int, int, int]) -> JoinWork:
     """Return the work of joining some sets."""
     rows = by_size(sample)
     starts, *index = index_prefixes(sample, rows, ranks, measure)
@@ -207,7 +207,7 @@ def sample_work(sample: Sets, ranks: Ranks, measure: tuple[int, int, int]) -> Wo
     *_, compared = prefix_join(
         0, len(rows), met, rows, starts, *index, sample.indptr, sample.elements, *measure, SUFFIX, ALONE.split
     )
-    return Work(float(len(begins)), float((ends - begins).sum()), float(compared))
+    return JoinWork(float(len(begins)), float((ends - begins).sum()), float(compared))
 
 
 def element_ranks(sets: Sets, run: Run = ONE_THREAD) -> Ranks:

@@ -205,7 +205,7 @@ def near_pairs(
     seen: Callable[[int], None],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return near pairs of common buckets: (left, right, values). Over `limit` is an error."""
-    known = Numbers(run)
+    known = PairNumbers(run)
     for found in near_numbers(space, rows, tables, sides, run, seen, lambda numbers: distinct([numbers])):
         if known.add(found) and known.merged > limit:
             known.filter(lambda numbers: check(space, numbers)[0])
@@ -218,7 +218,7 @@ def near_pairs(
     return left, right, values
 
 
-class Numbers:
+class PairNumbers:
     """Distinct numbers that grow: threads merge new ones into ranges of them side by side."""
 
     def __init__(self, run: Run):
@@ -305,7 +305,7 @@ def measured_pairs(space: Space, ranges: list[np.ndarray], run: Run) -> tuple[np
 
 def near_some(space: Space, some: np.ndarray, rows: np.ndarray, run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return near pairs of one of `some` items and one of `rows`, each once: (left, right, values)."""
-    known = Numbers(run)
+    known = PairNumbers(run)
     for _, found in near_blocks(space, some, rows, space.bounds, run):
         known.add(found[found % (len(space) + 1) > 0])  # no item with itself
     known.merge()

@@ -12,7 +12,7 @@ from lookalike.core.storage import Arrays, Storage
 from lookalike.items.sets import Sets
 from lookalike.items.sides import Sides
 from lookalike.kernels.sets import overlaps
-from lookalike.theory.banding import Buckets, Part, too_many
+from lookalike.theory.banding import BucketRun, Buckets, too_many
 
 SAMPLE = 2000  # candidates that show whether there will be too many pairs
 PAIRS = 1 << 14  # of a task, at least
@@ -35,7 +35,7 @@ def verify_bands(
         if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
             raise too_many(similar * buckets.count(band) // SAMPLE, limit, "about")
 
-    def verify(part: Part) -> Found:
+    def verify(part: BucketRun) -> Found:
         found, candidates, total = [], 0, 0
         for left, right in buckets.pairs(part, keys, sides):
             candidates += len(left)

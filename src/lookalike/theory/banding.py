@@ -23,7 +23,7 @@ FEW = 1 << 18  # keys that one thread sorts at once
 MOST_CANDIDATES = 200_000_000  # candidate pairs listed without verification
 
 
-class Part(NamedTuple):
+class BucketRun(NamedTuple):
     """A part of the items of a band's buckets, each to be paired with those before it in its bucket."""
 
     band: int
@@ -49,16 +49,16 @@ class Buckets:
         sizes = np.diff(self.bands[band][0])
         return int((sizes * (sizes - 1) // 2).sum())
 
-    def parts(self, band: int, pairs: int = CHUNK) -> list[Part]:
+    def parts(self, band: int, pairs: int = CHUNK) -> list[BucketRun]:
         """Cut the buckets of a band into parts that have about as many pairs each."""
         indptr, _ = self.bands[band]
         if len(indptr) < 2:
             return []
         before = np.arange(indptr[-1]) - np.repeat(indptr[:-1], np.diff(indptr))  # items before each in its bucket
         cuts = 1 + np.flatnonzero(np.diff(np.cumsum(before) // pairs))
-        return [Part(band, start, stop) for start, stop in pairwise([0, *cuts.tolist(), int(indptr[-1])])]
+        return [BucketRun(band, start, stop) for start, stop in pairwise([0, *cuts.tolist(), int(indptr[-1])])]
 
-    def pairs(self, part: Part, keys: np.ndarray, sides: Sides = ALONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def pairs(self, part: BucketRun, keys: np.ndarray, sides: Sides = ALONE) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield chunks of the pairs of a part that share no bucket of an earlier band."""
         band, start, stop = part
         indptr, items = self.bands[band]

@@ -129,7 +129,7 @@ def made_with_relatives(share, *, differ=0.12):
 
 
 def test_relatives_are_not_matches():
-    """Fewer relatives than matches, or twice as many, are told apart; without the class, they are matches.
+    """Relatives are found, fewer than matches or twice as many; without the class, they count as matches.
 
     Matches that differ in that field look like relatives and are lost: here 12% of them.
     """

@@ -71,8 +71,8 @@ def identifying(table: pa.Table, skip: Collection[str], run: Run) -> list[Folded
     names = table.schema.names
     out = []
     for name in dict.fromkeys(names):
-        told = names.count(name) == 1 and name not in skip and ADMINISTRATIVE.isdisjoint(words_of(name))
-        column = table[name] if told else None
+        usable = names.count(name) == 1 and name not in skip and ADMINISTRATIVE.isdisjoint(words_of(name))
+        column = table[name] if usable else None
         if column is None or pa.types.is_nested(column.type) or not len(column):
             continue
         texts = normalise(column, "text", run=run).values

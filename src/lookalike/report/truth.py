@@ -63,7 +63,7 @@ def inferred(first: pa.ChunkedArray, second: pa.ChunkedArray, ids: pa.ChunkedArr
 
 
 def true_clusters(truth: Truth, numbers: np.ndarray, second: np.ndarray, items: int) -> np.ndarray:
-    """Return the true cluster of each of so many items, given the numbers of the ids in the two columns.
+    """Return the true cluster of each of `items` items, given the numbers of the ids in both columns.
 
     Pairs connect items into clusters; an item that the truth does not mention is a cluster of its own.
     """
@@ -75,7 +75,7 @@ def true_clusters(truth: Truth, numbers: np.ndarray, second: np.ndarray, items: 
 
 
 def clusters_of(ids: pa.ChunkedArray, numbers: np.ndarray, groups: np.ndarray, items: int) -> np.ndarray:
-    """Return the cluster of each of so many items; an item without one is a cluster of its own."""
+    """Return the cluster of each of `items` items; an item without one is a cluster of its own."""
     counts = np.bincount(numbers, minlength=items)
     if counts.max(initial=0) > 1:
         twice = ids[int(np.flatnonzero(counts[numbers] > 1)[0])].as_py()

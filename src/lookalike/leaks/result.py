@@ -1,0 +1,146 @@
+"""The result of `decontaminate`: which documents contain which test items, and where."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.core.wording import counted
+from lookalike.io.tables import in_one
+from lookalike.leaks.items import RULE, TestFile
+from lookalike.results.base import Result
+from lookalike.results.explanations import SharedElements
+
+FOUND = pa.schema(
+    [
+        ("document", pa.int64()),  # its position in the corpus
+        ("row", pa.int64()),  # of the test item, counted over all files
+        ("containment", pa.float64()),
+        ("longest", pa.int64()),  # words of a run
+        ("start", pa.int64()),  # in characters
+        ("stop", pa.int64()),
+        ("answer", pa.int64()),  # where the answer ends, if it follows
+        ("text", pa.large_string()),
+    ]
+)
+NONE_FOUND = FOUND.empty_table().append_column("id", pa.array([], pa.int64()))
+
+
+@dataclass(frozen=True, eq=False)
+class Leaks(Result):
+    """The places of test items in the documents of a corpus.
+
+    Its rows are (document, file, item, containment, longest run in words, start, stop, text); with
+    answers, also whether the answer follows. Start and stop count characters.
+
+    >>> import lookalike as la
+    >>> found = la.decontaminate(["Is a tomato a fruit? Yes.", "No."], ["Is a tomato a fruit?", "Why?"])
+    >>> found, found.keep.tolist(), found.files.to_pylist()
+    (<1 leak in 1 of 2 documents>, [False, True], [{'file': 'table', 'items': 2, 'leaked': 1, 'documents': 1}])
+    """
+
+    found: pa.Table  # in the order of the corpus: the columns of FOUND, and the id of the document
+    keep: np.ndarray  # of each document: whether it contains no item
+    tests: Sequence[TestFile]
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def _table(self, rows: Any) -> pa.Table:
+        at = rows if isinstance(rows, np.ndarray) else np.arange(len(self))[rows]
+        found = self.found.take(pa.array(at))
+        columns = {"document": found["id"]} | self._items_of(found["row"].to_numpy())
+        columns |= {name: found[name] for name in ("containment", "longest", "start", "stop")}
+        if self._have_answers:
+            columns["answered"] = pc.is_valid(found["answer"])
+        return pa.table(columns | {"text": found["text"]})
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per leak, in the order of the corpus."""
+        return super().to_arrow()
+
+    @property
+    def items(self) -> pa.Table:
+        """How many documents contain each test item that leaked, most first."""
+        pairs = np.unique(np.stack([self.found["row"].to_numpy(), self.found["document"].to_numpy()]), axis=1)
+        rows, documents = np.unique(pairs[0], return_counts=True)
+        order = np.argsort(-documents, kind="stable")
+        texts = [self.tests[file].questions[at].as_py() for file, at in self._places(rows[order])]
+        return pa.table(
+            self._items_of(rows[order]) | {"documents": documents[order], "text": pa.array(texts, pa.large_string())}
+        )
+
+    @property
+    def files(self) -> pa.Table:
+        """How many items of each test file leaked, and how many documents contain one."""
+        of_row = np.searchsorted(self._bounds, self.found["row"].to_numpy(), side="right") - 1
+        counts: dict[str, list[Any]] = {"file": [], "items": [], "leaked": [], "documents": []}
+        for at, file in enumerate(self.tests):
+            here = self.found.filter(pa.array(of_row == at))
+            counts["file"].append(file.name)
+            counts["items"].append(len(file.questions))
+            counts["leaked"].append(pc.count_distinct(here["row"]).as_py())
+            counts["documents"].append(pc.count_distinct(here["document"]).as_py())
+        return pa.table(counts)
+
+    def cuts(self, document: int) -> list[tuple[int, int]]:
+        """Return the parts to cut from a document, given its position: questions, and answers that follow."""
+        bounds = np.searchsorted(self._documents, [document, document + 1])
+        found = self.found.slice(bounds[0], bounds[1] - bounds[0])
+        ends = pc.coalesce(found["answer"], found["stop"]).to_pylist()
+        parts: list[tuple[int, int]] = []
+        for start, stop in sorted(zip(found["start"].to_pylist(), ends, strict=True)):
+            if parts and start <= parts[-1][1]:
+                parts[-1] = parts[-1][0], max(stop, parts[-1][1])
+            else:
+                parts.append((start, stop))
+        return parts
+
+    def explain(self, row: int) -> SharedElements:
+        """Explain a leak: the shingles that the item and the passage share, and those that only one has."""
+        at = self._position(row)
+        ((file, item),) = self._places(self.found["row"].to_numpy()[at : at + 1])
+        texts = self.tests[file].questions[item].as_py(), self.found["text"][at].as_py()
+        return SharedElements.of(*map(RULE.of, texts))
+
+    def __repr__(self) -> str:
+        documents = f"{np.count_nonzero(~self.keep):,} of {counted(len(self.keep), 'document')}"
+        return f"<{counted(len(self), 'leak')} in {documents}>"
+
+    # --- test items ---
+
+    @cached_property
+    def _documents(self) -> np.ndarray:
+        documents: np.ndarray = self.found["document"].to_numpy()
+        return documents
+
+    @cached_property
+    def _bounds(self) -> np.ndarray:
+        return np.concatenate(([0], np.cumsum([len(file.questions) for file in self.tests])))
+
+    @property
+    def _have_answers(self) -> bool:
+        return any(file.answers is not None for file in self.tests)
+
+    def _places(self, rows: np.ndarray) -> list[tuple[int, int]]:
+        """Return the file, and the row in it, of test items."""
+        files = np.searchsorted(self._bounds, rows, side="right") - 1
+        return list(zip(files.tolist(), (rows - self._bounds[files]).tolist(), strict=True))
+
+    def _items_of(self, rows: np.ndarray) -> dict[str, pa.Array]:
+        """Return the columns `file` and `item` of test items; the item is the id in the file, or its row."""
+        names = pa.array([file.name for file in self.tests])
+        files = np.searchsorted(self._bounds, rows, side="right") - 1
+        return {"file": names.take(pa.array(files)), "item": self._ids.take(pa.array(rows))}
+
+    @cached_property
+    def _ids(self) -> pa.Array:
+        """The ids of all test items; strings if those of one file are."""
+        kinds = {file.ids.type for file in self.tests if len(file.ids)}
+        kind = kinds.pop() if len(kinds) == 1 else pa.large_string()
+        return pa.concat_arrays([pa.array([], kind), *(in_one(file.ids).cast(kind) for file in self.tests)])

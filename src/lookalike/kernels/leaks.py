@@ -157,6 +157,8 @@ def _places(t, item, met, first, last, k, items, limits, out, filled):
             break
         while _rank(ordered, met[best_left]) < 0:
             best_left += 1
+        while best_end < last and _rank(ordered, met[best_end]) >= 0:  # shingles that occurred before
+            best_end += 1
         if filled == len(out):
             out = np.concatenate((out, np.empty_like(out)))
         out[filled] = t, item, best_left, best_end - 1 + k, best, longest

@@ -1,10 +1,12 @@
 """Test questions that leaked into a corpus: find them, and drop the documents or cut the passages.
 
-Lives here: the items of tests, the search for them in a stream of documents, and its result.
-May import: everything below `find`. A new way to decide what counts as a leak is a new limit in
-`items.Limits`.
+Lives here: `items` (reads tests and prepares the search), `finding` (streams the corpus past them),
+`result`, `cutting` (what remains of a document) and `describe` (the page).
+May import: `find`, `report`, `search` and the packages below. What counts as a leak is in
+`items.Limits`, and a new rule is a new limit there.
 """
 
+from lookalike.leaks import describe  # noqa: F401  registers how pages show Leaks
 from lookalike.leaks.finding import decontaminate
 from lookalike.leaks.result import Leaks
 

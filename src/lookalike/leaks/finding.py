@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import pairwise
-from os.path import commonprefix
+from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from lookalike.items.passages import prepared, unit_spans
 from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import as_array, split_words
 from lookalike.kernels.leaks import find_items
-from lookalike.leaks.items import RULE, TINY_RULE, Limits, TestFile, group, make_lookup, read_tests, sequences
-from lookalike.leaks.result import FOUND, NONE_FOUND, Leaks
+from lookalike.leaks.items import RULE, TINY_RULE, Limits, QuestionFile, group, make_lookup, read_tests, sequences
+from lookalike.leaks.result import FOUND, Leaks, join_ids
 from lookalike.measures import exact_fraction
 from lookalike.search.inputs import as_items
 
@@ -32,8 +31,8 @@ def decontaminate(
     tests: Any,
     *,
     threshold: float | str | Fraction = 0.5,
+    least: int = 5,
     longest: int | None = None,
-    short: int = 12,
     question: str | None = None,
     answer: str | None = None,
     threads: int | None = None,
@@ -51,8 +50,9 @@ def decontaminate(
         tests: the test items, in the same forms. Files are counted one by one.
         threshold: the least share of the shingles of an item. One changed word changes three of
             them.
+        least: the least number of its shingles, as a few occur by chance; an item that has fewer
+            must occur whole.
         longest: a run of this many words of an item, in the same order, is a leak too.
-        short: items of fewer words must occur whole, as their shingles occur by chance.
         question: the column of the tests to look for; by default `question`, `problem`, `prompt`,
             or the column of texts.
         answer: a column of answers: a leak then shows whether the answer follows the question,
@@ -72,27 +72,27 @@ def decontaminate(
     run = Run(threads) if run is None else run
     limits = Limits(
         Fraction(*exact_fraction(threshold)),
+        whole("least", least),
         None if longest is None else whole("longest", longest),
-        whole("short", short, least=0),
     )
     with run.stage("read tests"):
         search = Search(read_tests(tests, question, answer, run), limits)
     source = as_items(corpus, "jaccard", run)
     if source is not None and not isinstance(source, Source):
         raise UsageError(f"corpus must be texts, a table or paths; got {type(source).__name__}.")
-    keep, parts, count = [np.zeros(0, np.bool_)], [NONE_FOUND], 0
+    keep, parts, ids, count = [np.zeros(0, np.bool_)], [FOUND.empty_table()], [], 0
     with run.stage("look for items", source.byte_size() if source else 0) as tick:
         for batch, found in run.map(search.look, source.batches(run) if source else ()):
             keep.append(~np.isin(np.arange(len(batch)), found["document"]))
-            if len(found):
-                ids = in_one(batch["id"]).take(found["document"])
-                numbered = found.set_column(0, "document", pc.add(found["document"], count))
-                parts.append(numbered.append_column("id", ids))
+            ids.append(batch["id"].take(found["document"]))
+            parts.append(found.set_column(0, "document", pc.add(found["document"], count)))
             count += len(batch)
             tick(batch["text"].nbytes)
-    stats = {"items": count, "skipped": source.skipped if source else 0, "seconds": run.seconds}
-    every = pa.concat_tables(parts, promote_options="permissive")
-    return Leaks(every, np.concatenate(keep), search.files, stats)
+    stats = {
+        "items": count, "skipped": source.skipped if source else 0, "threshold": float(limits.threshold),
+        "least": limits.least, "longest": limits.longest, "seconds": run.seconds,
+    }  # fmt: skip
+    return Leaks(pa.concat_tables(parts), join_ids(ids), np.concatenate(keep), search.files, stats)
 
 
 class Search:
@@ -101,7 +101,7 @@ class Search:
     Items of the same words are looked for once, and reported one by one.
     """
 
-    def __init__(self, files: list[TestFile], limits: Limits):
+    def __init__(self, files: list[QuestionFile], limits: Limits):
         self.files = files
         questions = sequences(pa.concat_arrays([file.questions for file in files]))
         first, groups = group(questions)
@@ -169,7 +169,7 @@ class PlacedWords:
         after = [span for span in self.words if self.starts[span[0]] >= place][: REACH + len(wanted)]
         words = [self.clean[start:stop] for start, stop in after]
         for at in range(min(REACH, len(words) - least) + 1 if wanted else 0):
-            same = len(commonprefix([words[at : at + len(wanted)], wanted]))
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words[at:], wanted, strict=False)))
             if same >= least:
                 return self.ends[after[at + same - 1][1] - 1]
         return None

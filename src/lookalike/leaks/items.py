@@ -14,7 +14,7 @@ from lookalike.core.errors import DataError, UsageError, one_column
 from lookalike.core.run import Run
 from lookalike.io.documents import TEXT_NAMES, Source
 from lookalike.io.tables import in_one
-from lookalike.items.shingles import Shingles
+from lookalike.items.shingles import Shingles, split_words
 from lookalike.kernels.leaks import shingle_table
 from lookalike.kernels.sets import hash_rows, take_rows
 from lookalike.search.inputs import as_items
@@ -30,7 +30,7 @@ RULE = Shingles(k=WORDS, unit="word", lowercase=True, form="nfkc")
 TINY_RULE = replace(RULE, punctuation="keep")
 
 
-class TestFile(NamedTuple):
+class QuestionFile(NamedTuple):
     """The items of one file."""
 
     name: str
@@ -38,10 +38,8 @@ class TestFile(NamedTuple):
     questions: pa.LargeStringArray
     answers: pa.LargeStringArray | None
 
-    __test__ = False  # not a class of tests, in spite of its name
 
-
-def read_tests(tests: Any, question: str | None, answer: str | None, run: Run) -> list[TestFile]:
+def read_tests(tests: Any, question: str | None, answer: str | None, run: Run) -> list[QuestionFile]:
     """Return the items of all test files, file by file."""
     source = as_items([Path(tests)] if isinstance(tests, str) else tests, "jaccard", run)
     if source is None:
@@ -51,7 +49,7 @@ def read_tests(tests: Any, question: str | None, answer: str | None, run: Run) -
     return [_read_file(source, at, question, answer, run) for at in range(len(source.parts))]
 
 
-def _read_file(source: Source, at: int, question: str | None, answer: str | None, run: Run) -> TestFile:
+def _read_file(source: Source, at: int, question: str | None, answer: str | None, run: Run) -> QuestionFile:
     """Return the items of one part of a source."""
     one = copy(source)
     one.parts = source.parts[at : at + 1]
@@ -65,10 +63,10 @@ def _read_file(source: Source, at: int, question: str | None, answer: str | None
     batches = [batch for batch, _ in pairs[1:]]
     if not batches:
         none = pa.array([], pa.large_string())
-        return TestFile(one.parts[0].name, pa.chunked_array([pa.array([], pa.int64())]), none, answer and none)
+        return QuestionFile(one.parts[0].name, pa.chunked_array([pa.array([], pa.int64())]), none, answer and none)
     whole = pa.concat_tables(batches)
     answers = None if answer is None else _as_texts([rows for _, rows in pairs[1:]], answer)
-    return TestFile(one.parts[0].name, whole["id"], in_one(whole["text"]), answers)
+    return QuestionFile(one.parts[0].name, whole["id"], in_one(whole["text"]), answers)
 
 
 def _as_texts(tables: Iterable[pa.Table], column: str) -> pa.LargeStringArray:
@@ -90,17 +88,22 @@ class Sequences(NamedTuple):
 
     def take(self, rows: np.ndarray) -> "Sequences":
         """Return some of the texts."""
-        return Sequences(*take_rows(self.starts[rows], self.lengths[rows], self.hashes), self.rules[rows])
+        starts, hashes = take_rows(self.starts[rows], self.lengths[rows], self.hashes)
+        return Sequences(starts, hashes, self.rules[rows])
 
 
 def sequences(texts: pa.LargeStringArray) -> Sequences:
     """Return texts as shingles of WORDS words.
 
     In texts of fewer than TINY words, punctuation marks are words too: those of "-4 + (-3) =" are
-    all that tells it apart. If there are fewer than WORDS even so, all of them are one shingle.
+    all that tells it apart. If there are fewer than WORDS even so, all of them are one shingle. A
+    text without words has no shingles.
     """
     prepared = RULE.prepare(texts)
-    tiny = np.diff(replace(RULE, k=1).hashes(prepared)[0]) < TINY
+    words = np.diff(replace(RULE, k=1).hashes(prepared)[0])
+    for one in np.flatnonzero(words == 1).tolist():
+        words[one] = len(split_words(prepared[one].as_py()))  # 0 if there are only punctuation marks
+    tiny = words < TINY
     tokens = np.diff(replace(TINY_RULE, k=1).hashes(prepared)[0])
     rules = np.stack([tiny, np.where(tiny, np.clip(tokens, 1, WORDS), WORDS)], axis=1).astype(np.int64)
     made = [RULE, *(replace(TINY_RULE, k=k) for k in range(1, WORDS + 1))]
@@ -109,8 +112,9 @@ def sequences(texts: pa.LargeStringArray) -> Sequences:
     at = np.arange(len(texts))
     bounds = np.stack([indptr for indptr, _ in rows])
     before = np.cumsum([0, *(len(hashes) for _, hashes in rows)])[which]
-    first, last = bounds[which, at], bounds[which, at + 1]
-    return Sequences(*take_rows(before + first, last - first, np.concatenate([hashes for _, hashes in rows])), rules)
+    sizes = np.where(words > 0, bounds[which, at + 1] - bounds[which, at], 0)
+    starts, hashes = take_rows(before + bounds[which, at], sizes, np.concatenate([hashes for _, hashes in rows]))
+    return Sequences(starts, hashes, rules)
 
 
 def group(texts: Sequences) -> tuple[np.ndarray, np.ndarray]:
@@ -128,13 +132,13 @@ class Limits:
     """What counts as a leak; `decontaminate` explains the parameters."""
 
     threshold: Fraction
+    least: int
     longest: int | None
-    short: int
 
-    def least(self, shingles: np.ndarray) -> np.ndarray:
-        """Return the least number that makes up the threshold."""
-        least: np.ndarray = -(-shingles * self.threshold.numerator // self.threshold.denominator)
-        return least
+    def share(self, shingles: np.ndarray) -> np.ndarray:
+        """Return the least number of shingles that makes up the threshold."""
+        share: np.ndarray = -(-shingles * self.threshold.numerator // self.threshold.denominator)
+        return share
 
 
 class Lookup(NamedTuple):
@@ -148,9 +152,9 @@ class Lookup(NamedTuple):
 def make_lookup(items: Sequences, limits: Limits) -> Lookup:
     """Prepare the search for items.
 
-    An item with d different shingles is found only where n = least(d) of them occur, so at least
-    one of any d - n + 1 of them must: it is looked up by those that the fewest items have. An item
-    of fewer than `short` words must occur whole, so its rarest shingle is enough. With `longest`,
+    An item with d different shingles is found only where a number n of them occur, so at least one
+    of any d - n + 1 of them must: it is looked up by those that the fewest items have. An item of
+    fewer than `least` shingles must occur whole, so its rarest shingle is enough. With `longest`,
     any shingle can belong to the run, so all are looked up.
     """
     lengths, words = items.lengths, items.rules[:, 1]
@@ -165,8 +169,8 @@ def make_lookup(items: Sequences, limits: Limits) -> Lookup:
     different = np.bincount(own, minlength=len(lengths))
     telling = np.bincount(own, weights=having[code] <= COMMON, minlength=len(lengths)).astype(np.int64)
 
-    whole = (items.rules[:, 0] == 1) | (lengths + words - 1 < limits.short)
-    need = np.where(whole, NEVER, limits.least(different))
+    whole = (items.rules[:, 0] == 1) | (different < limits.least)
+    need = np.where(whole, NEVER, np.maximum(limits.share(different), limits.least))
     run, tried = lengths, np.where(whole, 1, different - need + 1)
     if limits.longest is not None:
         run = np.minimum(lengths, np.maximum(1, limits.longest - words + 1))
@@ -184,6 +188,6 @@ def make_lookup(items: Sequences, limits: Limits) -> Lookup:
         shingle_table(shingles),
         (bounds, own[chosen]),
         (items.starts, sorted_codes.astype(np.int32), ordered - items.starts[owner], having[sorted_codes] <= COMMON),
-        (need, limits.least(telling), run, WIDTH * lengths + SPARE, rule.reshape(-1)),
+        (need, limits.share(telling), run, WIDTH * lengths + SPARE, rule.reshape(-1)),
     )
     return Lookup(arguments, different, list(map(tuple, items.rules.tolist())))

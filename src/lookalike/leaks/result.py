@@ -1,6 +1,6 @@
 """The result of `decontaminate`: which documents contain which test items, and where."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from lookalike.core.wording import counted
 from lookalike.io.tables import in_one
-from lookalike.leaks.items import RULE, TestFile
+from lookalike.leaks.items import RULE, QuestionFile
 from lookalike.results.base import Result
 from lookalike.results.explanations import SharedElements
 
@@ -27,7 +27,6 @@ FOUND = pa.schema(
         ("text", pa.large_string()),
     ]
 )
-NONE_FOUND = FOUND.empty_table().append_column("id", pa.array([], pa.int64()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +42,10 @@ class Leaks(Result):
     (<1 leak in 1 of 2 documents>, [False, True], [{'file': 'table', 'items': 2, 'leaked': 1, 'documents': 1}])
     """
 
-    found: pa.Table  # in the order of the corpus: the columns of FOUND, and the id of the document
+    found: pa.Table  # the columns of FOUND, in the order of the corpus
+    ids: pa.Array  # of the document of each row
     keep: np.ndarray  # of each document: whether it contains no item
-    tests: Sequence[TestFile]
+    tests: Sequence[QuestionFile]
     stats: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -53,8 +53,8 @@ class Leaks(Result):
 
     def _table(self, rows: Any) -> pa.Table:
         at = rows if isinstance(rows, np.ndarray) else np.arange(len(self))[rows]
-        found = self.found.take(pa.array(at))
-        columns = {"document": found["id"]} | self._items_of(found["row"].to_numpy())
+        found, ids = self.found.take(pa.array(at)), self.ids.take(pa.array(at))
+        columns = {"document": ids} | self._items_of(found["row"].to_numpy())
         columns |= {name: found[name] for name in ("containment", "longest", "start", "stop")}
         if self._have_answers:
             columns["answered"] = pc.is_valid(found["answer"])
@@ -69,16 +69,14 @@ class Leaks(Result):
         """How many documents contain each test item that leaked, most first."""
         pairs = np.unique(np.stack([self.found["row"].to_numpy(), self.found["document"].to_numpy()]), axis=1)
         rows, documents = np.unique(pairs[0], return_counts=True)
-        order = np.argsort(-documents, kind="stable")
-        texts = [self.tests[file].questions[at].as_py() for file, at in self._places(rows[order])]
-        return pa.table(
-            self._items_of(rows[order]) | {"documents": documents[order], "text": pa.array(texts, pa.large_string())}
-        )
+        rows, documents = (column[np.argsort(-documents, kind="stable")] for column in (rows, documents))
+        texts = pa.array(self.questions(rows), pa.large_string())
+        return pa.table(self._items_of(rows) | {"documents": documents, "text": texts})
 
     @property
     def files(self) -> pa.Table:
         """How many items of each test file leaked, and how many documents contain one."""
-        of_row = np.searchsorted(self._bounds, self.found["row"].to_numpy(), side="right") - 1
+        of_row = self._files_of(self.found["row"].to_numpy())
         counts: dict[str, list[Any]] = {"file": [], "items": [], "leaked": [], "documents": []}
         for at, file in enumerate(self.tests):
             here = self.found.filter(pa.array(of_row == at))
@@ -104,9 +102,8 @@ class Leaks(Result):
     def explain(self, row: int) -> SharedElements:
         """Explain a leak: the shingles that the item and the passage share, and those that only one has."""
         at = self._position(row)
-        ((file, item),) = self._places(self.found["row"].to_numpy()[at : at + 1])
-        texts = self.tests[file].questions[item].as_py(), self.found["text"][at].as_py()
-        return SharedElements.of(*map(RULE.of, texts))
+        (question,) = self.questions(self.found["row"].to_numpy()[at : at + 1])
+        return SharedElements.of(RULE.of(question), RULE.of(self.found["text"][at].as_py()))
 
     def __repr__(self) -> str:
         documents = f"{np.count_nonzero(~self.keep):,} of {counted(len(self.keep), 'document')}"
@@ -127,20 +124,30 @@ class Leaks(Result):
     def _have_answers(self) -> bool:
         return any(file.answers is not None for file in self.tests)
 
-    def _places(self, rows: np.ndarray) -> list[tuple[int, int]]:
-        """Return the file, and the row in it, of test items."""
-        files = np.searchsorted(self._bounds, rows, side="right") - 1
-        return list(zip(files.tolist(), (rows - self._bounds[files]).tolist(), strict=True))
-
     def _items_of(self, rows: np.ndarray) -> dict[str, pa.Array]:
         """Return the columns `file` and `item` of test items; the item is the id in the file, or its row."""
         names = pa.array([file.name for file in self.tests])
-        files = np.searchsorted(self._bounds, rows, side="right") - 1
-        return {"file": names.take(pa.array(files)), "item": self._ids.take(pa.array(rows))}
+        return {"file": names.take(pa.array(self._files_of(rows))), "item": self.item_ids.take(pa.array(rows))}
+
+    def _files_of(self, rows: np.ndarray) -> np.ndarray:
+        files: np.ndarray = np.searchsorted(self._bounds, rows, side="right") - 1
+        return files
+
+    def questions(self, rows: np.ndarray) -> list[str]:
+        """Return the texts of test items, given by their rows, counted over all files."""
+        files = self._files_of(rows)
+        places = zip(files.tolist(), (rows - self._bounds[files]).tolist(), strict=True)
+        return [self.tests[file].questions[at].as_py() for file, at in places]
 
     @cached_property
-    def _ids(self) -> pa.Array:
-        """The ids of all test items; strings if those of one file are."""
-        kinds = {file.ids.type for file in self.tests if len(file.ids)}
-        kind = kinds.pop() if len(kinds) == 1 else pa.large_string()
-        return pa.concat_arrays([pa.array([], kind), *(in_one(file.ids).cast(kind) for file in self.tests)])
+    def item_ids(self) -> pa.Array:
+        """The ids of all test items."""
+        return join_ids([file.ids for file in self.tests])
+
+
+def join_ids(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
+    """Return the ids of several columns in one; as strings if their types differ."""
+    full = [column for column in columns if len(column)]
+    kinds = {column.type for column in full}
+    kind = pa.large_string() if len(kinds) > 1 else kinds.pop() if kinds else pa.int64()
+    return pa.concat_arrays([pa.array([], kind), *(in_one(column).cast(kind) for column in full)])

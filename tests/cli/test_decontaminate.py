@@ -83,13 +83,11 @@ def test_several_test_files_folders_and_compression(run: Commands, files: list[P
 def test_errors(run: Commands, files: list[Path], tmp_path: Path) -> None:
     corpus, tests, out = files
     assert "no column 'task'" in complaint(run("decontaminate", corpus, "--tests", tests, "--question", "task"))
-    assert "Did you mean 'answer'" in complaint(
-        run("decontaminate", corpus, "--tests", tests, "--answer", "answers")
-    )
+    assert "Did you mean 'answer'" in complaint(run("decontaminate", corpus, "--tests", tests, "--answer", "answers"))
     assert "threshold must be in (0, 1]" in complaint(run("decontaminate", corpus, "--tests", tests, "-t", 2))
     assert "different files" in complaint(run("decontaminate", corpus, "--tests", tests, "-o", out, "--leaks", out))
     same = run("decontaminate", corpus, "--tests", tests, "-o", tests)
-    assert "is also an input" in complaint(same)
+    assert "is an input and would be overwritten" in complaint(same)
     assert not out.exists()
     pages = run("decontaminate", corpus, "--tests", tests, "--cut", "--html")
     assert "--cut is for texts" in complaint(pages)

@@ -26,7 +26,7 @@ FINISHING, CLOSING = 0.5, 0.7  # shares of the grace until requests in progress 
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, for an index."""
+    """uvicorn's server, for an application behind a guard."""
 
     def __init__(self, guard: Guard, grace: float, reloads: list[Callable[[], None]], last: Callable[[], None]) -> None:
         super().__init__(
@@ -83,6 +83,10 @@ class Server(uvicorn.Server):
             self.timer.daemon = True
             self.timer.start()
         super().handle_exit(sig, frame)
+
+    def end(self) -> None:
+        """Stop as on Ctrl-C."""
+        self.handle_exit(signal.SIGINT, None)
 
     def _leave(self) -> None:
         """Exit now, with a thread still at work."""

@@ -1,5 +1,7 @@
 """Check labels: how they are read, that they correct probabilities and do no harm, and which pairs are chosen."""
 
+import errno
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +11,16 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.entities import labels as module
 from lookalike.entities import pairs_to_label, resolve, two_companies
-from lookalike.entities.labelling import HEADER, LabelFile, informative, side_by_side, spread, usefulness
+from lookalike.entities.labelling import (
+    HEADER,
+    LabelFile,
+    SideBySide,
+    in_parts,
+    informative,
+    side_by_side,
+    spread,
+    usefulness,
+)
 from lookalike.entities.labels import (
     ENOUGH,
     KNOTS,
@@ -311,12 +322,67 @@ def test_answers_are_added_and_taken_back(tmp_path) -> None:
     assert path.read_text() == f'{HEADER}\n"a,b",1,yes\nd,2,unsure\n'
 
 
+def test_an_answer_that_cannot_be_written_is_no_answer(tmp_path, monkeypatch) -> None:
+    """Half a line would damage the file, so it is removed."""
+    file = LabelFile(tmp_path / "labels.csv")
+    file.add("a", "b", "yes")
+    kept = file.path.read_bytes()
+
+    def fail(descriptor: int) -> None:
+        assert file.path.read_bytes() != kept
+        raise OSError(errno.EIO, "the disk failed")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="the disk failed"):
+        file.add("c", "d", "no")
+    assert (file.path.read_bytes(), len(file)) == (kept, 1)
+    file.undo()
+    assert (file.path.read_bytes(), len(file)) == (b"", 0)
+
+
+def test_answers_of_others_are_not_taken_back(tmp_path) -> None:
+    file, other = LabelFile(tmp_path / "labels.csv"), LabelFile(tmp_path / "labels.csv")
+    file.add("a", "b", "yes")
+    other.add("c", "d", "no")
+    with pytest.raises(DataError, match="another program has changed the file"):
+        file.undo()
+    other.undo()
+    file.undo()
+    assert file.path.read_bytes() == b""
+
+
+def test_differences_of_values() -> None:
+    """Words are compared without case; nothing is marked in values that count as the same or stand alone."""
+    long = "shared words " * 100
+    cases = {
+        ("Ann  M. Lee", "ann Leigh"): (["Ann  ", "M.", " ", "Lee"], ["ann ", "Leigh"]),
+        ("", "x y"): ([], ["x", " ", "y"]),
+        (f"{long}red", f"{long}blue"): (
+            [long[:240], f"{len(long) - 480} shared characters", long[-240:], "red"],
+            [long[:240], f"{len(long) - 480} shared characters", long[-240:], "blue"],
+        ),
+    }
+    for (left, right), expected in cases.items():
+        for same in (False, None):
+            sides = in_parts(SideBySide("name", left, right, same))
+            assert tuple([part.text for part in side] for side in sides) == expected
+            other = {part.text for part in sides[0] if part.style == "different"}
+            assert not other & {part.text for part in sides[1]}
+    assert {part.style for side in in_parts(SideBySide("n", "Lee, Ann", "Ann Lee", True)) for part in side} == {""}
+    assert in_parts(SideBySide("n", None, "x y")) == ([], [("x y", "")])
+    assert [part.style for part in in_parts(SideBySide("n", long, None))[0]] == ["", "note", ""]
+    assert in_parts(SideBySide("n", long, None))[0][1].text == f"{len(long) - 480} characters"
+
+
 def test_a_file_that_others_wrote(tmp_path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text(f"\ufeff{HEADER}\r\na,b,yes")
     LabelFile(path).add("c", "d", "no")
     assert path.read_text(encoding="utf-8-sig").split() == [HEADER, "a,b,yes", "c,d,no"]
     assert read_labels(path, read(PEOPLE, None, None, Run(1)), Run(1)).match.tolist() == [1, 0]
+    path.write_bytes("left,right,gr\u00fc\u00df\n".encode("latin-1"))
+    with pytest.raises(DataError, match="must be CSV and begin with the line"):
+        LabelFile(path)
     path.write_text("left;right;match\n")
     with pytest.raises(DataError, match="must be CSV and begin with the line left,right,match; got 'left;right;match'"):
         LabelFile(path)

@@ -207,8 +207,14 @@ def ids(page) -> str:
 def at_pair(page, number: int, of: int) -> str:
     """Wait until a pair is shown; return its ids."""
     expect(page.locator("#count")).to_have_text(f"pair {number} of {of}")
-    expect(page.locator("#records tr").first).to_be_visible()
+    expect(page.locator("#pair")).to_have_attribute("aria-busy", "false")
     return ids(page)
+
+
+def press(page, key: str) -> None:
+    """Press a key, and wait until the server has answered."""
+    with page.expect_response(re.compile("/answers")):
+        page.keyboard.press(key)
 
 
 @pytest.mark.browser
@@ -261,22 +267,20 @@ def test_by_keys_and_buttons(browser, files):
 def test_reload_and_resume(browser, files, how):
     with labelling(*files, "--count", 3) as server, opened(browser, server.address) as page:
         seen = [at_pair(page, 1, of=3)]
-        page.keyboard.press("y")
+        press(page, "y")
         seen.append(at_pair(page, 2, of=3))
         expect(page.locator("#status")).to_have_text("Answered yes.")
-        page.wait_for_load_state("networkidle")
         page.reload()
         assert at_pair(page, 2, of=3) == seen[1]
         page.keyboard.press("z")  # also what was answered before
         assert at_pair(page, 1, of=3) == seen[0]
-        page.keyboard.press("n")
+        press(page, "n")
         at_pair(page, 2, of=3)
-        page.wait_for_load_state("networkidle")
         assert server.end(how) == f"labels: 1 answer added; 1 of 3 in {files[-1]}\n"
     with labelling(*files, "--count", 3) as server, opened(browser, server.address) as page:
         assert at_pair(page, 2, of=3) not in seen[:1]
         expect(page.locator("#undo")).to_be_disabled()
-        page.keyboard.press("u")
+        page.keyboard.press("u")  # Done waits until it is saved
         at_pair(page, 3, of=3)
         page.get_by_role("button", name="Done").click()
         assert server.end(None) == f"labels: 1 answer added; 2 of 3 in {files[-1]}\n"
@@ -291,18 +295,18 @@ def test_two_windows(browser, files):
         other = page.context.new_page()
         other.goto(server.address)
         assert at_pair(other, 1, of=5) == at_pair(page, 1, of=5)
-        other.keyboard.press("y")
+        press(other, "y")
         second = at_pair(other, 2, of=5)
         page.keyboard.press("n")
         expect(page.locator("#error")).to_have_text(re.compile("^Another window has changed the answers"))
         assert at_pair(page, 2, of=5) == second
-        page.keyboard.press("n")
+        press(page, "n")
         third = at_pair(page, 3, of=5)
         expect(page.locator("#error")).to_be_hidden()
         expect(other.locator("#count")).to_have_text("pair 2 of 5")
         other.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         assert at_pair(other, 3, of=5) == third
-        other.keyboard.press("z")
+        press(other, "z")
         assert at_pair(other, 2, of=5) == second
     assert answers(files[-1]) == ["yes"]
 
@@ -312,10 +316,10 @@ def test_two_windows(browser, files):
 def test_the_next_pair_is_there_at_once(browser, files):
     """It is shown before the answer is saved. Answers are saved in turn; a failure takes back those after it."""
     with labelling(*files, "--count", 6) as server, opened(browser, server.address) as page:
-        first = at_pair(page, 1, of=6)
-        page.wait_for_load_state("networkidle")
         held = []
         page.route("**/answers", lambda route: held.append(route))
+        page.reload()
+        first = at_pair(page, 1, of=6)
         page.keyboard.press("y")
         second = at_pair(page, 2, of=6)
         page.keyboard.press("n")
@@ -323,6 +327,8 @@ def test_the_next_pair_is_there_at_once(browser, files):
         page.keyboard.press("u")
         at_pair(page, 4, of=6)
         assert len({first, second, third}) == 3
+        while not held:
+            page.wait_for_timeout(10)
         assert [route.request.post_data_json for route in held] == [{"at": 0, "match": "yes"}]
         held.pop().continue_()
         while not held:
@@ -333,10 +339,9 @@ def test_the_next_pair_is_there_at_once(browser, files):
         assert at_pair(page, 2, of=6) == second
         assert held == []  # the third was not sent
         page.unroute("**/answers")
-        page.keyboard.press("u")
+        press(page, "u")
         assert at_pair(page, 3, of=6) == third
         expect(page.locator("#error")).to_be_hidden()
-        page.wait_for_load_state("networkidle")
     assert answers(files[-1]) == ["yes", "unsure"]
 
 
@@ -346,9 +351,8 @@ def test_a_server_that_ends(browser, files):
     """The page says what to do, and the same window goes on with the next run at the same port."""
     with labelling(*files) as server, opened(browser, server.address) as page:
         at_pair(page, 1, of=6)
-        page.keyboard.press("y")
+        press(page, "y")
         at_pair(page, 2, of=6)
-        page.wait_for_load_state("networkidle")
         server.end(signal.SIGINT)
         page.keyboard.press("y")
         expect(page.locator("#error")).to_have_text("The server is not responding.")
@@ -375,10 +379,9 @@ def test_a_file_that_becomes_unwritable(browser, files):
         expect(page.locator("#error")).to_have_text(f"Nothing was changed: {path}: Is a directory.")
         assert at_pair(page, 1, of=6) == first
         path.rmdir()
-        page.keyboard.press("y")
+        press(page, "y")
         at_pair(page, 2, of=6)
         expect(page.locator("#error")).to_be_hidden()
-        page.wait_for_load_state("networkidle")
     assert answers(path) == ["yes"]
 
 

@@ -2,7 +2,7 @@
 
 import { byId, counted, element, Failed, request, say, trying } from "./common.js";
 
-const AHEAD = 3; // pairs that are loaded before they are shown
+const AHEAD = 3; // pairs that are loaded before they are shown; also the one before, to undo
 const OLD_ADDRESS = "This address is no longer valid: open the one that lookalike label has printed.";
 
 let state = null; // what the server has said last
@@ -46,11 +46,13 @@ async function show() {
     if (drawn !== null) byId("finished-title").focus();
     return;
   }
+  byId("pair").ariaBusy = drawn !== at;
   const shown = await pair(at);
   if (mine !== at) return;
   if (drawn !== at) draw(shown);
   drawn = at;
-  for (let next = at + 1; next <= at + AHEAD && next < state.pairs; next++) pair(next).catch(() => {});
+  byId("pair").ariaBusy = false;
+  for (let near = Math.max(0, at - 1); near <= at + AHEAD && near < state.pairs; near++) pair(near).catch(() => {});
 }
 
 function draw({ left, right, fields, others }) {

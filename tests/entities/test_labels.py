@@ -1,6 +1,7 @@
 """Check labels: how they are read, that they correct probabilities and do no harm, and which pairs are chosen."""
 
 import errno
+from datetime import datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from lookalike.entities.labelling import (
     side_by_side,
     spread,
     usefulness,
+    written_ids,
 )
 from lookalike.entities.labels import (
     ENOUGH,
@@ -311,15 +313,40 @@ def test_side_by_side() -> None:
 def test_answers_are_added_and_taken_back(tmp_path) -> None:
     path = tmp_path / "labels.csv"
     file = LabelFile(path)
-    file.add("a,b", 1, "yes")
+    file.add("a,b", "1", "yes")
     file.add("c", 'say "x"', "no")
     assert path.read_text() == f'{HEADER}\n"a,b",1,yes\nc,"say ""x""",no\n'
     file.undo()
     assert path.read_text() == f'{HEADER}\n"a,b",1,yes\n'
     again = LabelFile(path)
-    again.add("d", 2, "unsure")
+    again.add("d", "2", "unsure")
     assert len(again) == 1
     assert path.read_text() == f'{HEADER}\n"a,b",1,yes\nd,2,unsure\n'
+
+
+IDS = {
+    "float": pa.array([1.0, 2.5, 1e20, 1e-7, -3.0]),
+    "single": pa.array([0.1, 0.2, 0.3, 4, 5], pa.float32()),
+    "time of day": pa.array([datetime(2020, 1, 1, hour, microsecond=5000) for hour in range(5)], pa.timestamp("ms")),
+    "with a zone": pa.array([datetime(2020, 1, 1, hour) for hour in range(5)], pa.timestamp("us", "Europe/Berlin")),
+    "duration": pa.array([timedelta(hours=hour) for hour in range(5)]),
+    "bytes": pa.array([b"a", b"b", b"c", b"d", b"e"]),
+    "lines": pa.array(["a\nb", "a\rb", 'a,"b"', " a", ""]),
+}
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_ids_of_any_type_are_found_again(tmp_path, ids) -> None:
+    """They are written in a file as they are read from it; those of `pairs_to_label` are found as they are."""
+    table = PEOPLE.set_column(0, "id", ids)
+    found = resolve(table, fields=["name=name", "phone"])
+    file = LabelFile(tmp_path / "labels.csv")
+    for row in range(len(found.every)):
+        file.add(*written_ids(found.every, row), "no")
+    given = labels_of(*((*pair, "no") for pair in pairs_to_label(found, 50)))
+    for labels in (file.path, given):
+        again = resolve(table, fields=["name=name", "phone"], labels=labels)
+        assert len(again.labels.match) == len(found.every) > 0
 
 
 def test_an_answer_that_cannot_be_written_is_no_answer(tmp_path, monkeypatch) -> None:

@@ -135,7 +135,7 @@ def ask(every: "Resolution", rows: list[int], file: "LabelFile", before: int) ->
     `before` is the number of answers of earlier sessions.
     """
     from lookalike.cli.terminal import Terminal
-    from lookalike.entities.labelling import ids_of_pair
+    from lookalike.entities.labelling import written_ids
 
     console, at = Terminal(stderr=True), 0
     while at < len(rows):
@@ -148,7 +148,7 @@ def ask(every: "Resolution", rows: list[int], file: "LabelFile", before: int) ->
                 file.undo()
                 at -= 1
             continue
-        file.add(*ids_of_pair(every, rows[at]), answer)
+        file.add(*written_ids(every, rows[at]), answer)
         at += 1
 
 
@@ -174,10 +174,10 @@ def show(console: "Console", every: "Resolution", row: int, title: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from lookalike.entities.labelling import ids_of_pair, in_parts, side_by_side
+    from lookalike.entities.labelling import in_parts, side_by_side, written_ids
 
     table = Table("", "left", "", "right", title=Text(title), title_justify="left")
-    ids = [visible(str(id)) for id in ids_of_pair(every, row)]
+    ids = [visible(id) for id in written_ids(every, row)]
     table.add_row(*(Text(value, OTHER) for value in ("id", ids[0], "", ids[1])))
     for one in side_by_side(every, row):
         if one.same is None:

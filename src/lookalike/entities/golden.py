@@ -41,7 +41,7 @@ from lookalike.results.explanations import ExplainedRows
 
 RULES = ("frequent", "complete", "longest", "first", "newest", "oldest", "min", "max")
 BY_COLUMN = ("newest", "oldest")
-OF_RECORDS = ("complete", "first", *BY_COLUMN)  # do not compare values, so lists and bytes have them, too
+OF_RECORDS = ("complete", "first", *BY_COLUMN)  # compare records, not values, so they fit lists and bytes
 DEFAULT = "frequent"
 OTHERS = "*"  # stands for all columns that are not named
 
@@ -112,7 +112,7 @@ def _fits(rule: Rule, kind: pa.DataType) -> bool:
 def _has_order(kind: pa.DataType) -> bool:
     """Return whether values can be compared and written as texts."""
     plain = plain_type(kind)
-    return not (pa.types.is_nested(plain) or is_binary(plain))
+    return not (pa.types.is_nested(plain) or is_binary(plain) or pa.types.is_interval(plain))
 
 
 # --- the records of clusters in order ---
@@ -141,7 +141,9 @@ class Cells:
 def ranks(name: str, column: pa.ChunkedArray) -> np.ndarray:
     """Return the place of each value in the order of dates, numbers or texts; nan where there is none."""
     kind = plain_type(column.type)
-    column = column.cast(pa.int8() if pa.types.is_boolean(kind) or pa.types.is_null(kind) else kind)
+    if pa.types.is_boolean(kind) or pa.types.is_null(kind) or pa.types.is_float16(kind):  # Arrow cannot rank them
+        kind = pa.float32()
+    column = column.cast(kind)
     by_value = pc.rank(column.combine_chunks(), sort_keys="ascending", tiebreaker="dense").to_numpy().astype(float)
     by_value[np.asarray(column.is_null())] = np.nan
     if pa.types.is_floating(kind):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.core.errors import LARGEST_SEED, DataError, whole
 from lookalike.entities.labels import COLUMNS, ENOUGH
@@ -163,8 +164,19 @@ def shared(text: str, common: set[str]) -> Iterator[tuple[int, int, int]]:
 
 def ids_of_pair(every: Resolution, row: int) -> tuple[Any, Any]:
     """Return the ids of a pair, left and right."""
+    left, right = _ids_of_pair(every, row)
+    return left[0].as_py(), right[0].as_py()
+
+
+def written_ids(every: Resolution, row: int) -> tuple[str, str]:
+    """Return the ids of a pair as texts, as a file of labels has them."""
+    left, right = (ids.cast(pa.large_string()) for ids in _ids_of_pair(every, row))
+    return left[0].as_py(), right[0].as_py()
+
+
+def _ids_of_pair(every: Resolution, row: int) -> tuple[pa.Array, pa.Array]:
     right_ids = every.ids if every.right_ids is None else every.right_ids
-    return every.ids[int(every.left[row])].as_py(), right_ids[int(every.right[row])].as_py()
+    return every.ids.slice(int(every.left[row]), 1), right_ids.slice(int(every.right[row]), 1)
 
 
 # --- the file of answers ---
@@ -193,13 +205,13 @@ class LabelFile:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def add(self, left: Any, right: Any, match: str) -> None:
+    def add(self, left: str, right: str, match: str) -> None:
         """Append an answer; if it cannot be written, the file stays as it was."""
         line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow([left, right, match])
+        csv.writer(line).writerow([left, right, match])  # ends in CR LF, so that ids with either are quoted
         with open(self.path, "a+b", buffering=0) as file:
             start = file.seek(0, os.SEEK_END)
-            content = (needed_before(file, start) + line.getvalue()).encode()
+            content = (needed_before(file, start) + line.getvalue().removesuffix("\r\n") + "\n").encode()
             try:
                 if file.write(content) < len(content):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))

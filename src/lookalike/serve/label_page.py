@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request
 
 from lookalike import __version__
 from lookalike.core.errors import DataError
-from lookalike.entities.labelling import LabelFile, SideBySide, ids_of_pair, in_parts, side_by_side
+from lookalike.entities.labelling import LabelFile, SideBySide, in_parts, side_by_side, written_ids
 from lookalike.entities.resolution import Resolution
 from lookalike.report.beside import visible
 from lookalike.serve.access import Token, Tokens
@@ -85,7 +85,7 @@ class LabelHandlers:
     async def pair(self, at: int) -> PairToLabel:
         """Return the pair at a position."""
         row = self._row(at)
-        left, right = map(str, ids_of_pair(self.every, row))
+        left, right = written_ids(self.every, row)
         shown = [shown_field(one) for one in side_by_side(self.every, row)]
         compared = len(self.every.fields)
         return PairToLabel(left=visible(left), right=visible(right), fields=shown[:compared], others=shown[compared:])
@@ -94,7 +94,7 @@ class LabelHandlers:
         """Keep an answer; it is on disk when the state is returned."""
         given = read_message(await request.body(), ToKeep, None, 1)
         self._check(given.at)
-        pair = ids_of_pair(self.every, self._row(given.at))
+        pair = written_ids(self.every, self._row(given.at))
         self._change(lambda: self.file.add(*pair, given.match))
         return await self.state()
 

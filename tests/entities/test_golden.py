@@ -95,6 +95,23 @@ def test_least_and_greatest_numbers_and_days(rule, rng, size):
         assert sources["day"][0] == chosen(rows, range(size), "day", rule)
 
 
+@pytest.mark.parametrize(
+    ("values", "newest"),
+    [
+        (["2020-01-02 9:00", "2020-01-02 10:00", "2020-01-01 23:59"], 1),
+        (["2020-01-02T09:00:00.25Z", "2020-01-02T09:00:00.5Z", "2020-01-02"], 1),
+        (["1/2/2020 11:00 AM", "1/2/2020 9:30 pm", "1/2/2020 12:10 AM"], 1),
+        (["1.1.2020", "2.1.2020", "2020-01-02"], 1),  # the same day in two ways
+        (["9", "$1,000", "1000.0"], 1),  # the same number
+    ],
+)
+def test_equal_values_stay_in_the_order_of_the_table(values, newest):
+    records = Stacked.of([pa.table({"when": values})])
+    for rule in ("max", "newest:when"):
+        sources = merge(records, np.zeros(3, np.int64), rules_of(records, {"when": rule}))
+        assert sources["when"].tolist() == [newest]
+
+
 def test_a_table_without_duplicates():
     table = PEOPLE.append_column("note", pa.array([None, "n/a", "rings twice", "rings", " "]))
     found = resolve(table, fields=["name=name", "phone"])

@@ -53,7 +53,7 @@ def pairs_to_label(found: Resolution, count: int = ENOUGH, *, seed: int = 1) -> 
 
 
 def informative(every: Resolution, count: int, seed: int) -> np.ndarray:
-    """Draw rows of scored pairs, which are sorted by probability and score, without a label, in random order."""
+    """Draw rows of scored pairs without a label, in random order; `every` is sorted by probability and score."""
     number = every.left * every.candidates.records + every.right + every.candidates.sides.offset
     rows = np.arange(len(every)) if every.labels is None else np.flatnonzero(~np.isin(number, every.labels.numbers))
     rng = np.random.default_rng(seed)

@@ -147,7 +147,7 @@ class Ranked:
         return cls(name, found.numbers(name).astype(float) if name else None, stated, threshold)
 
     def at(self, rows: np.ndarray) -> "Ranked":
-        """Return the same for some of the pairs."""
+        """Return the values of some of the pairs."""
         values, stated = (None if one is None else one[rows] for one in (self.values, self.probability))
         return Ranked(self.by, values, stated, self.threshold)
 

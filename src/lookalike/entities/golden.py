@@ -154,7 +154,7 @@ def ranks(name: str, column: pa.ChunkedArray) -> np.ndarray:
     guessed = guess_kind(name, column)
     read = normalise(column, guessed if guessed in ("date", "number") else "text").values
     if guessed == "date":
-        return as_days(read) + time_of_day(column.combine_chunks())
+        return np.asarray(as_days(read) + time_of_day(column.combine_chunks()))
     return as_numbers(read) if guessed == "number" else np.where(np.asarray(read.is_null()), np.nan, by_value)
 
 

@@ -100,6 +100,13 @@ class DecisionOptions:
             "unsure), to correct the probabilities; `lookalike label` writes it.",
         ),
     ] = None
+    model: Annotated[
+        str | None,
+        option(
+            metavar="FILE",
+            help="Use the fields, settings and probabilities that an earlier run wrote with --save-model.",
+        ),
+    ] = None
     precision: Annotated[
         float | None,
         option(
@@ -141,6 +148,10 @@ class ResolveFiles:
             help="Also write what the probabilities are based on: true matches by score, or the model's weights.",
         ),
     ] = None
+    save_model: Annotated[
+        str | None,
+        option(metavar="FILE", help="Also write a model, so that later runs give the same pairs the same probability."),
+    ] = None
     plot: Annotated[
         str | None, option(metavar="FILE", help="With --validate: draw the share of true matches by score.")
     ] = None
@@ -155,6 +166,8 @@ class ResolveFiles:
     "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=email*2' --clusters people.csv",
     "lookalike resolve a.csv b.csv -f name -f phone --labels labels.csv --precision 0.95 -o matches.csv",
     "lookalike resolve customers.csv -f name -f phone --golden people.csv --golden-by phone=newest:updated",
+    "lookalike resolve january.csv crm.csv --save-model customers.json -o matches.csv",
+    "lookalike resolve february.csv crm.csv --model customers.json -o matches.csv",
 )
 def resolve(
     left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
@@ -179,7 +192,7 @@ def resolve(
     from lookalike.entities.golden import parse_rules
     from lookalike.io.records import RecordSource
 
-    check_files(out, files, [left, right, deciding.labels], basis.validate)
+    check_files(out, files, [left, right, deciding.labels, deciding.model], basis.validate)
     check_fields(field or [], basis.validate)
     rules = parse_rules(files.golden_by or [])
     run = TerminalRun(**vars(running))
@@ -200,20 +213,24 @@ def resolve(
 def check_files(out: str, files: ResolveFiles, inputs: list[str | None], validate: str | None) -> None:
     """Raise an error early for an output that cannot be written or that lacks its basis."""
     from lookalike.io.inputs import check_apart
-    from lookalike.io.write import check_output
+    from lookalike.io.write import check_output, check_place
 
-    every = (out, files.clusters, files.golden, files.table, files.plot, files.report)
+    every = (out, files.clusters, files.golden, files.table, files.plot, files.report, files.save_model)
     outputs = [path for path in every if path is not None and path != "-"]
     for path in outputs:
-        if path not in (files.plot, files.report):
+        if path not in (files.plot, files.report, files.save_model):
             check_output(path)
+    if files.save_model is not None:
+        check_place(files.save_model)
     check_page(files.report)
     check_excel_safe(files.excel_safe, out, files.clusters, files.golden, files.table)
     check_apart(outputs, inputs)
     if files.plot is not None:
         check_picture(Path(files.plot))
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
-        raise UsageError("--out, --clusters, --golden, --table, --plot and --report must be different files.")
+        raise UsageError(
+            "--out, --clusters, --golden, --table, --save-model, --plot and --report must be different files."
+        )
     if files.golden_by and files.golden is None:
         raise UsageError("--golden-by says how --golden merges records: name its file with --golden.")
     if files.plot is not None and validate is None:
@@ -274,6 +291,8 @@ def write(
         for path, one in ((files.clusters, groups.clusters), (files.golden, groups.golden)):
             if path is not None and one is not None:
                 write_tables([one.to_arrow()], path, settings, files.excel_safe, run)
+        if files.save_model is not None:
+            found.save_model(files.save_model)
         if files.table is not None:
             write_tables([found.basis_table()], files.table, settings, files.excel_safe, run)
         if files.plot is not None and found.validation is not None:

@@ -1,9 +1,10 @@
 """The result of entity resolution: scored pairs, the probability that each is a match, and why."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from lookalike.entities.grouping import Links, RecordClusters, group
 from lookalike.entities.labels import ENOUGH, MatchLabels
 from lookalike.entities.learned import weights_table
 from lookalike.entities.mixture import Mixture
+from lookalike.entities.models import ResolveModel
 from lookalike.entities.reading import RecordTables
 from lookalike.entities.scores import FULL_POINTS, NEUTRAL, PENALTY
 from lookalike.entities.validation import Validation
@@ -54,6 +56,7 @@ class Resolution(Result):
     validation: Validation | None = None
     mixture: Mixture | None = None
     labels: MatchLabels | None = None
+    make_model: Callable[[], ResolveModel] | None = None  # from what was learned
     golden_by: Mapping[str, str] = field(default_factory=dict)  # the rules of golden records, unless others are given
     stats: dict[str, Any] = field(default_factory=dict)
     every: "Resolution | None" = None
@@ -135,6 +138,15 @@ class Resolution(Result):
             if self.mixture is None
             else self.mixture.weights([one.name for one in self.fields])
         )
+
+    def model(self) -> ResolveModel:
+        """Return what was learned, to resolve other records of the same kind by `resolve(..., model=)`."""
+        assert self.make_model is not None
+        return self.make_model()
+
+    def save_model(self, path: str | Path) -> None:
+        """Write what was learned to a file of JSON, for `resolve(..., model=path)`."""
+        self.model().save(path)
 
     def clusters(self) -> RecordClusters:
         """Return the groups of records that the matches join, without chains of weak links.

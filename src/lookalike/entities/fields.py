@@ -162,7 +162,7 @@ def normalise(
     choice("kind", kind, FIELD_KINDS)
     code = COUNTRIES[choice("country", country.upper(), COUNTRIES)] if country else ""
     run = run or Run(1)
-    texts = _texts(values, kind)
+    texts = as_texts(values, kind)
     if kind in ("date", "number"):  # how one value is read depends on the others
         first = country.upper() not in MONTH_FIRST if country and day_first is None else day_first
         encoded = texts.dictionary_encode()
@@ -192,7 +192,7 @@ def shown_style(values: pa.Array | pa.ChunkedArray, kind: str) -> bool | None:
     """
     if kind not in ("date", "number"):
         return None
-    distinct = _texts(values, kind).unique().drop_null().to_pylist()
+    distinct = as_texts(values, kind).unique().drop_null().to_pylist()
     return day_comes_first(distinct) if kind == "date" else has_decimal_comma(distinct)
 
 
@@ -229,7 +229,7 @@ def as_numbers(values: pa.Array) -> np.ndarray:
     return np.array(values.cast(pa.float64()).fill_null(math.nan).to_numpy(zero_copy_only=False))
 
 
-def _texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray:
+def as_texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray:
     """Convert a column of any plain type to texts; drop the time of day from dates."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()

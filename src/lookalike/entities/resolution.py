@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -148,6 +148,13 @@ class Resolution(Result):
         """Write what was learned to a file of JSON, for `resolve(..., model=path)`."""
         self.model().save(path)
 
+    def cut_at(self, cut_off: float) -> "Resolution":
+        """Return the same pairs with another cut-off, from which pairs are matches."""
+        every = self.every or self
+        rows = np.flatnonzero(every.probability >= cut_off)
+        some = {name: getattr(every, name)[rows] for name in ("left", "right", "score", "points", "probability")}
+        return replace(every, **some, cut_off=cut_off, every=replace(every, cut_off=cut_off))
+
     def clusters(self) -> RecordClusters:
         """Return the groups of records that the matches join, without chains of weak links.
 
@@ -157,6 +164,10 @@ class Resolution(Result):
 
     @cached_property
     def _clusters(self) -> RecordClusters:
+        return self.clusters_from(None)
+
+    def clusters_from(self, known: np.ndarray | None) -> RecordClusters:
+        """Return the clusters if some records are in one already; `known` is the first record of each one's."""
         every, sides = self.every or self, self.candidates.sides
         numbers = [found.left * self.candidates.records + found.right for found in (every, self)]
         match = np.isin(numbers[0], numbers[1]) & (every.probability >= self.cut_off)
@@ -164,7 +175,7 @@ class Resolution(Result):
         there = np.array([np.asarray(column.values.is_valid()) for column in self.columns])
         equal = ((every.points == FULL_POINTS) | ~(there[:, every.left] | there[:, right]).T).all(axis=1)
         links = Links.of(every.left, right, every.probability, every.score, match, equal, self.cut_off)
-        groups = group(self.candidates.records, links, sides)
+        groups = group(self.candidates.records, links, sides, known)
         return RecordClusters(
             ids=self.tables.all_ids, stats=self.stats, holder=ComparedRecords(every), sides=sides, **groups._asdict()
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from lookalike.cli.app import command
+from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.options import ExcelSafe, Out, Report, RunOptions, Seed, TableOptions, flag, keywords, option
 from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
@@ -119,6 +119,25 @@ class DecisionOptions:
 
 
 @dataclass(frozen=True)
+class LinkOptions:
+    """The index of records to build, or to link new records to."""
+
+    to_index: Annotated[
+        str | None,
+        option(metavar="INDEX", help="Also build an index of the records and their clusters, for --against."),
+    ] = None
+    against: Annotated[
+        str | None,
+        option(
+            metavar="INDEX",
+            help="Write the cluster of each record of A among the records of this index; ids of clusters stay the "
+            "same. Fields and settings are those of the index.",
+        ),
+    ] = None
+    update: Annotated[bool, flag("--update", help="With --against: add the records to the index.")] = False
+
+
+@dataclass(frozen=True)
 class ResolveFiles:
     """Where to write the result and its basis."""
 
@@ -168,6 +187,8 @@ class ResolveFiles:
     "lookalike resolve customers.csv -f name -f phone --golden people.csv --golden-by phone=newest:updated",
     "lookalike resolve january.csv crm.csv --save-model customers.json -o matches.csv",
     "lookalike resolve february.csv crm.csv --model customers.json -o matches.csv",
+    "lookalike resolve people.csv --to-index people.index --clusters clusters.csv -o matches.csv",
+    "lookalike resolve new.csv --against people.index --update -o linked.csv",
 )
 def resolve(
     left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
@@ -177,6 +198,7 @@ def resolve(
     out: Out = "-",
     basis: BasisOptions,
     deciding: DecisionOptions,
+    linking: LinkOptions,
     every: Annotated[bool, flag("--all", help="Write all scored pairs, not only the matches.")] = False,
     show: Annotated[
         bool, flag("--show", help="Add the columns of both records to each pair: left_COLUMN, right_COLUMN.")
@@ -186,12 +208,27 @@ def resolve(
     reading: TableOptions,
     seed: Seed = 1,
     running: RunOptions,
+    given: GivenOptions,
 ) -> None:
     """Find records of the same person or thing in two tables or one, with probabilities."""
     from lookalike import entities
     from lookalike.entities.golden import parse_rules
     from lookalike.io.records import RecordSource
 
+    if linking.against is not None:
+        from lookalike.cli.linking import resolve_against
+
+        resolve_against(
+            linking.against, [left, right], linking.update, out, basis.id, files.report, files.excel_safe, reading,
+            running, every, given,
+        )  # fmt: skip
+        return
+    if linking.update:
+        raise UsageError("--update needs an index: name it with --against.")
+    if linking.to_index is not None:
+        from lookalike.cli.linking import check_to_index
+
+        check_to_index(linking.to_index, right, given)
     check_files(out, files, [left, right, deciding.labels, deciding.model], basis.validate)
     check_fields(field or [], basis.validate)
     rules = parse_rules(files.golden_by or [])
@@ -207,6 +244,10 @@ def resolve(
     )
     groups = group_records(found, files, run)
     write(found, groups, seed, out, files, every, show, run)
+    if linking.to_index is not None:
+        from lookalike.cli.linking import build_index
+
+        build_index(linking.to_index, found, run)
     print_summary(found, groups, sources, files.report, run)
 
 

@@ -136,15 +136,6 @@ class Reader:
         found = self.txn.get(ATTACHED + key)
         return None if found is None else bytes(found)
 
-    def all_attached(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the attached entries whose keys begin with a prefix: the rest of the key, and the entry."""
-        start, cursor = ATTACHED + prefix, self.txn.cursor()
-        if cursor.set_range(start):
-            for key, entry in cursor:
-                if not bytes(key).startswith(start):
-                    return
-                yield bytes(key)[len(start) :], bytes(entry)
-
     def distinct(self, table: str, width: int) -> int:
         """Count the distinct prefixes of `width` bytes among the keys of a table."""
         count, last = 0, b""

@@ -89,10 +89,15 @@ class LinkedRecords(Result):
         """Describe in words what was linked."""
         new = len({cluster for cluster, known in zip(self.clusters, self.known, strict=True) if not known})
         joined = f"; {counted(len(self.replaced), 'cluster')} replaced by an older one" if self.replaced else ""
+        guess = bool(self.stats.get("guess"))
         linked = f"{sum(self.known):,} to known clusters, {counted(new, 'new cluster')}{joined}"
         return [
             f"{counted(len(self), 'record')} linked: {linked}",
             *(f"cluster {old!r} is now part of {new!r}" for old, new in self.replaced.items()),
+            *(
+                ["note: the index was built with too few informative fields: its probabilities are only a guess"]
+                * guess
+            ),
         ]
 
 

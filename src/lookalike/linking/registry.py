@@ -89,9 +89,9 @@ class RecordIndex:
                 shelf.put_cluster(writer, cluster)
 
         seed, notes = model.settings["seed"], {"kind": KIND}
-        with building(Path(path)) as place:
-            with Index.create(place, threshold=THRESHOLD, recall=RECALL, seed=seed, notes=notes) as index:
-                index.add(items, numbers.tolist(), also=also, run=run)
+        how: dict[str, Any] = {"threshold": THRESHOLD, "recall": RECALL, "seed": seed, "notes": notes}
+        with building(Path(path)) as place, Index.create(place, **how) as index:
+            index.add(items, numbers.tolist(), also=also, run=run)
         return cls.open(path)
 
     @classmethod
@@ -162,7 +162,6 @@ class RecordIndex:
         """
         run = run or Run()
         tables = read(records, None, id or self.id, run)
-        tables = replace(tables, names=["table of new records"])
         check_named(tables)
         columns = normalise_fields(tables, one_sided(self.model.fields), run, self.model)
         ids, values = ids_of(tables.ids[0]), values_of(tables, self.model.fields)
@@ -204,7 +203,9 @@ def write(
     """Save new records, the clusters that they changed, and the answer for the same records again."""
     if shelf.count(writer) != size:
         raise Changed("another process has added records meanwhile.")
-    fresh = [StoredRecord(id, size + row, some) for row, (id, some) in enumerate(zip(work.ids, work.values, strict=True))]
+    fresh = [
+        StoredRecord(id, size + row, some) for row, (id, some) in enumerate(zip(work.ids, work.values, strict=True))
+    ]
     shelf.put_records(writer, size, fresh)
     for cluster in clusters:
         shelf.put_cluster(writer, cluster)

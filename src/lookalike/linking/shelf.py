@@ -57,9 +57,8 @@ def record(reader: Reader, number: int) -> StoredRecord:
 
 def records(reader: Reader) -> Iterator[StoredRecord]:
     """Yield all records in the order in which they were added."""
-    for _, found in reader.all_attached(RECORD):
-        with intact("a record"):
-            yield StoredRecord(*json.loads(found))
+    for number in range(count(reader)):
+        yield record(reader, number)
 
 
 @intact("a cluster")

@@ -76,6 +76,7 @@ MODULES = {
     "families": "Families",
     "exact": "Bounds of exact joins",
     "entities": "Records",
+    "linking": "Records in an index",
     "baskets": "Baskets",
     "news": "Web pages",
     "fingerprints": "Fingerprints",

@@ -42,14 +42,15 @@ _HOMES = {
     "baskets": "lookalike",
     "news": "lookalike",
     "fingerprints": "lookalike",
+    "linking": "lookalike",
     "LookalikeError": "lookalike.core.errors",
 }
 __all__ = list(_HOMES)
-_MODULES = ("measures", "families", "exact", "entities", "baskets", "news", "fingerprints")
+_MODULES = ("measures", "families", "exact", "entities", "baskets", "news", "fingerprints", "linking")
 _MORE = ("spark",)  # modules that need an extra
 
 if TYPE_CHECKING:
-    from lookalike import baskets, entities, families, fingerprints, measures, news, spark
+    from lookalike import baskets, entities, families, fingerprints, linking, measures, news, spark
     from lookalike.core.errors import LookalikeError
     from lookalike.entities import Resolution
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs

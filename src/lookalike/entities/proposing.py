@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, argument
 from lookalike.core.run import Run
-from lookalike.entities.fields import WORDS, Field, normalise, unit_vectors
+from lookalike.entities.fields import WORDS, Field, normalise
 from lookalike.entities.kinds import hinted_kind, make_column, words_of
+from lookalike.entities.rarities import unit_vectors
 from lookalike.entities.scores import FULL_POINTS, field_points
 
 LEAST_FILLED = 0.02  # the least share of records with a value

@@ -96,7 +96,7 @@ def test_what_is_no_index(place, tmp_path):
         index.settings["format"] = 99
         with index.store.writing() as writer:
             writer.put_settings(index.settings)
-    with pytest.raises(DataError, match=r"the index has format 99, but this version reads 2; build it again\.$"):
+    with pytest.raises(DataError, match=r"the index has format 99, but this version reads up to 3; build it again\.$"):
         Index.open(place)
 
 

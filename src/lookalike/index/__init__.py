@@ -43,16 +43,16 @@ from lookalike.index.batches import (
     check_all_named,
     check_ids,
     numbered,
-    rows_of,
 )
-from lookalike.index.codings import Coding, SetCoding, VectorCoding, shingle_settings
-from lookalike.index.entries import Entries, Waiting
+from lookalike.index.codings import Coding, SetCoding, VectorCoding, rows_of, shingle_settings
+from lookalike.index.entries import Entries, Waiting, salt_of
 from lookalike.index.records import Id
 from lookalike.index.replay import Replay
 from lookalike.index.settings import LONGEST_CODE, read_settings
 from lookalike.index.sifting import Sieve, Sifted, drop, sieve_of
-from lookalike.index.store import FORMAT, Store, building, check_new
-from lookalike.index.tables import Writer
+from lookalike.index.store import Store, building, check_new
+from lookalike.index.tables import FORMAT, Writer
+from lookalike.index.texts import Phrasebook
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
@@ -136,6 +136,7 @@ class Index(Asking):
             raise no_threshold(measure)
         recall = check_findable(measure, threshold, recall)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
+        seed = whole("seed", secret_seed() if seed is None else seed, least=0, most=LARGEST_SEED)
         settings = {
             "format": FORMAT,
             "version": __version__,
@@ -143,7 +144,7 @@ class Index(Asking):
                 "measure": measure,
                 "threshold": str(threshold),
                 "recall": recall,
-                "seed": whole("seed", secret_seed() if seed is None else seed, least=0, most=LARGEST_SEED),
+                "seed": seed,
             },
             "shingles": shingle_settings(dataclasses.replace(parsed, bag=measure == "bag_jaccard")),
             "expected": whole("expected", expected),
@@ -154,6 +155,7 @@ class Index(Asking):
         store = Store(path, create=True)
         with store.writing() as writer:
             writer.put_settings(settings)
+            writer.put_salt(salt_of(seed))
         return cls(store, settings)
 
     @classmethod
@@ -263,11 +265,12 @@ class Index(Asking):
                 tick(len(entries.ids))
             check_all_named(given, added + waiting.items)
             added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
+            writer.settle(run)
             self._settle(writer, encoder)
         return added
 
     def _encoder(self) -> Encoder:
-        return Encoder(self._known(), self._fit, self.settings["store_text"])
+        return Encoder(self._known(), self._fit, salt_of(self.settings["wanted"]["seed"]))
 
     def _write(
         self, writer: Writer, parts: list[Entries], encoder: Encoder, replace: bool, first: int, run: Run, tick: Tick
@@ -278,7 +281,7 @@ class Index(Asking):
             return 0
         if len(set(ids)) < len(ids):
             raise repeated(Counter(ids).most_common(1)[0][0])
-        there = writer.known([packed for part in parts for packed in part.packed])
+        there = writer.known(parts)
         if there and not replace:
             number = writer.number_of(there[0])
             if number is not None and number >= first:
@@ -303,7 +306,8 @@ class Index(Asking):
         if isinstance(batch, Sets):
             return SetCoding.fitted(rows_of(batch, np.arange(min(len(batch), SAMPLE))), None, expected, wanted)
         shingles = Shingles(**self.settings["shingles"])
-        return SetCoding.fitted(shingles.sets(batch.slice(0, SAMPLE)), shingles, expected, wanted)
+        texts = Phrasebook.learned(batch) if self.settings["store_text"] else None
+        return SetCoding.fitted(shingles.sets(batch.slice(0, SAMPLE)), shingles, expected, wanted, texts)
 
     def remove(self, ids: Iterable[Id]) -> int:
         """Remove items; return how many. An unknown id is an error, and then nothing is removed."""
@@ -316,6 +320,7 @@ class Index(Asking):
                     raise NotThere(f"there is no item {identity!r} in the index.")
                 drop(writer, self._coding, identity)
                 removed += 1
+            writer.settle()
         return removed
 
     @contextmanager
@@ -364,6 +369,9 @@ class Index(Asking):
         """Rewrite the index without gaps; return how many bytes that saved."""
         before = self.store.byte_size()
         self.store.compact()
+        self.settings = read_settings(self.store)  # which have changed if the index was of an older format
+        self._coding = None
+        self._known()
         return before - self.store.byte_size()
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.wording import counted
-from lookalike.index.codings import Coding
+from lookalike.index.codings import Coding, Encoded, rows_of
 from lookalike.index.entries import Entries, entries_of
 from lookalike.index.records import Id, is_id
 from lookalike.io.documents import Source
@@ -31,8 +31,8 @@ Batch = tuple[Any, list[Id]]  # items, and their ids
 class Encoder:
     """An encoder of batches, with the coding of the index or one chosen from the first batch."""
 
-    def __init__(self, coding: Coding | None, fit: Callable[[Any], Coding], store_text: bool) -> None:
-        self.coding, self.fit, self.store_text = coding, fit, store_text
+    def __init__(self, coding: Coding | None, fit: Callable[[Any], Coding], salt: int) -> None:
+        self.coding, self.fit, self.salt = coding, fit, salt
 
     def fitting(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield the batches, once the coding is chosen from the first, before any is encoded."""
@@ -42,10 +42,14 @@ class Encoder:
             yield batch, names
 
     def encode(self, task: Batch) -> Entries:
-        """Return the entries of a batch, with the texts if they are to be stored."""
+        """Return the entries of a batch."""
+        return self.encode_rows(task)[0]
+
+    def encode_rows(self, task: Batch) -> tuple[Entries, Encoded]:
+        """Return the entries of a batch, with the items themselves."""
         batch, names = task
-        texts = batch.to_pylist() if self.store_text and self.fitted().kind == "texts" else []
-        return entries_of(names, self.fitted().encode(batch), texts)
+        encoded = self.fitted().encode(batch)
+        return entries_of(names, encoded, self.fitted(), self.salt), encoded
 
     def fitted(self) -> Coding:
         """Return the coding, which exists after the first batch."""
@@ -136,13 +140,6 @@ def check_all_named(ids: Iterator[Id] | None, items: int) -> None:
     if ids is not None and next(ids, None) is not None:
         got = f"more than {counted(items, 'id')} for {counted(items, 'item')}"
         raise DataError(f"there must be as many ids as items; got {got}.")
-
-
-def rows_of(items: Any, rows: np.ndarray) -> Any:
-    """Return some rows of sets, vectors or bits."""
-    if isinstance(items, Vectors):
-        return Vectors(items.values[rows])
-    return items.take(rows)
 
 
 def same_type(ids: list[Any]) -> pa.Array:

@@ -10,7 +10,7 @@ import resource
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from shutil import copymode
 from threading import Condition, Lock
@@ -20,9 +20,11 @@ import lmdb
 
 from lookalike.core.errors import DataError, StoreError, remedy
 from lookalike.core.files import folder_beside, keep_permissions, sync
+from lookalike.core.run import ONE_THREAD, Run
+from lookalike.index.old import OLD_TABLES, OldReader
+from lookalike.index.rewriting import rewrite
 from lookalike.index.tables import TABLES, Reader, Writer
 
-FORMAT = 2
 ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
 SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size
 PAGES = 1 << 16  # a multiple of the page size of all systems
@@ -62,10 +64,17 @@ class Store:
                     self.env.reader_check()  # releases the readers of killed processes
                 if (self.env.info()["last_pgno"] + 1) * self.env.stat()["psize"] > self.byte_size():
                     raise StoreError(f"{self.path}: is truncated; use a complete copy, or build it again.")
-                self.tables = {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
+                self.old, self.tables = self._tables(create)
             except BaseException:
                 self.env.close()
                 raise
+
+    def _tables(self, create: bool) -> tuple[bool, dict[str, Any]]:
+        """Return whether the tables are those of an older format, and the tables."""
+        try:
+            return False, {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
+        except lmdb.NotFoundError:
+            return True, {name: self.env.open_db(name.encode(), create=False) for name in OLD_TABLES}
 
     def _environment(self, **options: Any) -> Any:
         """Open the environment with all the address space it could need, or what `ulimit -v` leaves."""
@@ -134,13 +143,22 @@ class Store:
     def reading(self) -> Iterator[Reader]:
         """Provide the index as it is now, whatever is written meanwhile."""
         with self._known_errors(), self._in_use(), self.env.begin(buffers=True) as txn:
-            yield Reader(txn, self.tables)
+            yield (OldReader if self.old else Reader)(txn, self.tables)
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """Write all changes at the end, or none on failure. Only one process writes at a time."""
-        with self._known_errors(), self._my_turn(), self._in_use(), self.env.begin(write=True, buffers=True) as txn:
-            yield Writer(txn, self.tables)
+        with self._known_errors(), self._my_turn():
+            self._check_format()
+            with self._in_use(), self.env.begin(write=True, buffers=True) as txn:
+                yield Writer(txn, self.tables)
+
+    def _check_format(self) -> None:
+        if self.old:
+            how = remedy("index.compact()", f"`lookalike index compact {self.path}`")
+            raise StoreError(
+                f"{self.path}: has an older format, which can be read but not changed; upgrade it with {how}."
+            )
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
@@ -196,21 +214,20 @@ class Store:
         """Return how many bytes the tables take on disk."""
         return (self.path / "data.mdb").stat().st_size
 
-    def compact(self) -> None:
-        """Rewrite the tables without gaps; no other process may have them open."""
+    def compact(self, run: Run = ONE_THREAD) -> None:
+        """Rewrite the tables without gaps, and in the present format; no other process may have them open."""
         with self._my_turn():  # otherwise changes written meanwhile would be lost
             try:
                 self._hold(fcntl.LOCK_EX)
-                self._write_anew()
+                self._write_anew(run)
             finally:
                 self._hold(fcntl.LOCK_SH)
 
-    def _write_anew(self) -> None:
+    def _write_anew(self, run: Run) -> None:
         there = self.path / "data.mdb"
         with folder_beside(there) as fresh:
-            fresh.mkdir()
-            with self._known_errors():
-                self.env.copy(str(fresh), compact=True)
+            with closing(Store(fresh, create=True)) as new, self.reading() as reader, new.writing() as writer:
+                rewrite(reader, writer, run)
             with (fresh / "data.mdb").open("r+b") as file:
                 keep_permissions(file, there.stat())
                 os.fsync(file.fileno())

@@ -1,8 +1,8 @@
 """Split items of all kinds into batches, each item with its id."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.wording import counted
-from lookalike.index.codings import Coding, Encoded, rows_of
-from lookalike.index.entries import Entries, entries_of
-from lookalike.index.records import Id, is_id
+from lookalike.index.codings import Coding, Encoded, joined, rows_of
+from lookalike.index.entries import NO_ENTRIES, Entries, entries_of
+from lookalike.index.grouping import Change
+from lookalike.index.records import LARGEST_COUNTED, Id, is_id
 from lookalike.io.documents import Source
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
@@ -50,6 +51,22 @@ class Encoder:
         batch, names = task
         encoded = self.fitted().encode(batch)
         return entries_of(names, encoded, self.fitted(), self.salt), encoded
+
+    def encode_together(self, changes: Sequence[Change], first: int) -> list[tuple[Entries, range]]:
+        """Return the entries of all changes at once, and for each change the places of its own.
+
+        Items without ids get numbers from `first` on.
+        """
+        adding = [change for change in changes if change.items is not None]
+        names: list[Id] = []
+        for change in adding:
+            own = list(range(first, first + len(change.items))) if change.ids is None else change.ids
+            first = max([first, *(name + 1 for name in own if isinstance(name, int) and name < LARGEST_COUNTED)])
+            names += own
+        entries = self.encode((joined([change.items for change in adding]), names)) if adding else NO_ENTRIES
+        ends = iter(accumulate(len(change.items) for change in adding))
+        spans = ((next(ends), len(change.items)) if change.items is not None else (0, 0) for change in changes)
+        return [(entries, range(end - size, end)) for end, size in spans]
 
     def fitted(self) -> Coding:
         """Return the coding, which exists after the first batch."""

@@ -290,7 +290,7 @@ class VectorCoding(Coding):
         if not others:
             return np.zeros(0)
         one = rows_of(encoded.rows, np.array([place]))
-        space = space_of([joined(one, self._items(others))], self.plan.measure, float(self.plan.threshold))
+        space = space_of([joined([one, self._items(others)])], self.plan.measure, float(self.plan.threshold))
         return space.measured(np.zeros(len(others), np.int64), np.arange(1, len(others) + 1))
 
     def recall(self, threshold: float) -> float:
@@ -320,13 +320,21 @@ def rows_of(items: Any, rows: np.ndarray) -> Any:
     return items.take(rows)
 
 
-def joined(one: Vectors | Bits, other: Vectors | Bits) -> Vectors | Bits:
-    """Return the rows of two."""
-    if isinstance(one, Bits) and isinstance(other, Bits):
-        return Bits(np.concatenate((one.words, other.words)), one.length)
-    assert isinstance(one, Vectors)
-    assert isinstance(other, Vectors)
-    return Vectors(np.concatenate((one.values, other.values)))
+def joined(parts: Sequence[Any]) -> Any:
+    """Return texts, sets, vectors or bits, one after another."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], Sets):
+        return Sets.concatenate(parts)
+    if isinstance(parts[0], Bits):
+        if len({part.length for part in parts}) > 1:
+            raise DataError("all bit codes must have the same length.")
+        return Bits(np.concatenate([part.words for part in parts]), parts[0].length)
+    if isinstance(parts[0], Vectors):
+        if len({part.dimensions for part in parts}) > 1:
+            raise DataError("all vectors must have as many dimensions.")
+        return Vectors(np.concatenate([part.values for part in parts]))
+    return pa.concat_arrays(parts)
 
 
 def coding_of(settings: Settings) -> Coding:

@@ -33,6 +33,9 @@ class Entries(NamedTuple):
         return self.keys.nbytes + sum(map(len, self.records))
 
 
+NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.uint64),) * 2, [], 0)
+
+
 class Waiting:
     """Items that are to be written together."""
 

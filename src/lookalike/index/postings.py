@@ -132,8 +132,8 @@ class Postings:
     def put(self, hashes: Iterable[int], number: int, value: bytes = ADDED) -> None:
         """Add the entries of an item, or remove them."""
         tail = number.to_bytes(4, "big")
-        for one in hashes:
-            self.txn.put(self.letter + (one >> 24).to_bytes(5, "big") + tail, value, db=self.recent)
+        entries = ((self.letter + (one >> 24).to_bytes(5, "big") + tail, value) for one in hashes)
+        self.txn.cursor(db=self.recent).putmulti(entries)
 
     def put_runs(self, runs: Runs) -> None:
         """Add entries to the recent ones."""

@@ -157,6 +157,8 @@ class Reader:
 class Writer(Reader):
     """A writer of one change to the index."""
 
+    changes = 0  # how many items were added or removed
+
     def put_settings(self, settings: dict[str, Any]) -> None:
         """Save the settings of the index."""
         self.txn.put(SETTINGS, json.dumps(settings).encode())
@@ -291,6 +293,7 @@ class Writer(Reader):
         self.txn.put(NEXT_ID, max(following, self.next_id()).to_bytes(8, "big"))
 
     def _count(self, following: int, more: int) -> None:
+        self.changes += 1
         self.txn.put(NEXT, following.to_bytes(8, "big"))
         self.txn.put(COUNT, (len(self) + more).to_bytes(8, "big"))
 

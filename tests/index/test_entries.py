@@ -14,19 +14,13 @@ from tests.index_samples import state
 WORDS = [f"word{number}" for number in range(40)]
 
 
-class Bytes:
-    """A coding of items that are bytes already."""
-
-    def payloads(self, encoded):
-        """Return the bytes."""
-        return pa.array(encoded.rows, pa.large_binary())
-
-
 def test_records_hold_content_id_and_payload():
     """Each record can be read back, also if its id or its payload is empty or long."""
     ids, payloads = ["", "ä" * 200, 7, -1], [b"", b"abc", bytes(100_000), b"\0"]
     contents = np.arange(8, dtype=np.uint64).reshape(-1, 2)
-    made = entries_of(ids, Encoded(np.ones((4, 1), np.uint64), contents, payloads), Bytes(), 7)
+    made = entries_of(
+        ids, Encoded(np.ones((4, 1), np.uint64), contents, None), pa.array(payloads, pa.large_binary()), 7
+    )
     items = [unpack(place, record) for place, record in enumerate(made.records)]
     assert [item.id for item in items] == ids
     assert [bytes(item.payload) for item in items] == payloads

@@ -126,7 +126,8 @@ class Index(Asking):
                 "hamming".
             shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
             expected: about how many items the index will hold; the bands are chosen for this many.
-            store_text: whether to keep the texts, so that they can be read back.
+            store_text: whether to keep the texts, compressed, rather than the hashes of their shingles:
+                the index is smaller, and the texts can be read back.
             seed: the seed of the hash functions; by default a random one, stored in the index, so that
                 nobody can craft similar items that the index does not find.
             notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
@@ -202,7 +203,8 @@ class Index(Asking):
                 "hamming".
             shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
             expected: about how many items the index will hold; the bands are chosen for this many.
-            store_text: whether to keep the texts, so that they can be read back.
+            store_text: whether to keep the texts, compressed, rather than the hashes of their shingles:
+                the index is smaller, and the texts can be read back.
             seed: the seed of the hash functions; by default a random one, stored in the index, so that
                 nobody can craft similar items that the index does not find.
             notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
@@ -456,7 +458,7 @@ class Index(Asking):
         return Sifted.of(parts, self.measured)
 
     def compact(self) -> int:
-        """Rewrite the index without gaps; return how many bytes that saved."""
+        """Rewrite the index without gaps, and in the present format; return how many bytes that saved."""
         before = self.store.byte_size()
         self.store.compact()
         self.settings = read_settings(self.store)  # which have changed if the index was of an older format

@@ -50,7 +50,7 @@ class Encoder:
         """Return the entries of a batch, with the items themselves."""
         batch, names = task
         encoded = self.fitted().encode(batch)
-        return entries_of(names, encoded, self.fitted(), self.salt), encoded
+        return entries_of(names, encoded, self.fitted().payloads(encoded), self.salt), encoded
 
     def encode_together(self, changes: Sequence[Change], first: int) -> list[tuple[Entries, range]]:
         """Return the entries of all changes at once, and for each change the places of its own.

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.index.codings import Coding, Content, Encoded
+from lookalike.index.codings import Content, Encoded
 from lookalike.index.records import LARGEST_COUNTED, Id, pack_id
 from lookalike.kernels.blocks import hash_names
 
@@ -51,11 +51,11 @@ class Waiting:
         self.byte_size += part.byte_size
 
 
-def entries_of(ids: list[Id], encoded: Encoded, coding: Coding, salt: int) -> Entries:
+def entries_of(ids: list[Id], encoded: Encoded, payloads: pa.LargeBinaryArray, salt: int) -> Entries:
     """Return the entries of some items."""
     packed = list(map(pack_id, ids))
     contents = encoded.contents.astype(">u8", copy=False)
-    records = pack(contents, packed, coding.payloads(encoded))
+    records = pack(contents, packed, payloads)
     following = max((name + 1 for name in ids if isinstance(name, int) and name < LARGEST_COUNTED), default=0)
     twins = hash_rows_of(contents.view(np.uint8).reshape(-1), contents.shape[1] * 8, len(ids), salt)
     return Entries(ids, encoded.keys, encoded.contents, hashes_of(packed, salt), twins, records, following)

@@ -23,16 +23,50 @@ STEP = 1000  # items that are encoded again at a time
 
 def rewrite(reader: Reader, writer: Writer, run: Run) -> None:
     """Write all that a reader reads."""
-    tables = {name.encode() for name in reader.tables}
-    for key, value in reader.txn.cursor():
-        if bytes(key) not in tables and not bytes(key).startswith(FOLDS):
-            writer.txn.put(bytes(key), bytes(value))
+    _copy_facts(reader, writer)
     if isinstance(reader, OldReader):
         _upgrade(reader, writer, run)
         return
     writer.txn.cursor(db=writer.tables["items"]).putmulti(reader.txn.cursor(db=reader.tables["items"]), append=True)
     for name, postings in reader.postings.items():
         writer.postings[name].load(postings.slices(), run)
+
+
+def catch_up(before: Reader, now: Reader, writer: Writer, run: Run) -> None:
+    """Make the changes that were made to an index since it was written anew from the reader `before`."""
+    settings = now.settings()
+    assert settings is not None
+    if settings["coding"] is not None:
+        coding, first = coding_of(settings["coding"]), before.next_number()
+        for number in _missing(before.numbers(), now.numbers()):
+            item = before.item(number)
+            writer.remove(item, coding.again([item.payload]).keys[0])
+        items = now.items(first)
+        while some := list(islice(items, STEP)):
+            encoded = coding.again([item.payload for item in some])
+            payloads = pa.array([bytes(item.payload) for item in some], pa.large_binary())
+            entries = entries_of([item.id for item in some], encoded, payloads, writer.salt)
+            writer.add_numbered([entries], np.array([item.number for item in some], np.uint64), run)
+        writer.settle(run)
+    _copy_facts(now, writer)
+
+
+def _missing(before: Iterator[int], now: Iterator[int]) -> Iterator[int]:
+    """Yield the numbers that are missing now; both ascend."""
+    other = next(now, None)
+    for number in before:
+        while other is not None and other < number:
+            other = next(now, None)
+        if other != number:
+            yield number
+
+
+def _copy_facts(reader: Reader, writer: Writer) -> None:
+    """Copy the settings, counts and records of batches."""
+    tables = {name.encode() for name in reader.tables}
+    for key, value in reader.txn.cursor():
+        if bytes(key) not in tables and not bytes(key).startswith(FOLDS):
+            writer.txn.put(bytes(key), bytes(value))
 
 
 def _upgrade(reader: OldReader, writer: Writer, run: Run) -> None:
@@ -53,7 +87,7 @@ def _upgrade(reader: OldReader, writer: Writer, run: Run) -> None:
                 encoded = encoded._replace(
                     texts=pa.array([reader.shown(old, item) for item in some], pa.large_string())
                 )
-            entries = entries_of([item.id for item in some], encoded, new, writer.salt)
+            entries = entries_of([item.id for item in some], encoded, new.payloads(encoded), writer.salt)
             writer.add_numbered([entries], np.array([item.number for item in some], np.uint64), run)
         writer.settle(run)
         settings["coding"] = new.settings()

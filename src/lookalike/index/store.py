@@ -22,7 +22,7 @@ from lookalike.core.errors import DataError, StoreError, remedy
 from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.index.old import OLD_TABLES, OldReader
-from lookalike.index.rewriting import rewrite
+from lookalike.index.rewriting import catch_up, rewrite
 from lookalike.index.tables import TABLES, Reader, Writer
 
 ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
@@ -42,7 +42,8 @@ class Store:
         elif not (path / "data.mdb").is_file():
             raise no_index(path)
         self.patience: float | None = None  # seconds to wait for another writer; None for as long as it takes
-        self._used, self._users, self._writing = Condition(), 0, Lock()
+        self._used, self._users = Condition(), 0
+        self._writing, self._compacting = Lock(), Lock()
         with ExitStack() as opened:
             try:
                 mode = "rb" if read_only else "ab"
@@ -215,30 +216,46 @@ class Store:
         return (self.path / "data.mdb").stat().st_size
 
     def compact(self, run: Run = ONE_THREAD) -> None:
-        """Rewrite the tables without gaps, and in the present format; no other process may have them open."""
-        with self._my_turn():  # otherwise changes written meanwhile would be lost
-            try:
-                self._hold(fcntl.LOCK_EX)
-                self._write_anew(run)
-            finally:
-                self._hold(fcntl.LOCK_SH)
+        """Rewrite the tables without gaps, and in the present format; no other process may have them open.
 
-    def _write_anew(self, run: Run) -> None:
+        The threads of this process can read and write meanwhile. What they have written by the end
+        is then added, and only that keeps other writers waiting.
+        """
         there = self.path / "data.mdb"
-        with folder_beside(there) as fresh:
-            with closing(Store(fresh, create=True)) as new, self.reading() as reader, new.writing() as writer:
-                rewrite(reader, writer, run)
-            with (fresh / "data.mdb").open("r+b") as file:
-                keep_permissions(file, there.stat())
-                os.fsync(file.fileno())
-            with self._used:  # no thread of this process may use the tables while they are replaced
-                self._used.wait_for(lambda: not self._users)
-                self.env.close()
-                try:
-                    os.replace(fresh / "data.mdb", there)
-                    sync(self.path)
-                finally:
-                    self._open(read_only=False, create=False)
+        with self._compacting, folder_beside(there) as fresh, self._alone(), ExitStack() as turn:
+            with self.reading() as before, closing(Store(fresh, create=True)) as new:
+                with new.writing() as writer:
+                    rewrite(before, writer, run)
+                turn.enter_context(self._writing)
+                if not self.old:
+                    with self.reading() as now, new.writing() as writer:
+                        catch_up(before, now, writer, run)
+            self._replace(there, fresh / "data.mdb")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from opening the tables."""
+        if self._turn is None:
+            raise StoreError(f"{self.path}: was opened read-only.")
+        try:
+            self._hold(fcntl.LOCK_EX)
+            yield
+        finally:
+            self._hold(fcntl.LOCK_SH)
+
+    def _replace(self, there: Path, fresh: Path) -> None:
+        """Let another file take the place of the tables."""
+        with fresh.open("r+b") as file:
+            keep_permissions(file, there.stat())
+            os.fsync(file.fileno())
+        with self._used:  # no thread of this process may use the tables while they are replaced
+            self._used.wait_for(lambda: not self._users)
+            self.env.close()
+            try:
+                os.replace(fresh, there)
+                sync(self.path)
+            finally:
+                self._open(read_only=False, create=False)
 
 
 @contextmanager

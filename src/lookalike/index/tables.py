@@ -94,10 +94,17 @@ class Reader:
         """Return the item with this number."""
         return unpack(number, self.txn.get(number.to_bytes(4, "big"), db=self.tables["items"]))
 
-    def items(self) -> Iterator[Item]:
-        """Yield all items by number."""
-        for key, record in self.txn.cursor(db=self.tables["items"]):
-            yield unpack(int.from_bytes(key, "big"), record)
+    def items(self, first: int = 0) -> Iterator[Item]:
+        """Yield the items with numbers from `first` on."""
+        cursor = self.txn.cursor(db=self.tables["items"])
+        if cursor.set_range(first.to_bytes(4, "big")):
+            for key, record in cursor:
+                yield unpack(int.from_bytes(key, "big"), record)
+
+    def numbers(self) -> Iterator[int]:
+        """Yield the numbers of all items, ascending."""
+        for key in self.txn.cursor(db=self.tables["items"]).iternext(keys=True, values=False):
+            yield int.from_bytes(key, "big")
 
     def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
         """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""

@@ -28,13 +28,20 @@ def test_blocks_hold_the_entries(entries, most):
     assert [block.tobytes() for _, block in blocks] == [ref.block(one.tolist()) for one in read]
 
 
-@given(entries=ENTRIES.filter(len), at=st.integers(0, 299), most=st.sampled_from([1, 3, 1000]))
-def test_entries_are_found_by_their_keys(entries, at, most):
-    (first, block), *_ = packed(entries, 1000)
-    count = kernels.size_of_block(block)
-    for key in (int(entries[at % len(entries)]) >> 32, 5):
-        expected = [int(one) & 0xFFFFFFFF for one in entries[:count] if int(one) >> 32 == key]
-        assert kernels.find_in_block(block, first, np.uint64(key), most).tolist() == expected[:most]
+@given(entries=ENTRIES.filter(len), places=st.lists(st.integers(0, 299), min_size=1, max_size=5))
+def test_entries_are_found_by_their_keys(entries, places):
+    """In several blocks at once, each searched for a key of its own; some keys are in no entry."""
+    blocks = packed(entries, 100)
+    chosen = [blocks[at % len(blocks)] for at in places]
+    keys = [5, *(int(entries[at % len(entries)]) >> 32 for at in places[1:])]
+    read = [kernels.unpack_block(block, kernels.size_of_block(block), first).tolist() for first, block in chosen]
+    expected = [[one & 0xFFFFFFFF for one in some if one >> 32 == key] for key, some in zip(keys, read, strict=True)]
+    bounds = np.cumsum([0, *(len(block) for _, block in chosen)])
+    data = np.concatenate([block for _, block in chosen])
+    firsts, wanted = np.array([first for first, _ in chosen], np.uint64), np.array(keys, np.uint64)
+    numbers, ends = kernels.find_in_blocks(data, bounds, firsts, wanted)
+    assert numbers.tolist() == [number for some in expected for number in some]
+    assert ends.tolist() == np.cumsum([len(some) for some in expected]).tolist()
 
 
 @given(st.binary(max_size=40))
@@ -45,7 +52,8 @@ def test_bytes_that_are_no_block(content):
     right = len(content) >= 4 and max(widths) <= 32 and len(content) == 4 + -(-count * sum(widths) // 8)
     assert kernels.size_of_block(data) == (count if right else -1)
     if not right:
-        assert kernels.find_in_block(data, np.uint64(0), np.uint64(0), 10).tolist() == [-1]
+        bounds, zero = np.array([0, len(content)]), np.zeros(1, np.uint64)
+        assert kernels.find_in_blocks(data, bounds, zero, zero)[1].tolist() == [-1]
 
 
 def test_long_runs_of_equal_entries_are_split():

@@ -80,11 +80,16 @@ def parts_of(items: Source | Sets | Vectors | Bits, run: Run = ONE_THREAD) -> It
         for table in items.batches(run):
             for start in range(0, len(table), BATCH):
                 part = table.slice(start, BATCH)
-                yield part["text"].combine_chunks(), part["id"].to_pylist() if items.has_ids() else None
+                yield whole_column(part["text"]), part["id"].to_pylist() if items.has_ids() else None
         return
     for start in range(0, len(items), BATCH):
         rows = np.arange(start, min(start + BATCH, len(items)))
         yield rows_of(items, rows), None if items.ids is None else items.ids.take(pa.array(rows)).to_pylist()
+
+
+def whole_column(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, without copying it if it is one already."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def batches_of(

@@ -9,8 +9,8 @@ folded: its blocks and its recent entries are merged, and written anew after all
 table. Pages of blocks are therefore always full, and those of the old blocks are freed.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +18,12 @@ import numpy as np
 from lookalike.core.run import Run
 from lookalike.index.records import damaged
 from lookalike.index.runs import Runs
-from lookalike.kernels.blocks import HALF, SLICES, find_in_block, pack_blocks, size_of_block, unpack_block
+from lookalike.kernels.blocks import HALF, SLICES, find_in_blocks, pack_blocks, size_of_block, unpack_block
 
 BLOCK = 1000  # bytes: four blocks and their keys fill a page
 ADDED, REMOVED = b"", b"-"  # the value of a recent entry
 MANY = 64  # hashes in a slice, from which on to unpack all of it is faster
+LEAST_EQUAL = 200  # entries that a block holds at least if all have the same key
 GENERATION, FOLDS = 4, b"folds "  # bytes of a key of a block; the name of the count of folds
 
 
@@ -41,52 +42,68 @@ class Postings:
         self.txn, self.blocks, self.recent, self.name = txn, tables[name], tables["recent"], name
         self.letter = name[:1].encode()
         self.runs: Runs | None = None  # entries that are not yet in the table
+        self.has_recent = txn.stat(db=self.recent)["entries"] > 0
         self.folds = int.from_bytes(txn.get(FOLDS + self.letter, b"\0")[:8], "big")
 
     # --- reading ---
 
-    def find(self, one: int, most: int | None = None) -> list[int]:
-        """Return the numbers of the items with a hash, ascending, and of those in blocks at most `most`."""
-        part, key = one >> 56, one >> 24 & 0xFFFFFFFF
-        found = self._in_blocks(part, key, (1 << HALF) if most is None else most)
-        if self.runs is not None:
-            found += self.runs.find(part, key)
-        prefix = self.letter + (one >> 24).to_bytes(5, "big")
-        changes = dict(self._changes(prefix))
-        if changes:
-            gone = {entry for entry, value in changes.items() if value == REMOVED}
-            numbers = {int.from_bytes(entry[-4:], "big") for entry in changes.keys() - gone}
-            found = sorted({*found, *numbers} - {int.from_bytes(entry[-4:], "big") for entry in gone})
+    def find(self, hashes: Sequence[int], most: int | None = None) -> list[list[int]]:
+        """Return for each hash the numbers of its items, ascending; a long list may end after `most`."""
+        found = self._in_blocks(hashes, most)
+        for at, one in enumerate(hashes):
+            if self.runs is not None:
+                found[at] += self.runs.find(one >> 56, one >> 24 & 0xFFFFFFFF)
+            changes = list(self._changes(self.letter + (one >> 24).to_bytes(5, "big"))) if self.has_recent else []
+            if changes:
+                gone = {int.from_bytes(entry[-4:], "big") for entry, value in changes if value == REMOVED}
+                numbers = {int.from_bytes(entry[-4:], "big") for entry, _ in changes}
+                found[at] = sorted({*found[at], *numbers} - gone)
         return found
 
-    def _in_blocks(self, part: int, key: int, most: int) -> list[int]:
-        prefix = self._prefix(part)
+    def _in_blocks(self, hashes: Sequence[int], most: int | None) -> list[list[int]]:
+        """Find entries in the blocks that can hold them, all with one call of the kernel."""
         cursor = self.txn.cursor(db=self.blocks)
-        if not cursor.set_range(prefix + (key << HALF).to_bytes(8, "big")) and not cursor.last():
-            return []
-        if bytes(cursor.key()) > prefix + (key << HALF).to_bytes(8, "big"):
-            cursor.prev()  # its block can hold entries with this key, too
-        found: list[int] = []
-        for place, block in cursor:
-            first = bytes(place)
-            if (
-                first[:5] > prefix
-                or (int.from_bytes(first[5:9], "big") > key and first[:5] == prefix)
-                or len(found) >= most
-            ):
-                break
-            if first[:5] == prefix:
-                found += self._found(first, block, key, most - len(found))
+        found: list[list[int]] = [[] for _ in hashes]
+        owners: list[int] = []
+        blocks: list[Any] = []
+        firsts: list[int] = []
+        enough = None if most is None else most // LEAST_EQUAL + 2
+        for at, one in enumerate(hashes):
+            for first, block in islice(self._holding(cursor, one), enough):
+                owners.append(at)
+                firsts.append(first)
+                blocks.append(block)
+        if not blocks:
+            return found
+        bounds = np.fromiter(accumulate(map(len, blocks), initial=0), np.int64, len(blocks) + 1)
+        keys = np.array([hashes[at] >> 24 & 0xFFFFFFFF for at in owners], np.uint64)
+        data = np.frombuffer(b"".join(blocks) or b"\0", np.uint8)
+        numbers, ends = find_in_blocks(data, bounds, np.array(firsts, np.uint64), keys)
+        if ends[-1] < 0:
+            raise damaged(f"the table of {self.name}", "a block")
+        if len(numbers):
+            every, start = numbers.tolist(), 0
+            for at, end in zip(owners, ends.tolist(), strict=True):
+                found[at] += every[start:end]
+                start = end
         return found
 
-    def _found(self, first: bytes, block: Any, key: int, most: int) -> list[int]:
-        data = np.frombuffer(block, np.uint8)
-        numbers: list[int] = find_in_block(
-            data, np.uint64(int.from_bytes(first[5:], "big")), np.uint64(key), most
-        ).tolist()
-        if numbers[:1] == [-1]:
-            raise damaged(f"the table of {self.name}", "a block")
-        return numbers
+    def _holding(self, cursor: Any, one: int) -> Iterator[tuple[int, Any]]:
+        """Yield the blocks that can hold entries of a hash, each with its first entry."""
+        prefix, key = self._prefix(one >> 56), one >> 24 & 0xFFFFFFFF
+        least = prefix + key.to_bytes(4, "big")
+        there = cursor.set_range(least)
+        if there:
+            there = cursor.prev()  # the block before can hold some, too
+            place = bytes(cursor.key()) if there else b""
+        else:
+            place = bytes(cursor.key()) if cursor.last() else b""
+        if place[:5] == prefix:
+            yield int.from_bytes(place[5:], "big"), cursor.value()
+        there = cursor.next() if place else cursor.first()
+        while there and bytes(cursor.key()).startswith(least):
+            yield int.from_bytes(cursor.key()[5:], "big"), cursor.value()
+            there = cursor.next()
 
     def among(self, hashes: np.ndarray) -> Iterator[tuple[int, list[int]]]:
         """Yield the place of each of many hashes that has items, with their numbers."""
@@ -103,7 +120,8 @@ class Postings:
                     yield int(order[start + at]), owners.tolist()
             else:
                 for at in order[start:stop].tolist():
-                    if numbers := self.find(int(hashes[at])):
+                    (numbers,) = self.find([int(hashes[at])])
+                    if numbers:
                         yield at, numbers
 
     def slices(self) -> Iterator[np.ndarray]:
@@ -131,12 +149,14 @@ class Postings:
 
     def put(self, hashes: Iterable[int], number: int, value: bytes = ADDED) -> None:
         """Add the entries of an item, or remove them."""
+        self.has_recent = True
         tail = number.to_bytes(4, "big")
         entries = ((self.letter + (one >> 24).to_bytes(5, "big") + tail, value) for one in hashes)
         self.txn.cursor(db=self.recent).putmulti(entries)
 
     def put_runs(self, runs: Runs) -> None:
         """Add entries to the recent ones."""
+        self.has_recent = True
         cursor = self.txn.cursor(db=self.recent)
         for part in range(SLICES):
             prefix = self.letter + bytes([part])

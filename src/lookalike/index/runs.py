@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.core.run import Run
+from lookalike.core.run import Run, slices
 from lookalike.kernels.blocks import HALF, SLICES, into_slices
 
+TASKS = 16  # that sort a run
 IN_MEMORY = 1 << 26  # bytes; larger runs go to files
 
 
@@ -33,12 +34,13 @@ class Runs:
         starts = np.append(0, np.cumsum(sizes))
         entries = room_for(int(starts[-1]))
 
-        def put(part: int) -> None:
-            own = entries[starts[part] : starts[part + 1]]
-            np.concatenate([one.entries[one.starts[part] : one.starts[part + 1]] for one in grouped], out=own)
-            own.sort()
+        def put(parts: slice) -> None:
+            for part in range(parts.start, parts.stop):
+                own = entries[starts[part] : starts[part + 1]]
+                np.concatenate([one.entries[one.starts[part] : one.starts[part + 1]] for one in grouped], out=own)
+                own.sort()
 
-        run.each(put, range(SLICES))
+        run.each(put, slices(SLICES, SLICES // TASKS))
         self.runs.append(SortedRun(entries, starts))
         self.size += len(entries)
 

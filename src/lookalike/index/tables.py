@@ -87,8 +87,8 @@ class Reader:
         """Return the number of the item with this id, or None."""
         packed = pack_id(identity)
         (one,) = hashes_of([packed], self.salt).tolist()
-        latest = reversed(self.postings["ids"].find(one))
-        return next((number for number in latest if self.item(number).id == identity), None)
+        (numbers,) = self.postings["ids"].find([one])
+        return next((number for number in reversed(numbers) if self.item(number).id == identity), None)
 
     def item(self, number: int) -> Item:
         """Return the item with this number."""
@@ -108,19 +108,17 @@ class Reader:
 
     def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
         """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""
-        found: set[int] = set()
-        crowded = False
-        for key in keys[keys != EMPTY].tolist():
-            check()
-            some = self.postings["buckets"].find(key, most)[:most]
-            crowded |= len(some) == most
-            found.update(some)
+        check()
+        buckets = [numbers[:most] for numbers in self.postings["buckets"].find(buckets_of(keys), most)]
+        found = {number for numbers in buckets for number in numbers}
+        crowded = any(len(numbers) == most for numbers in buckets)
         return sorted(found), crowded
 
     def twins(self, content: bytes) -> Iterator[int]:
         """Yield the numbers of the items with this content, the head first."""
         (one,) = hashes_of([content], self.salt).tolist()
-        return (number for number in self.postings["contents"].find(one) if self.item(number).content == content)
+        (numbers,) = self.postings["contents"].find([one])
+        return (number for number in numbers if self.item(number).content == content)
 
     def shown(self, coding: Coding, item: Item) -> Any:
         """Return an item as a user would give it, or None if the index does not hold it."""

@@ -14,13 +14,14 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.items.sets import text_bounds
 from lookalike.kernels import phrases as kernels
 
 LONG = 1000  # bytes of a text that zstd compresses better
 PHRASES, ZSTD = b"\0", b"\1"  # the first byte says how the rest is encoded
-SAMPLED = 2_000_000  # bytes of texts that phrases are learned from
+SAMPLED = 1_000_000  # bytes of texts that phrases are learned from
 FREQUENT = 3  # occurrences of a phrase that is worth learning
 WORD = re.compile(rb"\s?[^\s]{1,15}|\s")
 WORDS, PARTS, PART = 12_000, 4_000, 4  # parts of words have at most PART bytes
@@ -41,11 +42,12 @@ class Phrasebook:
 
     @classmethod
     def learned(cls, texts: pa.LargeStringArray) -> "Phrasebook":
-        """Learn the phrases of these texts: those used most often have the shortest numbers."""
+        """Learn the phrases of short texts among these: those used most often have the shortest numbers."""
+        texts = texts.filter(pc.less_equal(pc.binary_length(texts), LONG))
         data, starts, stops = text_bounds(texts)
-        enough = int(np.searchsorted(stops - stops[:1].sum(), SAMPLED)) + 1
+        enough = int(np.searchsorted(stops - starts[:1].sum(), SAMPLED)) + 1
         starts, stops = starts[:enough], stops[:enough]
-        sample = data[starts[0] : stops[-1]].tobytes()[: 2 * SAMPLED] if len(starts) else b""
+        sample = data[starts[0] : stops[-1]].tobytes() if len(starts) else b""
         book = cls(sorted(_candidates(sample)))
         used = book._encoded(data, starts, stops)[2]
         best = np.argsort(-used, kind="stable")[: kernels.MOST]

@@ -9,6 +9,7 @@ and a number. The first difference is from the key of the entry that the block i
 import numpy as np
 
 from lookalike.kernels.hashing import EMPTY, kernel, mix
+from lookalike.kernels.sets import grown
 
 HEAD = 4  # bytes
 HALF = 32  # bits of a key, and of a number
@@ -129,24 +130,35 @@ def unpack_block(block, count, first):
 
 
 @kernel
-def find_in_block(block, first, wanted, most):
-    """Return the numbers of at most `most` entries with the wanted key; -1 alone for a damaged block."""
-    count = size_of_block(block)
-    if count < 0:
-        return np.full(1, -1, np.int64)
-    key_width, number_width = np.int64(block[0]), np.int64(block[1])
-    key, at = key_of(first), 8 * HEAD
-    found = np.empty(min(count, most), np.int64)
+def find_in_blocks(data, bounds, firsts, wanted):
+    """Return (numbers, ends): those of the entries with key wanted[i] in block i, up to ends[i].
+
+    Block i is data[bounds[i]:bounds[i + 1]], stored under firsts[i]. For a damaged block, the last
+    end is -1.
+    """
+    ends = np.zeros(len(wanted), np.int64)
+    found = np.empty(16, np.int64)
     n = 0
-    for _ in range(count):
-        key += get_bits(block, at, key_width)
-        if key > wanted or n == most:
-            break
-        if key == wanted:
-            found[n] = get_bits(block, at + key_width, number_width)
-            n += 1
-        at += key_width + number_width
-    return found[:n].copy()
+    for i in range(len(wanted)):
+        block = data[bounds[i] : bounds[i + 1]]
+        count = size_of_block(block)
+        if count < 0:
+            ends[-1] = -1
+            return found[:0], ends
+        key_width, number_width = np.int64(block[0]), np.int64(block[1])
+        key, at = key_of(firsts[i]), 8 * HEAD
+        for _ in range(count):
+            key += get_bits(block, at, key_width)
+            if key > wanted[i]:
+                break
+            if key == wanted[i]:
+                if n == len(found):
+                    found = grown(found, n)
+                found[n] = get_bits(block, at + key_width, number_width)
+                n += 1
+            at += key_width + number_width
+        ends[i] = n
+    return found[:n].copy(), ends
 
 
 @kernel

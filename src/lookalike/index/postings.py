@@ -93,17 +93,15 @@ class Postings:
         prefix, key = self._prefix(one >> 56), one >> 24 & 0xFFFFFFFF
         least = prefix + key.to_bytes(4, "big")
         there = cursor.set_range(least)
-        if there:
-            there = cursor.prev()  # the block before can hold some, too
-            place = bytes(cursor.key()) if there else b""
-        else:
-            place = bytes(cursor.key()) if cursor.last() else b""
-        if place[:5] == prefix:
-            yield int.from_bytes(place[5:], "big"), cursor.value()
-        there = cursor.next() if place else cursor.first()
-        while there and bytes(cursor.key()).startswith(least):
+        more = there and bytes(cursor.key()).startswith(least)
+        if cursor.prev() if there else cursor.last():  # the block before can hold some, too
+            place = bytes(cursor.key())
+            if place.startswith(prefix):
+                yield int.from_bytes(place[5:], "big"), cursor.value()
+        more = more and cursor.set_range(least)
+        while more and bytes(cursor.key()).startswith(least):
             yield int.from_bytes(cursor.key()[5:], "big"), cursor.value()
-            there = cursor.next()
+            more = cursor.next()
 
     def among(self, hashes: np.ndarray) -> Iterator[tuple[int, list[int]]]:
         """Yield the place of each of many hashes that has items, with their numbers."""
@@ -134,8 +132,8 @@ class Postings:
         return pages_of(self.txn, self.blocks)
 
     def _prefix(self, part: int) -> bytes:
-        done, ahead = divmod(self.folds, SLICES)
-        return (done + (part < ahead)).to_bytes(GENERATION, "big") + bytes([part])
+        generation = (self.folds + SLICES - 1 - part) // SLICES
+        return (generation << 8 | part).to_bytes(GENERATION + 1, "big")
 
     def _parts(self, part: int) -> SliceParts:
         blocks = [(key[5:], bytes(value)) for key, value in under(self.txn.cursor(db=self.blocks), self._prefix(part))]

@@ -51,6 +51,7 @@ JOBS = {
     "sets": "sets {sets} -t 0.5 --recall 1",
     "vectors": "vectors {vectors} -t 20",
     "index": "index build {out}.index {corpus} -s word:5",
+    "index-texts": "index build {out}.index {corpus} -s word:5 --store-text",
     "resolve": f"resolve {{left}} {{right}} {' '.join(f'-f {field}' for field in FIELDS)}",
 }
 
@@ -169,7 +170,7 @@ def once(name: str, threads: int, files: dict[str, Path], folder: str) -> tuple[
     with tempfile.TemporaryDirectory(dir=folder) as place:
         out, record = Path(place, "out"), Path(place, "stages.json")
         line = [word.format(out=out, **files) for word in JOBS[name].split()]
-        line += ["--threads", str(threads)] + ([] if name == "index" else ["--out", f"{out}.parquet"])
+        line += ["--threads", str(threads)] + ([] if name.startswith("index") else ["--out", f"{out}.parquet"])
         start = time.perf_counter()
         process = subprocess.Popen(child("command", str(record), *line), stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None

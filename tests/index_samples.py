@@ -3,6 +3,7 @@
 import random
 
 from lookalike.index import Index
+from lookalike.index.tables import POSTINGS
 
 WORDS = [f"w{number}" for number in range(300)]
 
@@ -38,8 +39,9 @@ def changed_texts_of(count, changes, seed=1):
 def state(index):
     """Return everything that an index holds, to the last byte."""
     with index.store.reading() as reader:
-        tables = {name: list(reader.pairs(name)) for name in ("items", "texts", "ids", "contents", "buckets")}
-        return tables, reader.settings(), len(reader), reader.next_id()
+        items = [(item.number, item.content, item.id, bytes(item.payload)) for item in reader.items()]
+        tables = {name: [some.tolist() for some in reader.slices(name)] for name in POSTINGS}
+        return items, tables, reader.settings(), len(reader), reader.next_id()
 
 
 def made(place, **options):

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import accumulate, combinations, groupby, product
+from itertools import accumulate, combinations, groupby, pairwise, product
 from operator import mul
 from statistics import NormalDist
 
@@ -973,3 +973,72 @@ def two_best(rows, values, count):
     """Return the two best values of each row, -inf where there are none."""
     ordered = [sorted((v for r, v in zip(rows, values, strict=True) if r == row), reverse=True) for row in range(count)]
     return [[*some, -math.inf, -math.inf][:2] for some in ordered]
+
+
+# --- compact forms ---
+
+
+def bits(values):
+    """Return the bytes of (value, width) pairs, the lowest bits first."""
+    whole, at = 0, 0
+    for value, width in values:
+        whole |= value << at
+        at += width
+    return whole.to_bytes(-(-at // 8), "little")
+
+
+def block(entries):
+    """Return the block of sorted entries: widths and count, then differences of keys, and numbers."""
+    keys, numbers = [one >> 32 for one in entries], [one & 0xFFFFFFFF for one in entries]
+    steps = [0, *(b - a for a, b in pairwise(keys))]
+    widths = max(step.bit_length() for step in steps), max(number.bit_length() for number in numbers)
+    pairs = [
+        (value, width) for entry in zip(steps, numbers, strict=True) for value, width in zip(entry, widths, strict=True)
+    ]
+    return bytes(widths) + len(entries).to_bytes(2, "little") + bits(pairs)
+
+
+def hash_name(name, salt):
+    """Return the hash of some bytes: eight at a time, scrambled with those before."""
+    state = salt ^ len(name)
+    whole = len(name) // 8 * 8
+    for at in range(0, whole, 8):
+        state = mix(state ^ int.from_bytes(name[at : at + 8], "big"))
+    return mix((mix(state ^ int.from_bytes(name[whole:], "big")) + salt) & ALL)
+
+
+def differences(row):
+    """Return a sorted row as its length and the Rice codes of the differences."""
+    length, left = b"", len(row)
+    while left > 127:
+        length, left = length + bytes([128 | left & 127]), left >> 7
+    width = 64 - max(len(row).bit_length() - 1, 0)
+    steps = [b - a for a, b in pairwise([0, *row])]
+    codes = [
+        one
+        for step in steps
+        for one in (((1 << (step >> width)) - 1, (step >> width) + 1), (step % (1 << width), width))
+    ]
+    return length + bytes([left]) + bits(codes)
+
+
+def phrases_of(text, phrases):
+    """Return a text as numbers of phrases, the longest at each place, and as bytes without one."""
+    numbers, at = [], 0
+    while at < len(text):
+        there = [phrase for phrase in phrases if text.startswith(phrase, at)]
+        best = max(there, key=len, default=text[at : at + 1])
+        numbers.append(phrases.index(best) if there else best)
+        at += len(best)
+    return numbers
+
+
+def phrase_codes(numbers):
+    """Return the bytes of numbers of phrases, below 191 in one byte; other bytes follow a 255."""
+    codes = b""
+    for number in numbers:
+        if isinstance(number, bytes):
+            codes += b"\xff" + number
+        else:
+            codes += bytes([number] if number < 191 else [191 + (number - 191 >> 8), number - 191 & 255])
+    return codes

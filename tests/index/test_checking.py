@@ -10,10 +10,10 @@ from tests.index_samples import texts_of
 
 
 def test_damage_is_found(place):
-    with Index.build(place, texts_of(30), threshold=0.8) as index:
+    with Index.build(place, texts_of(100), threshold=0.8) as index:
         with index.store.writing() as writer:
-            key = next(iter(dict(writer.pairs("buckets"))))
-            writer.txn.delete(key, db=writer.tables["buckets"])
+            key = next(iter(writer.txn.cursor(db=writer.tables["buckets"])))[0]
+            writer.txn.delete(bytes(key), db=writer.tables["buckets"])
         with pytest.raises(
             DataError, match=r"^the table of buckets does not match the items of the index; build it again\.$"
         ):
@@ -48,8 +48,33 @@ def test_damaged_items_are_one_line(place, record):
                 call()
 
 
-def test_damaged_texts_are_one_line(place):
-    Index.build(place, texts_of(3), threshold=0.8, store_text=True).close()
-    put(place, bytes(4), b"not compressed", "texts")
-    with Index.open(place) as index, pytest.raises(StoreError, match=r"^a text of the index is damaged \("):
-        index.item(0)
+@pytest.mark.parametrize(
+    "payload", [b"", b"\x02not compressed", b"\0\xfe\xff\xff", b"\1" + bytes(8), b"\1" + b"\xff" * 20]
+)
+def test_damaged_texts_are_one_line(place, payload):
+    texts = texts_of(3)
+    Index.build(place, texts, threshold=0.8, store_text=True).close()
+    with Index.open(place) as index, index.store.reading() as reader:
+        record = bytes(reader.txn.get(bytes(4), db=reader.tables["items"]))
+        kept = len(reader.item(0).payload)
+    put(place, bytes(4), record[: len(record) - kept] + payload, "items")
+    with Index.open(place) as index:
+        for call in (lambda: index.item(0), lambda: index.query(texts[0]), index.verify):
+            with pytest.raises(StoreError, match=r"^an item of the index is damaged \("):
+                call()
+
+
+@pytest.mark.parametrize(
+    "block", [b"", b"abc", b"\x30\x30\1\0" + bytes(12), b"\x10\x10\xff\xff", b"\x10\x10\2\0" + bytes(7)]
+)
+def test_damaged_blocks_are_one_line(place, block):
+    """A query, a check or a compaction that meets a block it cannot read says so."""
+    texts = texts_of(100)
+    with Index.build(place, texts, threshold=0.8) as index:
+        with index.store.writing() as writer:
+            for key in [bytes(key) for key, _ in writer.txn.cursor(db=writer.tables["buckets"])]:
+                writer.txn.put(key, block, db=writer.tables["buckets"])
+        for call in (lambda: index.query(texts[0]), index.verify, index.info, index.compact):
+            with pytest.raises(StoreError, match=r"table.* of the index is damaged \("):
+                call()
+        assert list(index.ids()) == list(range(100))

@@ -15,7 +15,7 @@ from lookalike.core.errors import DataError, StoreError, UsageError
 from lookalike.index import Index, store
 from lookalike.index.sifting import drop
 from tests.commands import left_in
-from tests.index_samples import texts_of
+from tests.index_samples import state, texts_of
 from tests.writing import start_writer
 
 
@@ -96,7 +96,7 @@ def test_what_is_no_index(place, tmp_path):
         index.settings["format"] = 99
         with index.store.writing() as writer:
             writer.put_settings(index.settings)
-    with pytest.raises(DataError, match=r"the index has format 99, but this version reads 2; build it again\.$"):
+    with pytest.raises(DataError, match=r"the index has format 99, but this version reads up to 3; build it again\.$"):
         Index.open(place)
 
 
@@ -357,3 +357,33 @@ with Index.open({str(place)!r}) as index:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.startswith(f"{target}: the copy could not be written: "), done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {place.name}
+
+
+def test_changes_during_a_compaction_are_kept(place, monkeypatch):
+    """They are made while the tables are written anew: nobody waits, and nothing is lost."""
+    texts = texts_of(200)
+    with Index.build(place, [*texts, texts[0], texts[1]], threshold=0.8, store_text=True) as index:
+        rewrite = store.rewrite
+
+        def meanwhile(reader, writer, run):
+            rewrite(reader, writer, run)
+            index.remove([0, 5, 201])  # a head, whose heir is 200; and an heir
+            index.add(["a new text", texts[9], texts[5]], ["new", "copy", "again"])
+            index.add([f"text number {at}" for at in range(100)])
+            index.add(["a newer text"], [7], replace=True)
+
+        monkeypatch.setattr(store, "rewrite", meanwhile)
+        index.compact()
+        expected = [*(at for at in range(200) if at not in (0, 5, 7)), 200, "new", "copy", "again", *range(202, 302), 7]
+        assert list(index.ids()) == expected
+        assert index.verify() == len(expected)
+        assert index.query(texts[0], k=1) == [(200, 1.0)]
+        assert index.query(texts[9], k=2) == [(9, 1.0), ("copy", 1.0)]
+        assert index.query(texts[5], k=1) == [("again", 1.0)]
+        assert [index.item(name) for name in ("new", 7)] == ["a new text", "a newer text"]
+        monkeypatch.setattr(store, "rewrite", rewrite)
+        before = state(index)
+        index.compact()
+        assert state(index) == before
+    with Index.open(place) as index:
+        assert state(index) == before

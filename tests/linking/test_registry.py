@@ -158,7 +158,7 @@ def killed(place, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["put_batch", "add", "_put_blocks", "_put_ids", "_count"])
+@pytest.mark.parametrize("name", ["put_batch", "add", "add_numbered", "_count", "settle"])
 def test_a_kill_leaves_the_index_as_it_was(place, name):
     child = multiprocessing.get_context("spawn").Process(target=killed, args=(place, name))
     child.start()
@@ -260,3 +260,14 @@ def test_damage(place, key, entry, message):
         link(place, copy)
     assert str(raised.value).startswith(message)
     assert "\n" not in str(raised.value)
+
+
+def test_compact_keeps_records_and_clusters(place):
+    with RecordIndex.open(place) as index:
+        index.link(PEOPLE.slice(300, 50), update=True)
+        before = clusters_of(index)
+        index.index.compact()
+        assert clusters_of(index) == before
+        assert index.link(PEOPLE.slice(300, 50), update=True).repeated
+    with RecordIndex.open(place) as index:
+        assert clusters_of(index) == before

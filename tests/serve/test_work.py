@@ -139,9 +139,9 @@ def test_blocks_are_of_limited_size(indexed, monkeypatch):
     coding = index._known()
     measure = coding.measure
 
-    def watched(one, others):
+    def watched(encoded, place, others):
         sizes.append(sum(map(len, others)))
-        return measure(one, others)
+        return measure(encoded, place, others)
 
     monkeypatch.setattr(coding, "measure", watched)
     index.look(CAT)
@@ -158,10 +158,10 @@ def test_a_lookup_ends_between_blocks(indexed, monkeypatch):
     coding, work, measured = index._known(), Work(GUARD), []
     measure = coding.measure
 
-    def watched(one, others):
+    def watched(encoded, place, others):
         measured.append(len(others))
         work.stop()
-        return measure(one, others)
+        return measure(encoded, place, others)
 
     monkeypatch.setattr(coding, "measure", watched)
     with pytest.raises(Stopped):

@@ -105,7 +105,13 @@ def build(
             metavar="NAME", help="Items: documents, sets or vectors; default: inferred from the measure and --rows."
         ),
     ] = None,
-    store_text: Annotated[bool, flag("--store-text", help="Store the texts too, so that they can be shown.")] = False,
+    store_text: Annotated[
+        bool,
+        flag(
+            "--store-text",
+            help="Keep the texts instead of the hashes of their shingles: smaller, and they can be shown.",
+        ),
+    ] = False,
     expected: Annotated[
         int | None, option(metavar="N", help="About how many items the index will hold; default: a million.")
     ] = None,
@@ -225,7 +231,7 @@ def info(path: opt.IndexPath) -> None:
 
 @command("lookalike index compact news.index", of=index)
 def compact(path: opt.IndexPath, *, quiet: opt.Quiet = False) -> None:
-    """Rewrite an index without the gaps that removed items left."""
+    """Rewrite an index without gaps; upgrade one of an older format."""
     run = TerminalRun(1, quiet)
     with open_index(path) as opened, run.stage("compact"):
         saved = opened.compact()

@@ -11,7 +11,8 @@ May import: `find`, `search` and the packages below. To keep another kind of ite
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +26,7 @@ from lookalike.core.errors import (
     LARGEST_SEED,
     AlreadyThere,
     DataError,
+    LookalikeError,
     NotThere,
     UsageError,
     argument,
@@ -40,19 +42,22 @@ from lookalike.index.batches import (
     BATCH,
     Encoder,
     as_id,
+    as_kind,
     check_all_named,
     check_ids,
+    named,
     numbered,
-    rows_of,
 )
-from lookalike.index.codings import Coding, SetCoding, VectorCoding, shingle_settings
-from lookalike.index.entries import Entries, Waiting
+from lookalike.index.codings import Coding, SetCoding, VectorCoding, rows_of, shingle_settings
+from lookalike.index.entries import Entries, Waiting, salt_of
+from lookalike.index.grouping import Change, Group
 from lookalike.index.records import Id
 from lookalike.index.replay import Replay
 from lookalike.index.settings import LONGEST_CODE, read_settings
 from lookalike.index.sifting import Sieve, Sifted, drop, sieve_of
-from lookalike.index.store import FORMAT, Store, building, check_new
-from lookalike.index.tables import Writer
+from lookalike.index.store import Store, building, check_new
+from lookalike.index.tables import FEW, FORMAT, Writer
+from lookalike.index.texts import Phrasebook
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
@@ -88,6 +93,12 @@ class Index(Asking):
         if settings is None:
             raise UsageError("an index is opened with Index.open(path), and made with Index.build or Index.create.")
         super().__init__(store, settings)
+        self.group = Group(self._write_together)
+
+    def close(self) -> None:
+        """Write what waits to be written, and close the files."""
+        self.group.close()
+        super().close()
 
     @classmethod
     def create(
@@ -115,7 +126,8 @@ class Index(Asking):
                 "hamming".
             shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
             expected: about how many items the index will hold; the bands are chosen for this many.
-            store_text: whether to keep the texts, so that they can be read back.
+            store_text: whether to keep the texts, compressed, rather than the hashes of their shingles:
+                the index is smaller, and the texts can be read back.
             seed: the seed of the hash functions; by default a random one, stored in the index, so that
                 nobody can craft similar items that the index does not find.
             notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
@@ -136,6 +148,7 @@ class Index(Asking):
             raise no_threshold(measure)
         recall = check_findable(measure, threshold, recall)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
+        seed = whole("seed", secret_seed() if seed is None else seed, least=0, most=LARGEST_SEED)
         settings = {
             "format": FORMAT,
             "version": __version__,
@@ -143,7 +156,7 @@ class Index(Asking):
                 "measure": measure,
                 "threshold": str(threshold),
                 "recall": recall,
-                "seed": whole("seed", secret_seed() if seed is None else seed, least=0, most=LARGEST_SEED),
+                "seed": seed,
             },
             "shingles": shingle_settings(dataclasses.replace(parsed, bag=measure == "bag_jaccard")),
             "expected": whole("expected", expected),
@@ -154,6 +167,7 @@ class Index(Asking):
         store = Store(path, create=True)
         with store.writing() as writer:
             writer.put_settings(settings)
+            writer.put_salt(salt_of(seed))
         return cls(store, settings)
 
     @classmethod
@@ -189,7 +203,8 @@ class Index(Asking):
                 "hamming".
             shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
             expected: about how many items the index will hold; the bands are chosen for this many.
-            store_text: whether to keep the texts, so that they can be read back.
+            store_text: whether to keep the texts, compressed, rather than the hashes of their shingles:
+                the index is smaller, and the texts can be read back.
             seed: the seed of the hash functions; by default a random one, stored in the index, so that
                 nobody can craft similar items that the index does not find.
             notes: your own notes, anything that JSON can hold, kept in `settings["notes"]`.
@@ -248,10 +263,16 @@ class Index(Asking):
 
         Items without ids get the next free numbers. Either all items are added, for good, or none.
         An id that already exists is an error; with `replace`, the new item replaces the old one.
-        `batch` items are written at a time. `also` is called first, to check or attach something
-        within the same transaction.
+        `batch` items are written at a time. Short lists that several threads add at a time are
+        written together. `also` is called first, to check or attach something within the same
+        transaction.
         """
         run, batch = run or Run(), whole("batch", batch)
+        few = None if also is not None else self._few(items, ids, replace)
+        if few is not None:
+            with run.stage("add") as tick:
+                tick(0)  # which may end the run
+                return self.group.put(few).result()
         given = ids_of(ids)
         added, waiting = 0, Waiting()
         with run.stage("add") as tick, self.store.writing() as writer:
@@ -267,11 +288,82 @@ class Index(Asking):
                 tick(len(entries.ids))
             check_all_named(given, added + waiting.items)
             added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
+            writer.settle(run)
             self._settle(writer, encoder)
         return added
 
+    def add_later(self, items: list[Any], ids: Iterable[Id] | None = None, *, replace: bool = False) -> "Future[int]":
+        """Add a list of items as `add` does, without waiting until they are on disk.
+
+        Returns a future: its `result()` waits, and returns how many items were added or raises the
+        error. Changes are made in the order in which they are given; `close` waits for all of them.
+
+        >>> from tempfile import mkdtemp
+        >>> with Index.create(Path(mkdtemp()) / "new.index", threshold=0.5, shingles="word:2") as index:
+        ...     added = [index.add_later([f"text number {at}"], [at]) for at in range(100)]
+        ...     sum(one.result() for one in added)
+        100
+        """
+        few = self._few(items, ids, replace)
+        if few is not None:
+            return self.group.put(few)
+        done: Future[int] = Future()
+        done.set_result(self.add(items, ids, replace=replace))
+        return done
+
+    def _few(self, items: Any, ids: Iterable[Id] | None, replace: bool) -> Change | None:
+        """Return a short list of items as a change to be written with others, else None."""
+        if type(items) is not list or not 0 < len(items) <= FEW or isinstance(items[0], Path):
+            return None
+        coding, given = self._known(), ids_of(ids)
+        if coding is None:
+            return None
+        names = None if given is None else named(None, len(items), given)
+        check_all_named(given, len(items))
+        if names is not None and len(set(names)) < len(names):
+            raise repeated(Counter(names).most_common(1)[0][0])
+        return Change(as_kind(items, coding.kind, self.measure), names, replace)
+
+    def _write_together(self, changes: Sequence[Change]) -> list[int | BaseException]:
+        """Make changes in one transaction; return for each how many items it changed, or its error."""
+        results: list[int | BaseException] = []
+        with self.store.writing() as writer:
+            encoder = self._encoder()
+            entries = encoder.encode_together(changes, writer.next_id())
+            for change, own in zip(changes, entries, strict=True):
+                before = writer.changes
+                try:
+                    results.append(self._make(writer, encoder.fitted(), change, own))
+                except LookalikeError as error:
+                    if writer.changes > before:
+                        raise
+                    results.append(error)
+            writer.settle()
+        return results
+
+    def _make(self, writer: Writer, coding: Coding, change: Change, own: tuple[Entries, range]) -> int:
+        """Make one change of several; errors of the caller come before anything is written."""
+        if change.items is None:
+            numbers = [writer.number_of(name) for name in change.ids or []]
+            for name, number in zip(change.ids or [], numbers, strict=True):
+                if number is None:
+                    raise NotThere(f"there is no item {name!r} in the index.")
+            for name in change.ids or []:
+                drop(writer, coding, name)
+            return len(numbers)
+        entries, places = own
+        for place in places:
+            name = entries.ids[place]
+            if not change.replace and writer.number_of(name) is not None:
+                raise existing(name)
+        for place in places:
+            if change.replace and writer.number_of(entries.ids[place]) is not None:
+                drop(writer, coding, entries.ids[place])
+            writer.add_one(entries, place)
+        return len(places)
+
     def _encoder(self) -> Encoder:
-        return Encoder(self._known(), self._fit, self.settings["store_text"])
+        return Encoder(self._known(), self._fit, salt_of(self.settings["wanted"]["seed"]))
 
     def _write(
         self, writer: Writer, parts: list[Entries], encoder: Encoder, replace: bool, first: int, run: Run, tick: Tick
@@ -282,12 +374,12 @@ class Index(Asking):
             return 0
         if len(set(ids)) < len(ids):
             raise repeated(Counter(ids).most_common(1)[0][0])
-        there = writer.known([packed for part in parts for packed in part.packed])
+        there = writer.known(parts)
         if there and not replace:
             number = writer.number_of(there[0])
             if number is not None and number >= first:
                 raise repeated(there[0])
-            raise AlreadyThere(f"id {there[0]!r} already exists; use {argument('replace', True)} to overwrite it.")
+            raise existing(there[0])
         for name in there:
             drop(writer, encoder.fitted(), name)
             tick(0)  # which may end the run: to replace many large items takes long
@@ -307,19 +399,24 @@ class Index(Asking):
         if isinstance(batch, Sets):
             return SetCoding.fitted(rows_of(batch, np.arange(min(len(batch), SAMPLE))), None, expected, wanted)
         shingles = Shingles(**self.settings["shingles"])
-        return SetCoding.fitted(shingles.sets(batch.slice(0, SAMPLE)), shingles, expected, wanted)
+        texts = Phrasebook.learned(batch) if self.settings["store_text"] else None
+        return SetCoding.fitted(shingles.sets(batch.slice(0, SAMPLE)), shingles, expected, wanted, texts)
 
     def remove(self, ids: Iterable[Id]) -> int:
         """Remove items; return how many. An unknown id is an error, and then nothing is removed."""
-        removed = 0
         check_ids(ids)
         self._known()
+        names = list(map(as_id, ids))
+        if self._coding is not None and 0 < len(names) <= FEW and len(set(names)) == len(names):
+            return self.group.put(Change(None, names)).result()
+        removed = 0
         with self.store.writing() as writer:
-            for identity in map(as_id, ids):
+            for identity in names:
                 if self._coding is None:
                     raise NotThere(f"there is no item {identity!r} in the index.")
                 drop(writer, self._coding, identity)
                 removed += 1
+            writer.settle()
         return removed
 
     @contextmanager
@@ -365,9 +462,12 @@ class Index(Asking):
         return Sifted.of(parts, self.measured)
 
     def compact(self) -> int:
-        """Rewrite the index without gaps; return how many bytes that saved."""
+        """Rewrite the index without gaps, and in the present format; return how many bytes that saved."""
         before = self.store.byte_size()
         self.store.compact()
+        self.settings = read_settings(self.store)  # which have changed if the index was of an older format
+        self._coding = None
+        self._known()
         return before - self.store.byte_size()
 
 
@@ -382,6 +482,11 @@ def ids_of(ids: Iterable[Id] | None) -> Iterator[Id] | None:
         return None
     check_ids(ids)
     return iter(ids)
+
+
+def existing(name: Id) -> AlreadyThere:
+    """Return the error for an id that an item of the index has."""
+    return AlreadyThere(f"id {name!r} already exists; use {argument('replace', True)} to overwrite it.")
 
 
 def repeated(name: Id) -> DataError:

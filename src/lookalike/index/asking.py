@@ -18,14 +18,20 @@ from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbere
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
 from lookalike.index.looking import Found, Looked, look_up
-from lookalike.index.records import Id, is_id
+from lookalike.index.records import Id, intact, is_id
 from lookalike.index.settings import read_settings
 from lookalike.index.store import Store
-from lookalike.index.tables import Check, go_on
+from lookalike.index.tables import Check, Reader, go_on
 from lookalike.measures import MEASURES
 from lookalike.results import Pairs
 
 SPELLED = re.compile(r"0|-?[1-9][0-9]{0,18}")  # strings that spell a number
+
+
+@intact("an item")
+def shown(reader: Reader, coding: Coding, number: int) -> Any:
+    """Return an item as a user would give it, or None if the index does not hold it."""
+    return reader.shown(coding, reader.item(number))
 
 
 class Asking:
@@ -138,7 +144,7 @@ class Asking:
         if coding is not None:
             with self.store.reading() as reader:
                 for item in islice(reader.items(), 1):
-                    look_up(reader, coding, coding.again(item.payload), 0, self.threshold, 1)
+                    look_up(reader, coding, coding.again([item.payload]), 0, self.threshold, 1)
             if coding.kind == "texts":
                 self.look("a text to begin with")
 
@@ -207,7 +213,7 @@ class Asking:
             number = reader.number_of(identity)
             if number is None or coding is None:
                 raise NotThere(f"there is no item {identity!r} in the index.")
-            return reader.text(number) if coding.kind == "texts" else coding.shown(reader.item(number).payload)
+            return shown(reader, coding, number)
 
     def spelled(self, name: str, number: bool | None = None, how: str = "set number=True or number=False") -> Id:
         """Return the id in the index that a string typed by a user means: itself, or an integer.
@@ -234,11 +240,13 @@ class Asking:
     def info(self, buckets: bool = True) -> dict[str, Any]:
         """Return the size and settings of the index; counting the `buckets` can take a second."""
         with self.store.reading() as reader:
-            items, entries = len(reader), reader.entries("buckets")
-            distinct = reader.distinct("buckets", 8) if buckets else 0
+            items, sizes = len(reader), reader.sizes()
+            distinct, entries = reader.buckets() if buckets else (0, 0)
         size = self.store.byte_size()
         coding = self._known()
         facts: dict[str, Any] = {"items": items, "bytes": size, "bytes per item": round(size / max(1, items), 1)}
+        facts |= {f"bytes of {name}": part for name, part in sizes.items()}
+        facts["bytes of gaps"] = max(0, size - sum(sizes.values()))
         if coding is not None:
             facts |= {
                 "kind": coding.kind,

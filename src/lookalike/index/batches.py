@@ -1,8 +1,8 @@
 """Split items of all kinds into batches, each item with its id."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.wording import counted
-from lookalike.index.codings import Coding
-from lookalike.index.entries import Entries, entries_of
-from lookalike.index.records import Id, is_id
+from lookalike.index.codings import Coding, Encoded, joined, rows_of
+from lookalike.index.entries import NO_ENTRIES, Entries, entries_of
+from lookalike.index.grouping import Change
+from lookalike.index.records import LARGEST_COUNTED, Id, is_id
 from lookalike.io.documents import Source
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
@@ -31,8 +32,8 @@ Batch = tuple[Any, list[Id]]  # items, and their ids
 class Encoder:
     """An encoder of batches, with the coding of the index or one chosen from the first batch."""
 
-    def __init__(self, coding: Coding | None, fit: Callable[[Any], Coding], store_text: bool) -> None:
-        self.coding, self.fit, self.store_text = coding, fit, store_text
+    def __init__(self, coding: Coding | None, fit: Callable[[Any], Coding], salt: int) -> None:
+        self.coding, self.fit, self.salt = coding, fit, salt
 
     def fitting(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield the batches, once the coding is chosen from the first, before any is encoded."""
@@ -42,10 +43,30 @@ class Encoder:
             yield batch, names
 
     def encode(self, task: Batch) -> Entries:
-        """Return the entries of a batch, with the texts if they are to be stored."""
+        """Return the entries of a batch."""
+        return self.encode_rows(task)[0]
+
+    def encode_rows(self, task: Batch) -> tuple[Entries, Encoded]:
+        """Return the entries of a batch, with the items themselves."""
         batch, names = task
-        texts = batch.to_pylist() if self.store_text and self.fitted().kind == "texts" else []
-        return entries_of(names, self.fitted().encode(batch), texts)
+        encoded = self.fitted().encode(batch)
+        return entries_of(names, encoded, self.fitted().payloads(encoded), self.salt), encoded
+
+    def encode_together(self, changes: Sequence[Change], first: int) -> list[tuple[Entries, range]]:
+        """Return the entries of all changes at once, and for each change the places of its own.
+
+        Items without ids get numbers from `first` on.
+        """
+        adding = [change for change in changes if change.items is not None]
+        names: list[Id] = []
+        for change in adding:
+            own = list(range(first, first + len(change.items))) if change.ids is None else change.ids
+            first = max([first, *(name + 1 for name in own if isinstance(name, int) and name < LARGEST_COUNTED)])
+            names += own
+        entries = self.encode((joined([change.items for change in adding]), names)) if adding else NO_ENTRIES
+        ends = iter(accumulate(len(change.items) for change in adding))
+        spans = ((next(ends), len(change.items)) if change.items is not None else (0, 0) for change in changes)
+        return [(entries, range(end - size, end)) for end, size in spans]
 
     def fitted(self) -> Coding:
         """Return the coding, which exists after the first batch."""
@@ -59,11 +80,16 @@ def parts_of(items: Source | Sets | Vectors | Bits, run: Run = ONE_THREAD) -> It
         for table in items.batches(run):
             for start in range(0, len(table), BATCH):
                 part = table.slice(start, BATCH)
-                yield part["text"].combine_chunks(), part["id"].to_pylist() if items.has_ids() else None
+                yield whole_column(part["text"]), part["id"].to_pylist() if items.has_ids() else None
         return
     for start in range(0, len(items), BATCH):
         rows = np.arange(start, min(start + BATCH, len(items)))
         yield rows_of(items, rows), None if items.ids is None else items.ids.take(pa.array(rows)).to_pylist()
+
+
+def whole_column(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, without copying it if it is one already."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def batches_of(
@@ -136,13 +162,6 @@ def check_all_named(ids: Iterator[Id] | None, items: int) -> None:
     if ids is not None and next(ids, None) is not None:
         got = f"more than {counted(items, 'id')} for {counted(items, 'item')}"
         raise DataError(f"there must be as many ids as items; got {got}.")
-
-
-def rows_of(items: Any, rows: np.ndarray) -> Any:
-    """Return some rows of sets, vectors or bits."""
-    if isinstance(items, Vectors):
-        return Vectors(items.values[rows])
-    return items.take(rows)
 
 
 def same_type(ids: list[Any]) -> pa.Array:

@@ -7,18 +7,21 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.core.errors import DataError
+from lookalike.core.errors import DataError, choice
 from lookalike.families.base import as_keys
 from lookalike.families.simhash import SimHash
+from lookalike.index.texts import Phrasebook
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
+from lookalike.kernels.differences import pack_differences, row_sizes, unpack_differences
 from lookalike.kernels.hashing import EMPTY, GOLDEN, mix
 from lookalike.kernels.sets import hash_rows, overlaps
 from lookalike.kernels.sketch import fold_bands
@@ -36,15 +39,12 @@ Content = bytes | memoryview
 
 
 class Encoded(NamedTuple):
-    """Items as an index stores them."""
+    """Items as an index compares them, and what they are found under."""
 
     keys: np.ndarray  # items x tables; EMPTY for no bucket
     contents: np.ndarray  # items x 2 hashes, equal exactly for identical items
-    payloads: pa.LargeBinaryArray
-
-    def payload(self, place: int) -> memoryview:
-        """Return the payload of one of the items."""
-        return memoryview(self.payloads[place].as_buffer())
+    rows: Any  # the items as they are compared: sets, vectors or bits
+    texts: pa.LargeStringArray | None = None  # that the sets are made from
 
 
 class Coding(ABC):
@@ -60,8 +60,12 @@ class Coding(ABC):
         """Encode the items, each by itself."""
 
     @abstractmethod
-    def measure(self, one: Content, others: Sequence[Content]) -> np.ndarray:
-        """Return the similarities or distances of one item and others, from their payloads."""
+    def payloads(self, encoded: Encoded) -> pa.LargeBinaryArray:
+        """Return the bytes that keep each item."""
+
+    @abstractmethod
+    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
+        """Return the similarities or distances of the item at `place` and others, from their payloads."""
 
     @abstractmethod
     def settings(self) -> Settings:
@@ -72,8 +76,8 @@ class Coding(ABC):
         """Return the probability of finding an item right at a threshold."""
 
     @abstractmethod
-    def again(self, payload: Content) -> Encoded:
-        """Encode one item again, from its payload."""
+    def again(self, payloads: Sequence[Content]) -> Encoded:
+        """Encode items again, from their payloads."""
 
     def shown(self, payload: Content) -> Any:
         """Return an item as a user would give it, or None if the payload does not hold it."""
@@ -106,18 +110,29 @@ class Coding(ABC):
 
 
 class SetCoding(Coding):
-    """Texts, sets or bags under Jaccard similarity: sorted element hashes, and banded minhashes."""
+    """Texts, sets or bags under Jaccard similarity: their elements, and banded minhashes.
 
-    def __init__(self, plan: Plan, shingles: Shingles | None) -> None:
+    What is kept of an item, to compare it with others, is either its sorted hashes, as differences,
+    or the text itself, which is made into shingles again.
+    """
+
+    def __init__(self, plan: Plan, shingles: Shingles | None, texts: Phrasebook | None, plain: bool = False) -> None:
         assert plan.bands is not None
         self.kind = "sets" if shingles is None else "texts"
         self.plan, self.shingles, self.bands = plan, shingles, plan.bands
+        self.texts, self.plain = texts, plain  # plain: hashes of 8 bytes each, as in formats 1 and 2
 
     @classmethod
-    def fitted(cls, sets: Sets, shingles: Shingles | None, items: int, given: Settings) -> "SetCoding":
-        """Choose a coding for about `items` items, of which these are some."""
+    def fitted(
+        cls, sets: Sets, shingles: Shingles | None, items: int, given: Settings, texts: Phrasebook | None = None
+    ) -> "SetCoding":
+        """Choose a coding for about `items` items, of which these are some; keep `texts` as such, if given."""
         what = "sets" if shingles is None else str(shingles)
-        return cls(fit(make_plan(method="lsh", what=what, **given), sets, items), shingles)
+        return cls(fit(make_plan(method="lsh", what=what, **given), sets, items), shingles, texts)
+
+    def renewed(self, texts: Phrasebook | None) -> "SetCoding":
+        """Return the coding of the present format for the same items and buckets."""
+        return SetCoding(self.plan, self.shingles, texts)
 
     @classmethod
     def of_settings(cls, settings: Settings) -> "SetCoding":
@@ -126,26 +141,55 @@ class SetCoding(Coding):
         shingles = None if given is None else Shingles(**given)
         plan = plan_of(settings)
         assert plan is not None
-        return cls(plan, shingles)
+        kept = settings.get("kept", "plain")
+        choice("kept", kept, ("plain", "hashes", "texts"))
+        texts = Phrasebook.restored(settings["phrases"]) if kept == "texts" else None
+        return cls(plan, shingles, texts, kept == "plain")
 
     def encode(self, items: Any) -> Encoded:
         self._check(items)
-        return self._encode(items if self.shingles is None else self.shingles.sets(items))
+        return self._encode(items) if self.shingles is None else self._encode(self.shingles.sets(items), items)
 
-    def again(self, payload: Content) -> Encoded:
-        elements = np.frombuffer(payload, "<u8").astype(np.uint64)
-        return self._encode(Sets(np.array([0, len(elements)]), elements))
+    def again(self, payloads: Sequence[Content]) -> Encoded:
+        return self._encode(self._rows(payloads))
 
-    def _encode(self, sets: Sets) -> Encoded:
+    def shown(self, payload: Content) -> Any:
+        return self.texts.decode([payload])[0].as_py() if self.texts is not None else None
+
+    def _encode(self, sets: Sets, texts: pa.LargeStringArray | None = None) -> Encoded:
         keys = self._spread(band_keys(self.plan, sets.indptr, sets.elements))
-        payloads = in_bytes(sets.indptr, sets.elements.astype("<u8", copy=False))
-        return Encoded(keys, hash_rows(sets.indptr, sets.elements), payloads)
+        return Encoded(keys, hash_rows(sets.indptr, sets.elements), sets, texts)
 
-    def measure(self, one: Content, others: Sequence[Content]) -> np.ndarray:
-        rows = [np.frombuffer(content, "<u8") for content in (one, *others)]
-        indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
-        left, right = np.zeros(len(others), np.int64), np.arange(1, len(rows))
-        shared = np.maximum(0, overlaps(indptr, np.concatenate(rows), left, right, 0, 1))
+    def payloads(self, encoded: Encoded) -> pa.LargeBinaryArray:
+        sets = encoded.rows
+        if self.texts is not None:
+            return self.texts.encode(encoded.texts)
+        if self.plain:
+            return in_bytes(sets.indptr, sets.elements.astype("<u8", copy=False))
+        content, bounds = pack_differences(sets.indptr, sets.elements)
+        return in_bytes(bounds, content)
+
+    def _rows(self, payloads: Sequence[Content]) -> Sets:
+        """Return the sets that these bytes keep."""
+        if self.texts is not None and self.shingles is not None:
+            return self.shingles.sets(self.texts.decode(payloads))
+        ends = np.fromiter(accumulate(map(len, payloads), initial=0), np.int64, len(payloads) + 1)
+        if self.plain:
+            return Sets(ends // 8, np.frombuffer(b"".join(payloads), "<u8").astype(np.uint64))
+        data = np.frombuffer(b"".join(payloads) or b"\0", np.uint8)
+        sizes = row_sizes(data, ends[:-1], ends[1:])
+        if (sizes < 0).any():
+            raise ValueError("a set has no length")
+        indptr = np.append(0, np.cumsum(sizes))
+        return Sets(indptr, unpack_differences(data, ends[:-1], ends[1:], indptr))
+
+    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
+        if not others:
+            return np.zeros(0)
+        one, rows = encoded.rows[place], self._rows(others)
+        indptr = np.append(0, rows.indptr + len(one))
+        left, right = np.zeros(len(others), np.int64), np.arange(1, len(others) + 1)
+        shared = np.maximum(0, overlaps(indptr, np.concatenate((one, rows.elements)), left, right, 0, 1))
         sizes = np.diff(indptr)
         return MEASURES[self.plan.measure].of_overlaps(shared, sizes[left], sizes[right])
 
@@ -156,7 +200,10 @@ class SetCoding(Coding):
 
     def settings(self) -> Settings:
         shingles = None if self.shingles is None else shingle_settings(self.shingles)
-        return {**self.plan.saved(), "kind": self.kind, "shingles": shingles}
+        kept = {"kept": "plain" if self.plain else "hashes"}
+        if self.texts is not None:
+            kept = {"kept": "texts", "phrases": self.texts.saved()}
+        return {**self.plan.saved(), "kind": self.kind, "shingles": shingles, **kept}
 
 
 class VectorCoding(Coding):
@@ -202,13 +249,15 @@ class VectorCoding(Coding):
         if isinstance(rows, Vectors):
             rows = replace(rows, values=np.ascontiguousarray(rows.values, self.dtype.newbyteorder("=")))
         space = space_of([rows], self.plan.measure, float(self.plan.threshold))
-        values = rows.words if isinstance(rows, Bits) else rows.values
-        starts = values.shape[1] * np.arange(len(values) + 1)
-        payloads = in_bytes(starts, np.ascontiguousarray(values, self.dtype))
-        return Encoded(self._spread(self._keys(space)), space.contents(), payloads)
+        return Encoded(self._spread(self._keys(space)), space.contents(), rows)
 
-    def again(self, payload: Content) -> Encoded:
-        return self.encode(self._items([payload]))
+    def payloads(self, encoded: Encoded) -> pa.LargeBinaryArray:
+        values = encoded.rows.words if isinstance(encoded.rows, Bits) else encoded.rows.values
+        starts = values.shape[1] * np.arange(len(values) + 1)
+        return in_bytes(starts, np.ascontiguousarray(values, self.dtype))
+
+    def again(self, payloads: Sequence[Content]) -> Encoded:
+        return self.encode(self._items(payloads))
 
     def shown(self, payload: Content) -> Any:
         items = self._items([payload])
@@ -237,8 +286,11 @@ class VectorCoding(Coding):
         keys: np.ndarray = fold_bands(signatures, plan.bands.bands, plan.bands.rows)
         return keys
 
-    def measure(self, one: Content, others: Sequence[Content]) -> np.ndarray:
-        space = space_of([self._items([one, *others])], self.plan.measure, float(self.plan.threshold))
+    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
+        if not others:
+            return np.zeros(0)
+        one = rows_of(encoded.rows, np.array([place]))
+        space = space_of([joined([one, self._items(others)])], self.plan.measure, float(self.plan.threshold))
         return space.measured(np.zeros(len(others), np.int64), np.arange(1, len(others) + 1))
 
     def recall(self, threshold: float) -> float:
@@ -259,6 +311,30 @@ def in_bytes(indptr: np.ndarray, values: np.ndarray) -> pa.LargeBinaryArray:
     """Return the bytes of each row; row r has the values from indptr[r] to indptr[r + 1]."""
     bounds = values.itemsize * indptr.astype(np.int64, copy=False)
     return pa.Array.from_buffers(pa.large_binary(), len(indptr) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(values)])
+
+
+def rows_of(items: Any, rows: np.ndarray) -> Any:
+    """Return some rows of sets, vectors or bits."""
+    if isinstance(items, Vectors):
+        return Vectors(items.values[rows])
+    return items.take(rows)
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Return texts, sets, vectors or bits, one after another."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], Sets):
+        return Sets.concatenate(parts)
+    if isinstance(parts[0], Bits):
+        if len({part.length for part in parts}) > 1:
+            raise DataError("all bit codes must have the same length.")
+        return Bits(np.concatenate([part.words for part in parts]), parts[0].length)
+    if isinstance(parts[0], Vectors):
+        if len({part.dimensions for part in parts}) > 1:
+            raise DataError("all vectors must have as many dimensions.")
+        return Vectors(np.concatenate([part.values for part in parts]))
+    return pa.concat_arrays(parts)
 
 
 def coding_of(settings: Settings) -> Coding:

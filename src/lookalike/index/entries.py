@@ -1,24 +1,19 @@
-"""Prepare the entries of the tables: items as bytes, in the order of the keys.
+"""Prepare items to be written: their records, and the hashes that they are found under.
 
 LMDB has one writer, so all that can be done before it writes is done here, in many threads.
 """
 
-import zlib
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.run import Run, slices
 from lookalike.index.codings import Content, Encoded
-from lookalike.index.records import HEAD, Id, pack_id, with_numbers
-from lookalike.kernels.hashing import EMPTY
-
-FIRST_BYTES = 256
-SORTED_AT_ONCE = 1 << 16  # entries of buckets, approximately
+from lookalike.index.records import LARGEST_COUNTED, Id, pack_id
+from lookalike.kernels.blocks import hash_names
 
 
 class Entries(NamedTuple):
@@ -27,18 +22,18 @@ class Entries(NamedTuple):
     ids: list[Id]
     keys: np.ndarray  # those of `Encoded`
     contents: np.ndarray
-    packed: list[bytes]  # the ids
+    names: np.ndarray  # a hash of each id
+    twins: np.ndarray  # a hash of each content
     records: Sequence[Content]
-    texts: list[bytes]  # compressed; empty if they are not kept
-
-    def payload(self, place: int) -> Content:
-        """Return the payload of one of the items."""
-        return self.records[place][HEAD + len(self.packed[place]) :]
+    following: int  # a number above all ids that are numbers
 
     @property
     def byte_size(self) -> int:
         """About how much memory the items take."""
-        return self.keys.nbytes + sum(map(len, self.records)) + sum(map(len, self.texts))
+        return self.keys.nbytes + sum(map(len, self.records))
+
+
+NO_ENTRIES = Entries([], *(np.zeros((0, 2), np.uint64),) * 2, *(np.zeros(0, np.uint64),) * 2, [], 0)
 
 
 class Waiting:
@@ -56,18 +51,43 @@ class Waiting:
         self.byte_size += part.byte_size
 
 
-def entries_of(ids: list[Id], encoded: Encoded, texts: list[str]) -> Entries:
+def entries_of(ids: list[Id], encoded: Encoded, payloads: pa.LargeBinaryArray, salt: int) -> Entries:
     """Return the entries of some items."""
     packed = list(map(pack_id, ids))
-    compressed = [zlib.compress(text.encode()) for text in texts]
-    return Entries(ids, encoded.keys, encoded.contents, packed, pack(encoded, packed), compressed)
+    contents = encoded.contents.astype(">u8", copy=False)
+    records = pack(contents, packed, payloads)
+    following = max((name + 1 for name in ids if isinstance(name, int) and name < LARGEST_COUNTED), default=0)
+    twins = hash_rows_of(contents.view(np.uint8).reshape(-1), contents.shape[1] * 8, len(ids), salt)
+    return Entries(ids, encoded.keys, encoded.contents, hashes_of(packed, salt), twins, records, following)
 
 
-def pack(encoded: Encoded, packed: list[bytes]) -> Sequence[Content]:
+def hashes_of(names: Sequence[bytes], salt: int) -> np.ndarray:
+    """Return a hash of each of some names, which depends on the secret salt."""
+    ends = np.fromiter(accumulate(map(len, names), initial=0), np.int64, len(names) + 1)
+    content = np.frombuffer(b"".join(names) or b"\0", np.uint8)
+    hashes: np.ndarray = hash_names(content, ends[:-1], ends[1:], np.uint64(salt))
+    return hashes
+
+
+def hash_rows_of(content: np.ndarray, width: int, rows: int, salt: int) -> np.ndarray:
+    """Return the same for names of one width."""
+    ends = np.arange(rows + 1) * width
+    content = np.frombuffer(content.tobytes() or b"\0", np.uint8)
+    hashes: np.ndarray = hash_names(content, ends[:-1], ends[1:], np.uint64(salt))
+    return hashes
+
+
+def salt_of(seed: int) -> int:
+    """Return the number that hashes depend on; whoever does not know the seed cannot guess it."""
+    (salt,) = hashes_of([b"salt"], seed).tolist()
+    return int(salt)
+
+
+def pack(contents: np.ndarray, packed: list[bytes], payloads: pa.LargeBinaryArray) -> Sequence[Content]:
     """Return the record of each item: its content hash, the length of its id, its id and payload."""
     lengths = np.fromiter(map(len, packed), ">u2", len(packed))
-    parts = (of_even_width(encoded.contents.astype(">u8")), of_even_width(lengths), pa.array(packed, pa.large_binary()))
-    joined = pc.binary_join_element_wise(*parts, encoded.payloads, pa.scalar(b"", pa.large_binary()))
+    parts = (of_even_width(contents), of_even_width(lengths), pa.array(packed, pa.large_binary()))
+    joined = pc.binary_join_element_wise(*parts, payloads, pa.scalar(b"", pa.large_binary()))
     _, bounds, content = joined.buffers()
     every = memoryview(content or b"")
     return [every[start:stop] for start, stop in pairwise(np.frombuffer(bounds, np.int64)[: len(packed) + 1].tolist())]
@@ -84,44 +104,3 @@ def first_of_each(contents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.lexsort(contents.T[::-1])
     ordered = contents[order]
     return order, np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]
-
-
-def in_buckets(parts: Sequence[Entries], numbers: np.ndarray, chosen: np.ndarray, run: Run) -> Iterator[bytes]:
-    """Yield the entries of the chosen items in their buckets, in order, in blocks."""
-
-    def work(place: int) -> "EntryGroup":
-        own = slice(starts[place], starts[place + 1])
-        return by_first_byte(parts[place].keys, numbers[own], chosen[own])
-
-    starts = np.cumsum([0, *(len(part.ids) for part in parts)])
-    groups = list(run.map(work, range(len(parts))))
-    total = sum(len(group.keys) for group in groups)
-    step = -(-FIRST_BYTES // (1 + total // SORTED_AT_ONCE))
-    yield from run.map(lambda part: in_order(groups, part), slices(FIRST_BYTES, step))
-
-
-class EntryGroup(NamedTuple):
-    """The entries of some items in buckets, by the first byte of their keys."""
-
-    keys: np.ndarray
-    numbers: np.ndarray
-    starts: np.ndarray  # where the keys of each first byte begin, and the end
-
-
-def by_first_byte(keys: np.ndarray, numbers: np.ndarray, chosen: np.ndarray) -> EntryGroup:
-    """Sort the keys of the chosen items, other than EMPTY, by their first bytes."""
-    there = (keys != EMPTY) & chosen[:, None]
-    found, own = keys[there], np.broadcast_to(numbers[:, None], keys.shape)[there]
-    first = (found >> np.uint64(56)).astype(np.uint8)
-    order = np.argsort(first, kind="stable")
-    counts = np.bincount(first, minlength=FIRST_BYTES)
-    return EntryGroup(found[order], own[order], np.append(0, np.cumsum(counts)))
-
-
-def in_order(groups: list[EntryGroup], part: slice) -> bytes:
-    """Return the entries with these first bytes, in order."""
-    inside = [slice(group.starts[part.start], group.starts[part.stop]) for group in groups]
-    keys = np.concatenate([group.keys[at] for group, at in zip(groups, inside, strict=True)])
-    numbers = np.concatenate([group.numbers[at] for group, at in zip(groups, inside, strict=True)])
-    order = np.argsort(keys, kind="stable")  # entries with equal keys stay in the order of their numbers
-    return with_numbers(keys[order][:, None], numbers[order])

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.index.codings import Coding, Content, Encoded
-from lookalike.index.entries import Entries
 from lookalike.index.records import Id, intact
 from lookalike.index.tables import Check, Reader, go_on
 
@@ -29,7 +28,7 @@ class Looked(NamedTuple):
 def look_up(
     reader: Reader,
     coding: Coding,
-    encoded: Encoded | Entries,
+    encoded: Encoded,
     place: int,
     threshold: float,
     k: int | None,
@@ -45,7 +44,7 @@ def look_up(
     parts = [np.zeros(0)]
     for payloads in _blocks(reader, numbers):
         check()
-        parts.append(coding.measure(encoded.payload(place), payloads))
+        parts.append(coding.measure(encoded, place, payloads))
     values = np.concatenate(parts)
     near = np.flatnonzero(coding.near(values, threshold))
     order = near[np.argsort(-values[near] if coding.plan.kind == "similarity" else values[near], kind="stable")]

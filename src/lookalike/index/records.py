@@ -1,18 +1,15 @@
 """Convert items and their ids to bytes that sort in the same order."""
 
-import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from lookalike.core.errors import DataError, LookalikeError, StoreError
-from lookalike.kernels.hashing import EMPTY
 
 LONGEST_ID = 480  # bytes
 LARGEST_ID = (1 << 63) - 1
+LARGEST_COUNTED = 1 << 62  # integer ids from here on do not move the numbers of items without ids
 HEAD = 18  # bytes of a record before the id: the content hash, and the length of the id
 
 Id = int | str
@@ -75,18 +72,3 @@ def unpack(number: int, record: Any) -> Item:
         return Item(number, bytes(record[:16]), unpack_id(bytes(record[HEAD:end])), record[end:])
     except (TypeError, ValueError) as error:  # None for no record, or an id that is not UTF-8
         raise damaged("an item", error) from error
-
-
-def with_numbers(columns: np.ndarray, numbers: np.ndarray) -> bytes:
-    """Return rows of 64-bit columns and a 32-bit number as bytes that sort in the same order."""
-    width = 8 * columns.shape[1] + 4
-    rows = np.empty((len(columns), width), np.uint8)
-    rows[:, :-4] = columns.astype(">u8").view(np.uint8).reshape(len(columns), width - 4)
-    rows[:, -4:] = numbers.astype(">u4").view(np.uint8).reshape(len(columns), 4)
-    return rows.tobytes()
-
-
-def bucket_keys(keys: np.ndarray, number: int) -> list[bytes]:
-    """Return the entries of one item in its buckets."""
-    there = keys[keys != EMPTY][:, None]
-    return [key for (key,) in struct.iter_unpack("12s", with_numbers(there, np.full(len(there), number)))]

@@ -6,7 +6,8 @@ from typing import Any
 
 from lookalike.core.errors import LARGEST_SEED, StoreError, choice, fraction, whole
 from lookalike.index.codings import VectorCoding, coding_of
-from lookalike.index.store import FORMAT, Store
+from lookalike.index.store import Store
+from lookalike.index.tables import FORMAT
 from lookalike.items.shingles import Shingles
 from lookalike.measures.table import BANDED, OF_VECTORS
 
@@ -21,7 +22,7 @@ def read_settings(store: Store) -> dict[str, Any]:
         with store.reading() as reader:
             settings = reader.settings()
         got = None if settings is None else settings["format"]
-        if settings is not None and (got == FORMAT or (got == 1 and settings["shingles"]["unit"] == "char")):
+        if settings is not None and (got in (2, FORMAT) or (got == 1 and settings["shingles"]["unit"] == "char")):
             _check(settings)  # format 1 hashed texts of fewer words than a shingle in another way
             return settings
     except StoreError:
@@ -30,7 +31,9 @@ def read_settings(store: Store) -> dict[str, Any]:
         raise StoreError(
             f"{store.path}: the settings of the index are damaged; restore it from a backup, or build it again."
         ) from error
-    raise StoreError(f"{store.path}: the index has format {got}, but this version reads {FORMAT}; build it again.")
+    raise StoreError(
+        f"{store.path}: the index has format {got}, but this version reads up to {FORMAT}; build it again."
+    )
 
 
 def _check(settings: dict[str, Any]) -> None:

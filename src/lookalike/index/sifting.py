@@ -16,7 +16,7 @@ from lookalike.core.errors import DataError, NotThere
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index.batches import Batch, Encoder, same_type
-from lookalike.index.codings import Coding
+from lookalike.index.codings import Coding, Encoded
 from lookalike.index.entries import Entries
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id, intact
@@ -119,8 +119,8 @@ class Sieve:
                 extras.append(extra)
                 yield batch, self._numbers(len(batch)) if ids is None else ids
 
-        for entries in run.map(self.encoder.encode, self.encoder.fitting(named())):
-            sifted = self._sift(entries)
+        for entries, encoded in run.map(self.encoder.encode_rows, self.encoder.fitting(named())):
+            sifted = self._sift(entries, encoded)
             if self.digest is not None:
                 self.new.put_batch(self.digest, self.records, packed(sifted))
                 self.records += 1
@@ -131,7 +131,7 @@ class Sieve:
         self.following = first + size
         return list(range(first, first + size))
 
-    def _sift(self, entries: Entries) -> SiftedBatch:
+    def _sift(self, entries: Entries, encoded: Encoded) -> SiftedBatch:
         coding, ids = self.encoder.fitted(), entries.ids
         keep, values = np.ones(len(ids), bool), np.zeros(len(ids))
         like: list[Id | None] = [None] * len(ids)
@@ -141,7 +141,7 @@ class Sieve:
             self._displace(name)
             if empty[place]:
                 continue
-            looked = self._look(coding, entries, place)
+            looked = self._look(coding, encoded, place)
             candidates, crowded = candidates + looked.candidates, crowded + looked.crowded
             if looked.found:
                 keep[place] = False
@@ -157,14 +157,14 @@ class Sieve:
         if number is not None and (self.old is not None or number < self.first):
             self.displaced.add(number)
 
-    def _look(self, coding: Coding, entries: Entries, place: int) -> Looked:
+    def _look(self, coding: Coding, encoded: Encoded, place: int) -> Looked:
         """Find the item most similar to one: an old one if there is any."""
         looked = Looked([])
         if self.old is not None:
-            looked = look_up(self.old, coding, entries, place, self.threshold, 1, self.displaced)
+            looked = look_up(self.old, coding, encoded, place, self.threshold, 1, self.displaced)
         if looked.found:
             return looked
-        among = look_up(self.new, coding, entries, place, self.threshold, 1, () if self.old else self.displaced)
+        among = look_up(self.new, coding, encoded, place, self.threshold, 1, () if self.old else self.displaced)
         return Looked(among.found, looked.candidates + among.candidates, looked.crowded or among.crowded)
 
     def _take(self, entries: Entries, place: int) -> None:
@@ -178,7 +178,8 @@ class Sieve:
         """Remove the old versions."""
         for number in sorted(self.displaced):
             item = self.new.item(number)
-            self.new.remove(item, self.encoder.fitted().again(item.payload).keys)
+            self.new.remove(item, self.encoder.fitted().again([item.payload]).keys[0])
+        self.new.settle()
 
 
 @intact("an item")
@@ -188,7 +189,7 @@ def drop(writer: Writer, coding: Coding, identity: Id) -> None:
     if number is None:
         raise NotThere(f"there is no item {identity!r} in the index.")
     item = writer.item(number)
-    writer.remove(item, coding.again(item.payload).keys)
+    writer.remove(item, coding.again([item.payload]).keys[0])
 
 
 @contextmanager
@@ -213,4 +214,6 @@ def sieve_of(
         folder = stack.enter_context(TemporaryDirectory(prefix="lookalike-"))
         other = Store(Path(folder) / "new", create=True)
         stack.callback(other.close)
-        yield Sieve(encoder(), stack.enter_context(other.writing()), reader, threshold)
+        new = stack.enter_context(other.writing())
+        new.put_salt(reader.salt)
+        yield Sieve(encoder(), new, reader, threshold)

@@ -10,7 +10,7 @@ import resource
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from shutil import copymode
 from threading import Condition, Lock
@@ -20,9 +20,11 @@ import lmdb
 
 from lookalike.core.errors import DataError, StoreError, remedy
 from lookalike.core.files import folder_beside, keep_permissions, sync
+from lookalike.core.run import ONE_THREAD, Run
+from lookalike.index.old import OLD_TABLES, OldReader
+from lookalike.index.rewriting import catch_up, rewrite
 from lookalike.index.tables import TABLES, Reader, Writer
 
-FORMAT = 2
 ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
 SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size
 PAGES = 1 << 16  # a multiple of the page size of all systems
@@ -40,7 +42,8 @@ class Store:
         elif not (path / "data.mdb").is_file():
             raise no_index(path)
         self.patience: float | None = None  # seconds to wait for another writer; None for as long as it takes
-        self._used, self._users, self._writing = Condition(), 0, Lock()
+        self._used, self._users = Condition(), 0
+        self._writing, self._compacting = Lock(), Lock()
         with ExitStack() as opened:
             try:
                 mode = "rb" if read_only else "ab"
@@ -62,10 +65,17 @@ class Store:
                     self.env.reader_check()  # releases the readers of killed processes
                 if (self.env.info()["last_pgno"] + 1) * self.env.stat()["psize"] > self.byte_size():
                     raise StoreError(f"{self.path}: is truncated; use a complete copy, or build it again.")
-                self.tables = {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
+                self.old, self.tables = self._tables(create)
             except BaseException:
                 self.env.close()
                 raise
+
+    def _tables(self, create: bool) -> tuple[bool, dict[str, Any]]:
+        """Return whether the tables are those of an older format, and the tables."""
+        try:
+            return False, {name: self.env.open_db(name.encode(), create=create) for name in TABLES}
+        except lmdb.NotFoundError:
+            return True, {name: self.env.open_db(name.encode(), create=False) for name in OLD_TABLES}
 
     def _environment(self, **options: Any) -> Any:
         """Open the environment with all the address space it could need, or what `ulimit -v` leaves."""
@@ -134,13 +144,22 @@ class Store:
     def reading(self) -> Iterator[Reader]:
         """Provide the index as it is now, whatever is written meanwhile."""
         with self._known_errors(), self._in_use(), self.env.begin(buffers=True) as txn:
-            yield Reader(txn, self.tables)
+            yield (OldReader if self.old else Reader)(txn, self.tables)
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """Write all changes at the end, or none on failure. Only one process writes at a time."""
-        with self._known_errors(), self._my_turn(), self._in_use(), self.env.begin(write=True, buffers=True) as txn:
-            yield Writer(txn, self.tables)
+        with self._known_errors(), self._my_turn():
+            self._check_format()
+            with self._in_use(), self.env.begin(write=True, buffers=True) as txn:
+                yield Writer(txn, self.tables)
+
+    def _check_format(self) -> None:
+        if self.old:
+            how = remedy("index.compact()", f"`lookalike index compact {self.path}`")
+            raise StoreError(
+                f"{self.path}: has an older format, which can be read but not changed; upgrade it with {how}."
+            )
 
     @contextmanager
     def _in_use(self) -> Iterator[None]:
@@ -196,32 +215,47 @@ class Store:
         """Return how many bytes the tables take on disk."""
         return (self.path / "data.mdb").stat().st_size
 
-    def compact(self) -> None:
-        """Rewrite the tables without gaps; no other process may have them open."""
-        with self._my_turn():  # otherwise changes written meanwhile would be lost
-            try:
-                self._hold(fcntl.LOCK_EX)
-                self._write_anew()
-            finally:
-                self._hold(fcntl.LOCK_SH)
+    def compact(self, run: Run = ONE_THREAD) -> None:
+        """Rewrite the tables without gaps, and in the present format; no other process may have them open.
 
-    def _write_anew(self) -> None:
+        The threads of this process can read and write meanwhile. What they have written by the end
+        is then added, and only that keeps other writers waiting.
+        """
         there = self.path / "data.mdb"
-        with folder_beside(there) as fresh:
-            fresh.mkdir()
-            with self._known_errors():
-                self.env.copy(str(fresh), compact=True)
-            with (fresh / "data.mdb").open("r+b") as file:
-                keep_permissions(file, there.stat())
-                os.fsync(file.fileno())
-            with self._used:  # no thread of this process may use the tables while they are replaced
-                self._used.wait_for(lambda: not self._users)
-                self.env.close()
-                try:
-                    os.replace(fresh / "data.mdb", there)
-                    sync(self.path)
-                finally:
-                    self._open(read_only=False, create=False)
+        with self._compacting, folder_beside(there) as fresh, self._alone(), ExitStack() as turn:
+            with self.reading() as before, closing(Store(fresh, create=True)) as new:
+                with new.writing() as writer:
+                    rewrite(before, writer, run)
+                turn.enter_context(self._writing)
+                if not self.old:
+                    with self.reading() as now, new.writing() as writer:
+                        catch_up(before, now, writer, run)
+            self._replace(there, fresh / "data.mdb")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from opening the tables."""
+        if self._turn is None:
+            raise StoreError(f"{self.path}: was opened read-only.")
+        try:
+            self._hold(fcntl.LOCK_EX)
+            yield
+        finally:
+            self._hold(fcntl.LOCK_SH)
+
+    def _replace(self, there: Path, fresh: Path) -> None:
+        """Let another file take the place of the tables."""
+        with fresh.open("r+b") as file:
+            keep_permissions(file, there.stat())
+            os.fsync(file.fileno())
+        with self._used:  # no thread of this process may use the tables while they are replaced
+            self._used.wait_for(lambda: not self._users)
+            self.env.close()
+            try:
+                os.replace(fresh, there)
+                sync(self.path)
+            finally:
+                self._open(read_only=False, create=False)
 
 
 @contextmanager

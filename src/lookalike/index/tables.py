@@ -1,48 +1,44 @@
 """Read and write the tables of an index within a transaction.
 
 items     number -> content hash, id and payload
-texts     number -> the compressed text, if texts are kept
-ids       id -> number
-contents  content hash, number -> nothing: identical items are adjacent; the first is their head
-buckets   bucket, number -> nothing: only heads, so a million copies of a page are one entry
+ids       hash of an id -> number
+contents  hash of a content -> numbers: identical items; the first is their head
+buckets   bucket -> numbers: only heads, so a million copies of a page are one entry
+recent    changes of these three that are not yet in their blocks (see `postings`)
+
+Hashes are shortened, so a number found under one is compared with the item itself.
 """
 
 import json
-import struct
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.core.errors import StoreError
-from lookalike.core.run import Run
-from lookalike.index.entries import Entries, first_of_each, in_buckets
-from lookalike.index.records import (
-    LARGEST_ID,
-    Id,
-    Item,
-    bucket_keys,
-    damaged,
-    intact,
-    pack_id,
-    unpack,
-    unpack_id,
-    with_numbers,
-)
+from lookalike.core.run import ONE_THREAD, Run
+from lookalike.index.codings import Coding
+from lookalike.index.entries import Entries, first_of_each, hashes_of
+from lookalike.index.postings import REMOVED, Postings, pages_of
+from lookalike.index.records import LARGEST_COUNTED, LARGEST_ID, Id, Item, damaged, pack_id, unpack
+from lookalike.index.runs import Runs
+from lookalike.kernels.blocks import SLICES
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures.table import OLD_NAMES
 
+FORMAT = 3
 MOST_NUMBERS = 1 << 32
-LARGEST_COUNTED = 1 << 62  # integer ids from here on do not move the numbers of items without ids
-TABLES = ("items", "texts", "ids", "contents", "buckets")
-SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
-CONTENT_ENTRY, BUCKET_ENTRY = "20s0s", "12s0s"  # a key and an empty value
+POSTINGS = ("ids", "contents", "buckets")
+TABLES = ("recent", "items", *POSTINGS)  # older formats lack the first
+SETTINGS, SALT, NEXT, COUNT, NEXT_ID = b"settings", b"salt", b"next", b"count", b"next id"
 BATCH = b"batch "  # before the digest of a batch and the place of a record
 ATTACHED = b"attached "  # before the key of an entry that an application keeps with the items
+MOST_RECENT = 30_000  # recent entries of a small index
+SHARE = 16  # of a larger index, one entry in this many can be recent
+FEW = 64  # items that are added one by one
+ENTRY = 5  # bytes of an entry in a block, approximately
 
 Check = Callable[[], None]  # raises an error to end the work of its caller
 
@@ -56,6 +52,16 @@ class Reader:
 
     def __init__(self, txn: Any, tables: dict[str, Any]) -> None:
         self.txn, self.tables = txn, tables
+
+    @cached_property
+    def postings(self) -> dict[str, Postings]:
+        """The tables of postings by their names."""
+        return {name: Postings(self.txn, self.tables, name) for name in POSTINGS}
+
+    @property
+    def salt(self) -> int:
+        """The secret number that hashes of ids depend on."""
+        return int.from_bytes(self.txn.get(SALT, b"\0")[:8], "big")
 
     def settings(self) -> dict[str, Any] | None:
         """Return the settings of the index; a damaged count is an error here, before any work."""
@@ -80,39 +86,44 @@ class Reader:
 
     def number_of(self, identity: Id) -> int | None:
         """Return the number of the item with this id, or None."""
-        found = self.txn.get(pack_id(identity), db=self.tables["ids"])
-        return None if found is None else int.from_bytes(found, "big")
+        packed = pack_id(identity)
+        (one,) = hashes_of([packed], self.salt).tolist()
+        (numbers,) = self.postings["ids"].find([one])
+        return next((number for number in reversed(numbers) if self.item(number).id == identity), None)
 
     def item(self, number: int) -> Item:
         """Return the item with this number."""
         return unpack(number, self.txn.get(number.to_bytes(4, "big"), db=self.tables["items"]))
 
-    def items(self) -> Iterator[Item]:
-        """Yield all items by number."""
-        for key, record in self.txn.cursor(db=self.tables["items"]):
-            yield unpack(int.from_bytes(key, "big"), record)
+    def items(self, first: int = 0) -> Iterator[Item]:
+        """Yield the items with numbers from `first` on."""
+        cursor = self.txn.cursor(db=self.tables["items"])
+        if cursor.set_range(first.to_bytes(4, "big")):
+            for key, record in cursor:
+                yield unpack(int.from_bytes(key, "big"), record)
 
-    @intact("a text")
-    def text(self, number: int) -> str | None:
-        """Return the text of an item, or None if it is not kept."""
-        found = self.txn.get(number.to_bytes(4, "big"), db=self.tables["texts"])
-        return None if found is None else zlib.decompress(found).decode()
+    def numbers(self) -> Iterator[int]:
+        """Yield the numbers of all items, ascending."""
+        for key in self.txn.cursor(db=self.tables["items"]).iternext(keys=True, values=False):
+            yield int.from_bytes(key, "big")
 
     def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
         """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""
-        cursor = self.txn.cursor(db=self.tables["buckets"])
-        found: set[int] = set()
-        crowded = False
-        for key in keys[keys != EMPTY].astype(">u8").tolist():
-            check()
-            some = list(under(cursor, key.to_bytes(8, "big"), most))
-            crowded |= len(some) == most
-            found.update(some)
+        check()
+        buckets = [numbers[:most] for numbers in self.postings["buckets"].find(buckets_of(keys), most)]
+        found = {number for numbers in buckets for number in numbers}
+        crowded = any(len(numbers) == most for numbers in buckets)
         return sorted(found), crowded
 
-    def twins(self, content: bytes, most: int | None = None) -> Iterator[int]:
+    def twins(self, content: bytes) -> Iterator[int]:
         """Yield the numbers of the items with this content, the head first."""
-        return under(self.txn.cursor(db=self.tables["contents"]), content, most)
+        (one,) = hashes_of([content], self.salt).tolist()
+        (numbers,) = self.postings["contents"].find([one])
+        return (number for number in numbers if self.item(number).content == content)
+
+    def shown(self, coding: Coding, item: Item) -> Any:
+        """Return an item as a user would give it, or None if the index does not hold it."""
+        return coding.shown(item.payload)
 
     def next_number(self) -> int:
         """Return the number of the next item."""
@@ -136,29 +147,36 @@ class Reader:
         found = self.txn.get(ATTACHED + key)
         return None if found is None else bytes(found)
 
-    def distinct(self, table: str, width: int) -> int:
-        """Count the distinct prefixes of `width` bytes among the keys of a table."""
-        count, last = 0, b""
-        for key in self.txn.cursor(db=self.tables[table]).iternext(keys=True, values=False):
-            if key[:width] != last:
-                count, last = count + 1, bytes(key[:width])
-        return count
+    def sizes(self) -> dict[str, int]:
+        """Return how many bytes each part of the index takes on disk."""
+        return {name: pages_of(self.txn, self.tables[name]) for name in TABLES}
 
-    def pairs(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the keys and values of a table."""
-        return ((bytes(key), bytes(value)) for key, value in self.txn.cursor(db=self.tables[table]))
+    def slices(self, name: str) -> Iterator[np.ndarray]:
+        """Yield the entries of each slice of a table, in order."""
+        return self.postings[name].slices()
 
-    def entries(self, table: str) -> int:
-        """Return the number of entries of a table."""
-        return int(self.txn.stat(db=self.tables[table])["entries"])
+    def buckets(self) -> tuple[int, int]:
+        """Count the buckets, and the entries in them."""
+        buckets = entries = 0
+        for some in self.slices("buckets"):
+            keys = some >> np.uint64(32)
+            buckets += int(np.count_nonzero(keys[1:] != keys[:-1])) + (len(keys) > 0)
+            entries += len(keys)
+        return buckets, entries
 
 
 class Writer(Reader):
     """A writer of one change to the index."""
 
+    changes = 0  # how many items were added or removed
+
     def put_settings(self, settings: dict[str, Any]) -> None:
         """Save the settings of the index."""
         self.txn.put(SETTINGS, json.dumps(settings).encode())
+
+    def put_salt(self, salt: int) -> None:
+        """Save the secret number that hashes of ids depend on."""
+        self.txn.put(SALT, salt.to_bytes(8, "big"))
 
     def put_batch(self, digest: bytes, place: int, record: bytes) -> None:
         """Save a record of a batch."""
@@ -172,31 +190,84 @@ class Writer(Reader):
             self.txn.put(ATTACHED + key, entry)
 
     def add(self, parts: Sequence[Entries], run: Run) -> None:
-        """Add items whose ids are new."""
-        ids = list(chain.from_iterable(part.ids for part in parts))
-        first = self._numbers_from(len(ids))
-        numbers = np.arange(first, first + len(ids), dtype=np.uint64)
-        heads = self._put_contents(np.concatenate([part.contents for part in parts]), numbers)
-        keys = [key for (key,) in struct.iter_unpack("4s", numbers.astype(">u4").tobytes())]
-        for table, values in {"items": "records", "texts": "texts"}.items():
-            kept = chain.from_iterable(getattr(part, values) for part in parts)
-            self.txn.cursor(db=self.tables[table]).putmulti(zip(keys, kept, strict=False), append=True)
-        self._put_ids(list(chain.from_iterable(part.packed for part in parts)), keys)
-        self._put_blocks("buckets", BUCKET_ENTRY, in_buckets(parts, numbers, heads, run))
-        self._count(first + len(ids), len(ids))
-        self.number_from(max((name + 1 for name in ids if isinstance(name, int) and name < LARGEST_COUNTED), default=0))
+        """Add items whose ids are new; `settle` then puts their entries into the tables."""
+        if sum(len(part.ids) for part in parts) <= FEW:
+            for part in parts:
+                for place in range(len(part.ids)):
+                    self.add_one(part, place)
+            return
+        sizes = [len(part.ids) for part in parts]
+        first = self._numbers_from(sum(sizes))
+        self.add_numbered(parts, np.arange(first, first + sum(sizes), dtype=np.uint64), run)
+        self._count(first + sum(sizes), sum(sizes))
+        self.number_from(max((part.following for part in parts), default=0))
+
+    def add_numbered(self, parts: Sequence[Entries], numbers: np.ndarray, run: Run) -> None:
+        """Add items that have their numbers and are counted."""
+        sizes = [len(part.ids) for part in parts]
+        bounds = np.cumsum([0, *sizes])
+        own = [numbers[start:stop] for start, stop in pairwise(bounds.tolist())]
+        heads = self._heads(parts, own, run)
+        keys = numbers.astype(">u4").tobytes()
+        records = chain.from_iterable(part.records for part in parts)
+        named = ((keys[at : at + 4], record) for at, record in zip(range(0, len(keys), 4), records, strict=True))
+        self.txn.cursor(db=self.tables["items"]).putmulti(named, append=True)
+        every = [np.ones(size, np.bool_) for size in sizes]
+        columns = {"ids": [part.names for part in parts], "contents": [part.twins for part in parts]}
+        for table, hashes in columns.items():
+            shaped = [one.reshape(-1, 1) for one in hashes]
+            self._runs(table).add(list(zip(shaped, own, every, strict=True)), run)
+        chosen = [heads[start:stop] for start, stop in pairwise(bounds.tolist())]
+        self._runs("buckets").add(list(zip([part.keys for part in parts], own, chosen, strict=True)), run)
+
+    def _runs(self, table: str) -> Runs:
+        postings = self.postings[table]
+        if postings.runs is None:
+            postings.runs = Runs()
+        return postings.runs
+
+    def _heads(self, parts: Sequence[Entries], numbers: Sequence[np.ndarray], run: Run) -> np.ndarray:
+        """Return which of the items are the first with their content."""
+        contents = np.concatenate([part.contents for part in parts])
+        order, firsts = first_of_each(contents)
+        found = np.zeros(len(contents), np.bool_)
+        found[order[firsts]] = True
+        if self.txn.stat(db=self.tables["items"])["entries"]:
+            hashes = np.concatenate([part.twins for part in parts])
+            rows = np.flatnonzero(found)
+            for at, others in self.postings["contents"].among(hashes[rows]):
+                row = rows[at]
+                content = contents[row].astype(">u8").tobytes()
+                found[row] = all(self.item(number).content != content for number in others)
+        return found
+
+    def settle(self, run: Run = ONE_THREAD) -> None:
+        """Put the entries of added items into the tables."""
+        for postings in self.postings.values():
+            if postings.runs is None:
+                continue
+            if postings.runs.size * ENTRY * SHARE > max(postings.byte_size(), MOST_RECENT):
+                postings.fold(SLICES, run)
+            else:
+                postings.put_runs(postings.runs)
+            postings.runs = None
+        recent = int(self.txn.stat(db=self.tables["recent"])["entries"])
+        blocks = sum(postings.byte_size() for postings in self.postings.values())
+        most = max(MOST_RECENT, blocks // ENTRY // SHARE)
+        if recent > most:
+            for postings in self.postings.values():
+                postings.fold(-(-(recent - most) * SLICES // recent), run)
 
     def add_one(self, entries: Entries, place: int) -> None:
         """Add one of some items, whose id is new; for one item this is faster than `add`."""
         first = self._numbers_from(1)
-        number, content = first.to_bytes(4, "big"), entries.contents[place].astype(">u8").tobytes()
-        is_head = next(self.twins(content, 1), None) is None
-        buckets = bucket_keys(entries.keys[place], first) if is_head else []
-        puts = [("contents", content + number, b""), ("items", number, entries.records[place])]
-        puts += [("ids", entries.packed[place], number), *(("buckets", key, b"") for key in buckets)]
-        puts += [("texts", number, text) for text in entries.texts[place : place + 1]]
-        for table, key, value in puts:
-            self.txn.put(key, value, db=self.tables[table])
+        content = entries.contents[place].astype(">u8").tobytes()
+        is_head = next(self.twins(content), None) is None
+        self.txn.put(first.to_bytes(4, "big"), entries.records[place], db=self.tables["items"])
+        self.postings["ids"].put([int(entries.names[place])], first)
+        self.postings["contents"].put([int(entries.twins[place])], first)
+        if is_head:
+            self.postings["buckets"].put(buckets_of(entries.keys[place]), first)
         self._count(first + 1, 1)
         name = entries.ids[place]
         if isinstance(name, int) and name < LARGEST_COUNTED:
@@ -209,59 +280,30 @@ class Writer(Reader):
             raise StoreError("an index can number four billion items in all, and all numbers are used; build it again.")
         return first
 
-    def _put_contents(self, contents: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """Put the contents of items; return which items are the first with theirs."""
-        order, heads = first_of_each(contents)
-        firsts = order[heads]
-        if self.entries("contents"):
-            cursor = self.txn.cursor(db=self.tables["contents"])
-            wanted = struct.iter_unpack("16s", contents[firsts].astype(">u8").tobytes())
-            there = [cursor.set_range(content) and cursor.key()[:16] == content for (content,) in wanted]
-            firsts = firsts[~np.array(there)]
-        self._put_blocks("contents", CONTENT_ENTRY, [with_numbers(contents[order], numbers[order])])
-        found = np.zeros(len(contents), np.bool_)
-        found[firsts] = True
-        return found
-
-    def _put_ids(self, packed: list[bytes], keys: list[bytes]) -> None:
-        """Put the numbers of ids, in the order of the ids."""
-        order = pc.sort_indices(pa.array(packed, pa.large_binary())).to_pylist()
-        entries = zip(map(packed.__getitem__, order), map(keys.__getitem__, order), strict=True)
-        append = packed[order[0]] > self._last("ids")
-        self.txn.cursor(db=self.tables["ids"]).putmulti(entries, append=append)
-
-    def _put_blocks(self, table: str, layout: str, blocks: Iterable[bytes]) -> None:
-        """Put keys that come in order, appending those that come after all the existing ones."""
-        last, width = self._last(table), struct.calcsize(layout)
-        for block in blocks:
-            cursor = self.txn.cursor(db=self.tables[table])
-            cursor.putmulti(struct.iter_unpack(layout, block), append=block[:width] > last)
-
-    def _last(self, table: str) -> bytes:
-        """Return the last key of a table; an empty one if there is none."""
-        cursor = self.txn.cursor(db=self.tables[table])
-        return bytes(cursor.key()) if cursor.last() else b""
-
-    def known(self, packed: Sequence[bytes]) -> list[Id]:
-        """Return those of the packed ids that items of the index have."""
-        if not self.entries("ids"):
+    def known(self, parts: Sequence[Entries]) -> list[Id]:
+        """Return those ids of new items that items of the index have."""
+        if not len(self):
             return []
-        return [unpack_id(bytes(key)) for key, _ in self.txn.cursor(db=self.tables["ids"]).getmulti(packed)]
+        ids = list(chain.from_iterable(part.ids for part in parts))
+        hashes = np.concatenate([part.names for part in parts])
+        found = [at for at, numbers in self.postings["ids"].among(hashes) if self._holds(numbers, ids[at])]
+        return [ids[at] for at in sorted(found)]
+
+    def _holds(self, numbers: list[int], identity: Id) -> bool:
+        return any(self.item(number).id == identity for number in numbers)
 
     def remove(self, item: Item, keys: np.ndarray) -> None:
         """Remove an item, given its bucket keys; the next identical one takes its place as head."""
-        number, content = item.number.to_bytes(4, "big"), bytes(item.content)
-        head = next(self.twins(content, 1))
-        if self.number_of(item.id) == item.number:  # no other item has taken its id
-            self.txn.delete(pack_id(item.id), db=self.tables["ids"])
-        for table, key in {"items": number, "texts": number, "contents": content + number}.items():
-            self.txn.delete(key, db=self.tables[table])
-        if head == item.number:
-            heir = next(self.twins(content, 1), None)
-            for key in bucket_keys(keys, item.number):
-                self.txn.delete(key, db=self.tables["buckets"])
-                if heir is not None:
-                    self.txn.put(key[:8] + heir.to_bytes(4, "big"), b"", db=self.tables["buckets"])
+        content = bytes(item.content)
+        same = list(self.twins(content))
+        name, twin = hashes_of([pack_id(item.id), content], self.salt).tolist()
+        self.txn.delete(item.number.to_bytes(4, "big"), db=self.tables["items"])
+        self.postings["ids"].put([name], item.number, REMOVED)
+        self.postings["contents"].put([twin], item.number, REMOVED)
+        if same[0] == item.number:
+            self.postings["buckets"].put(buckets_of(keys), item.number, REMOVED)
+            for heir in same[1:2]:
+                self.postings["buckets"].put(buckets_of(keys), heir)
         self._count(self._number(NEXT), -1)
 
     def number_from(self, following: int) -> None:
@@ -269,15 +311,12 @@ class Writer(Reader):
         self.txn.put(NEXT_ID, max(following, self.next_id()).to_bytes(8, "big"))
 
     def _count(self, following: int, more: int) -> None:
+        self.changes += 1
         self.txn.put(NEXT, following.to_bytes(8, "big"))
         self.txn.put(COUNT, (len(self) + more).to_bytes(8, "big"))
 
 
-def under(cursor: Any, prefix: bytes, most: int | None = None) -> Iterator[int]:
-    """Yield the numbers that follow a prefix in the keys of a table, ascending."""
-    size = len(prefix)
-    if cursor.set_range(prefix):
-        for found, key in enumerate(cursor.iternext(keys=True, values=False)):
-            if key[:size] != prefix or found == most:
-                return
-            yield int.from_bytes(key[size:], "big")
+def buckets_of(keys: np.ndarray) -> list[int]:
+    """Return the buckets of one item."""
+    buckets: list[int] = keys[keys != EMPTY].tolist()
+    return buckets

@@ -15,6 +15,7 @@ from lookalike.core.run import Run, Tick
 from lookalike.serve.limits import Receive, Refused
 
 ASKING = 2  # threads; more would only wait for the interpreter lock
+CHANGING = 32  # threads; they wait for the disk, and their changes are written together
 RETRY = "5"  # seconds
 
 Result = TypeVar("Result")
@@ -54,11 +55,11 @@ class StoppableRun(Run):
 
 
 class Desk:
-    """The threads that work on requests: a few that read the index, and one that changes it."""
+    """The threads that work on requests: a few that read the index, and those that change it."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.readers, self.writer = ThreadPoolExecutor(ASKING), ThreadPoolExecutor(1)
+        self.readers, self.writers = ThreadPoolExecutor(ASKING), ThreadPoolExecutor(CHANGING)
 
     async def read(self, receive: Receive, job: Callable[[Work], Result]) -> Result:
         """Return the result of a job that changes nothing, or leave it as soon as its time is up."""
@@ -80,7 +81,7 @@ class Desk:
         says truly whether it was made.
         """
         work = Work(self.seconds)
-        started = self.writer.submit(job, work)
+        started = self.writers.submit(job, work)
         ended = _end_of(started)
         gone = asyncio.ensure_future(_disconnected(receive))
         with suppress(asyncio.CancelledError):
@@ -95,7 +96,7 @@ class Desk:
 
     def close(self) -> None:
         """Let the threads end when they have nothing left to do."""
-        for threads in (self.readers, self.writer):
+        for threads in (self.readers, self.writers):
             threads.shutdown(wait=False, cancel_futures=True)
 
     def _result(self, started: "Future[Result]", gone: "asyncio.Future[None]") -> Result:

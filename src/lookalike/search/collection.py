@@ -7,7 +7,7 @@ candidates are made again. With limited memory all of this is in files, and text
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -126,13 +126,15 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         for piece in pieces(in_one(table["text"])):
             texts = shingles.prepare(piece)
             columns, rows = sketch_texts(texts, shingles, plan, met)
-            chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if joins else None, columns.sketched))
+            chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if side in joined else None, columns.sketched))
             made.append(columns)
             drawn.append(draw(plan, *rows))
         return side, table.select(["id"]), chunks, [*_joined(made), *_joined_draws(drawn)]
 
     met = Contents() if storage.held and plan.draws is None else None  # otherwise all texts are sketched
-    joins = plan.exact and not plan.row.moves  # then all sets are needed
+    joined: Container[int] = ()  # the collections whose sets are all needed
+    if plan.exact and not plan.row.moves:
+        joined = (0,) if plan.posts else (0, 1)
     chunks: list[Chunk] = []
     grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
     done = grown.done
@@ -252,7 +254,7 @@ def draw(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> tuple[np.ndarr
     """Return how many elements are drawn from each row, and those; None if the plan draws none."""
     if plan.draws is None:
         return None
-    starts, drawn = draw_rows(indptr, elements, plan.draws.size, mix(np.uint64(plan.seed)))
+    starts, drawn = draw_rows(indptr, elements, plan.draws.size, np.uint64(mix(np.uint64(plan.seed))))
     return np.diff(starts), drawn
 
 

@@ -38,8 +38,10 @@ SIGN = 0.45  # per element and function of simhash
 SHARE = 0.4  # of items that share a bucket, so that their sets are made
 SORT = 12.0  # per element of a set
 INDEX, COUNTER, TOKEN, WALK, COMPARE = 36.0, 4.0, 60.0, 4.0, 100.0  # for an exact join
-RANK, POST, LOOK = 5.0, 60.0, 15.0  # for containment: per element to count, to post, and to look up
+DRAWN, POST, LOOK = 9.0, 25.0, 20.0  # for containment: per element to draw from, to post from, and to look up
 PROGRAM, PREFIX, POSTED = 3e8, 44, 60  # bytes of memory: of the program, per element of a prefix, per posted element
+NOWHERE = 0.75  # of the rarest elements of sets: they are in no other set of the collection, and are not posted
+MOST_HELD = 4e9  # bytes of memory above which whole sets are not held to find what contains them, if draws are enough
 STATED = 5e8  # bytes of memory above which a plan states them
 MOST_LISTED = 5_000_000  # the most pairs to list if only clusters are wanted
 
@@ -390,20 +392,23 @@ def fit_posting(plan: Plan, sample: Sets, items: int, effort: Effort, given: boo
     inner = elements if left is None else left * elements  # to post
     made = 0.0 if given else SORT
     again = 0.0 if given else effort.shingle
-    posted = inner * (1 - float(plan.threshold))
+    posted = inner * (1 - float(plan.threshold)) * (1 if left is not None else 1 - NOWHERE)
     base = effort.read + effort.shingle
-    whole = base + inner * (made + RANK) + posted * POST + elements * LOOK
+    whole = base + inner * (made + POST) + elements * LOOK
     if left is not None:  # the other sets are made to be looked up, and not kept
         whole += (1 - left) * (again + elements * made)
-    memory = float(PROGRAM + 8 * inner * (1 + given) + COUNTER * counters_for(inner) + POSTED * posted)
+    memory = float(PROGRAM + 16 * inner + 5 * counters_for(inner) + POSTED * posted)
     exact = replace(plan, method="exact", draws=None, items=items, memory=memory)
     if plan.draws is None:
         return exact
-    drawn = base + inner * DRAW + again + elements * (made + LOOK) + SHARE * (again + elements * made)
+    drawn = base + inner * DRAWN + again + elements * (made + LOOK) + SHARE * (again + elements * made)
     some = replace(plan, method="lsh", items=items)
     if plan.method == "lsh":
         return some
     ways = ("whole sets", f"{plan.draws.size} elements of each set")
+    if memory > MOST_HELD:
+        needs = f"{ways[0]} would need about {memory / 1e9:.1f} GB of memory"
+        return replace(some, reason=f"{effort.choice(ways[1], drawn)}; {needs}")
     if whole <= drawn:
         return replace(exact, reason=effort.reason(ways[0], whole, ways[1], drawn))
     return replace(some, reason=effort.reason(ways[1], drawn, ways[0], whole))

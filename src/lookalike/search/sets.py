@@ -22,8 +22,8 @@ from lookalike.results.explanations import SharedElements
 from lookalike.search.audit import Audit, audit
 from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
-from lookalike.search.containing import contained_pairs
 from lookalike.search.collection import Collection, TextSets, take_in_sets, take_in_texts
+from lookalike.search.containing import contained_pairs
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import check_measure, check_shingles, no_threshold, order_of
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
@@ -49,7 +49,7 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
         shingles = replace(GRAMS, lowercase=shingles.lowercase, form=shingles.form)
     elif measure == "bag_jaccard" and not sets:
         shingles = replace(shingles, bag=True)
-    check_measure(measure, sets, settings.audit)
+    check_measure(measure, sets, settings)
     threshold: Any = settings.threshold
     if threshold is None and row is not None:
         if row.asks and measure in OF_SETS:  # for another, the plan lists the measures to choose from

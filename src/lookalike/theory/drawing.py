@@ -5,9 +5,9 @@ n lie in B with a probability of at least
 
     P(n or more of m) = sum over j = n..m of C(m, j) t**j (1 - t)**(m - j),
 
-whatever the sizes of A and B. (Drawing without replacement varies less than the binomial law, so for
-n <= t (m + 1) the true probability is higher: Uhlmann 1966.) A set of fewer than m elements is drawn
-as a whole; then nothing is left to chance.
+whatever the sizes of A and B. The elements are drawn without repeats, so the true law is hypergeometric;
+if n <= t (m - 1), its probability is at least that of this binomial law (Uhlmann 1966). A set of at
+most m elements is drawn as a whole.
 """
 
 from fractions import Fraction
@@ -41,7 +41,7 @@ def draws_for(threshold: Fraction, recall: float, most: int = SIZES[-1]) -> Draw
 
 def most_needed(threshold: Fraction, recall: float, size: int) -> Draws | None:
     """Return the most of `size` drawn elements that can be required at this recall; None if none can."""
-    for need in range(min(size, int(threshold * (size + 1))), 0, -1):
+    for need in range(int(threshold * (size - 1)), 0, -1):
         chance = chance_of(threshold, size, need)
         if chance >= recall:
             return Draws(size, need, chance)

@@ -241,14 +241,18 @@ def test_what_a_plan_says():
     ]
     assert plan.settings()["method"] == "lsh 20/32"
     exact = la.find_pairs(sets, measure="containment", threshold=0.8, recall=1.0).plan
-    assert exact.lines() == ["plan: containment >= 0.8 of sets, exact: index of the rarest elements, every pair is found"]
+    assert exact.lines() == [
+        "plan: containment >= 0.8 of sets, exact: index of the rarest elements, every pair is found"
+    ]
 
 
 def test_what_is_not_supported():
     sets = [{1, 2}, {1, 2, 3}]
     with pytest.raises(UsageError, match=r"^audit is not supported for dedup by containment, since "):
         la.dedup(sets, measure="containment", audit=2)
-    with pytest.raises(UsageError, match=r"^threshold must be higher for method='lsh': at 0.01 and recall 0.99, 512 el"):
+    with pytest.raises(
+        UsageError, match=r"^threshold must be higher for method='lsh': at 0.01 and recall 0.99, 512 el"
+    ):
         la.find_pairs(sets, measure="containment", threshold=0.01, method="lsh")
     with pytest.raises(UsageError, match=r"^recall must be below 1 for method='lsh'; for recall 1 use "):
         la.find_pairs(sets, measure="containment", recall=1.0, method="lsh")

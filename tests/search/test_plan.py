@@ -397,8 +397,7 @@ def test_plan_of_bags_counts_copies():
             [{1}],
             {"measure": "containment", "sketch": "simhash"},
             UsageError,
-            "sketch='simhash' is for the measures jaccard and bag; containment has no sketches. "
-            "Leave out sketch.",
+            "sketch='simhash' is for the measures jaccard and bag; containment has no sketches. Leave out sketch.",
         ),
         (
             [{1}],

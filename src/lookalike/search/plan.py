@@ -157,7 +157,12 @@ class Plan:
                 *self._reasons(),
             ]
         if self.bands is None:
-            ways = {POSTING: "index of the rarest elements", "length": "length filter", "prefix": "prefix index", "position": "prefix index with positions"}
+            ways = {
+                POSTING: "index of the rarest elements",
+                "length": "length filter",
+                "prefix": "prefix index",
+                "position": "prefix index with positions",
+            }
             how = ways.get(self.filter, "prefix index with positions and lengths")
             how = "index of 2-grams" if self.row.moves else how
             needs = [f"      needs about {self.memory / 1e9:.1f} GB of memory"] if self.memory > STATED else []

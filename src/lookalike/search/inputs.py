@@ -51,8 +51,8 @@ def check_measure(measure: str, sets: list[Sets], settings: Settings) -> None:
     if audited and measure not in HASHED:
         usual = MEASURES[measure].usual
         raise UsageError(
-            f"audit is for the measures jaccard, bag and containment; {usual} uses an exact join, which misses no pair. "
-            f"Leave out {parameter('audit')}."
+            f"audit is for the measures jaccard, bag and containment; {usual} uses an exact join, which misses no "
+            f"pair. Leave out {parameter('audit')}."
         )
 
 

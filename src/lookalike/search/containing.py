@@ -62,7 +62,7 @@ def contained_pairs(collection: Collection, heads: np.ndarray, limit: int, run: 
         left, right, _ = (np.concatenate([np.zeros(0, np.int64), *(one[i] for one in found)]) for i in range(3))
         return left, right, np.array([sum(one[3] for one in found)])
 
-    left, right, compared = storage.made("met", find)
+    left, right, tried = storage.made("met", find)
     members = np.unique(np.concatenate((left, right)))
     sets = collection.sets(members, run, "candidates")
     one, other = np.searchsorted(members, left), np.searchsorted(members, right)
@@ -76,7 +76,7 @@ def contained_pairs(collection: Collection, heads: np.ndarray, limit: int, run: 
     good = shared >= 0
     if np.count_nonzero(good) > limit:
         raise too_many(int(np.count_nonzero(good)), limit)
-    return Found(left[good], right[good], shared[good], sets.sizes[one[good]], int(compared[0]))
+    return Found(left[good], right[good], shared[good], sets.sizes[one[good]], int(tried[0]))
 
 
 def meetings(
@@ -87,7 +87,7 @@ def meetings(
     These are their whole sets, or the elements drawn from them.
     """
     _, outer = collection.sides.apart(heads)
-    two, whole = collection.sides.two, draws is None
+    two, whole = collection.sides.two, draws is None  # two collections; whole sets
     p, q = collection.plan.threshold.as_integer_ratio()
     needs = np.maximum((p * sets.sizes + q - 1) // q, 1)
     if draws is not None:

@@ -279,8 +279,8 @@ def make_plan(
     if measure not in BANDED:
         if method == "lsh":
             raise UsageError(
-                f"{argument('method', 'lsh')} is for the measures jaccard, bag and containment; {plan.row.usual} has no "
-                f"hash family. Use {argument('method', 'exact')}, which finds every pair."
+                f"{argument('method', 'lsh')} is for the measures jaccard, bag and containment; {plan.row.usual} has "
+                f"no hash family. Use {argument('method', 'exact')}, which finds every pair."
             )
         return plan
     single = bands_for(plan.chance, 1, min(recall, 1 - 1e-15))

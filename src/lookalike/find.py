@@ -78,8 +78,8 @@ def find_pairs(
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
-        memory: for texts read from files, with measure "jaccard" or "bag" and a recall below 1,
-            about how much memory to use, such as "2GB"; data that does not fit is kept in files.
+        memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
+            below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.
@@ -226,8 +226,8 @@ def find_clusters(
 ) -> Clusters:
     """Group items that are connected by similar pairs.
 
-    Pairs are not listed, so a cluster can have any size. Only edit distances need a list of all
-    pairs, and more than 100 million are an error.
+    Pairs are not listed, so a cluster can have any size. Only edit distances and containment need a
+    list of all pairs, and more than 100 million are an error.
 
     Args:
         items: texts, sets, `Sets`, `Source`, a path (a string or a `pathlib.Path`), a list of
@@ -253,8 +253,8 @@ def find_clusters(
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
-        memory: for texts read from files, with measure "jaccard" or "bag" and a recall below 1,
-            about how much memory to use, such as "2GB"; data that does not fit is kept in files.
+        memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
+            below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.
@@ -318,7 +318,8 @@ def dedup(
 
     No two kept items are similar, except for pairs missed within the stated recall. With
     containment, an item is removed if a kept one contains it, so larger items should come first:
-    keep="longest". An exact method lists all similar pairs; more than 100 million are an error.
+    keep="longest". Exact methods and containment list all similar pairs; more than 100 million are an
+    error.
 
     Args:
         items: texts, sets, `Sets`, `Source`, a path (a string or a `pathlib.Path`), a list of
@@ -347,8 +348,8 @@ def dedup(
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
-        memory: for texts read from files, with measure "jaccard" or "bag" and a recall below 1,
-            about how much memory to use, such as "2GB"; data that does not fit is kept in files.
+        memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
+            below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
         workdir: the folder of those files; the same call, repeated after an interruption, resumes
             there.
         seed: the seed of all random choices; the same seed gives the same result.

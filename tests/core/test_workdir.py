@@ -368,10 +368,12 @@ def test_a_full_disk(inputs, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"measure": "edit", "threshold": 2}, {"method": "exact"}, {"recall": 1.0}, {"measure": "containment"}]
+    "options", [{"measure": "edit", "threshold": 2}, {"method": "exact"}, {"recall": 1.0}, {"measure": "cosine"}]
 )
 def test_methods_that_need_memory(corpus, options):
-    with pytest.raises(UsageError, match="support only Jaccard similarity and a recall below 1, not method='exact'"):
+    with pytest.raises(
+        UsageError, match="support only Jaccard similarity, containment and a recall below 1, not method='exact'"
+    ):
         la.find_pairs(corpus, memory="1GB", **options)
 
 

@@ -92,7 +92,7 @@ def test_probe(rng, threshold):
     sizes = np.array([len(one) for one in sample])
     slots = joins.index_elements(ordered, shift)
     ratio = threshold.as_integer_ratio()
-    row, owner, shared = joins.probe(*as_rows(sets), slots, shift, ordered, owners, sizes, *ratio)
+    row, owner, shared = joins.probe(*as_rows(sets), slots, shift, ordered, owners, sizes, bounds.JACCARD, *ratio)
     both = {(i, j): ref.similar_overlap(a, b, threshold) for i, a in enumerate(sets) for j, b in enumerate(sample)}
     expected = [(*pair, n) for pair, n in both.items() if n >= 0]
     assert sorted(zip(row.tolist(), owner.tolist(), shared.tolist(), strict=True)) == expected

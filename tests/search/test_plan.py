@@ -388,23 +388,22 @@ def test_plan_of_bags_counts_copies():
         ),
         (
             [{1}],
-            {"measure": "containment", "method": "lsh"},
+            {"measure": "cosine", "method": "lsh"},
             UsageError,
-            "method='lsh' is for the measures jaccard and bag; containment has no hash family. "
+            "method='lsh' is for the measures jaccard, bag and containment; cosine has no hash family. "
             "Use method='exact', which finds every pair.",
         ),
         (
             [{1}],
             {"measure": "containment", "sketch": "simhash"},
             UsageError,
-            "sketch='simhash' is for the measures jaccard and bag; containment uses an exact join, which has no "
-            "sketches. Leave out sketch.",
+            "sketch='simhash' is for the measures jaccard and bag; containment has no sketches. Leave out sketch.",
         ),
         (
             [{1}],
             {"measure": "cosine", "audit": 5},
             UsageError,
-            "audit is for the measures jaccard and bag; cosine uses an exact join, which misses no pair. "
+            "audit is for the measures jaccard, bag and containment; cosine uses an exact join, which misses no pair. "
             "Leave out audit.",
         ),
     ],

@@ -143,11 +143,11 @@ def explaining_memory(values: Mapping[str, Any], given: GivenOptions) -> Iterato
 
 def can_use_files(values: Mapping[str, Any]) -> bool:
     """Return whether a command with these values of options supports --memory."""
-    from lookalike.measures.table import BANDED, SHORT
+    from lookalike.measures.table import HASHED, SHORT
 
     return (
         "memory" in values
-        and SHORT.get(values["measure"], values["measure"]) in BANDED
+        and SHORT.get(values["measure"], values["measure"]) in HASHED
         and values["method"] != "exact"
         and values["recall"] < 1
         and values["engine"] == "local"

@@ -74,7 +74,7 @@ def expected_recall(plan: "Plan", bounded: bool) -> str:
     """Return the expected recall at the threshold, or where the search for neighbours ends."""
     if bounded:
         return f"expected recall at the threshold {plan.recall:.4f}"
-    if plan.bands is None:
+    if plan.exact:
         return "expected recall 1.0000"
     return f"expected recall at {plan.measure} {float(plan.threshold):g}: {plan.recall:.4f}"
 

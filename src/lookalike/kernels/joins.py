@@ -254,10 +254,11 @@ def index_elements(ordered, shift):
 
 
 @kernel
-def probe(indptr, elements, slots, shift, ordered, owners, sizes, p, q):
+def probe(indptr, elements, slots, shift, ordered, owners, sizes, kind, p, q):
     """Compare every row with every set of a small index; return similar pairs: (row, set, shared).
 
-    Similar means a Jaccard similarity of at least p/q. `ordered` holds the elements of the indexed
+    Similar means a Jaccard similarity of at least p/q or, by containment, that a share of at least
+    p/q of the set is in the row. `ordered` holds the elements of the indexed
     sets, sorted, `owners` the set of each, `slots` the table of `index_elements`. Each row counts
     the elements it shares with each set it meets. O(elements + meetings).
     """
@@ -280,7 +281,8 @@ def probe(indptr, elements, slots, shift, ordered, owners, sizes, p, q):
                 i += 1
         size = indptr[row + 1] - indptr[row]
         for owner in touched[:met]:
-            if counts[owner] * (p + q) >= p * (size + sizes[owner]):
+            whole = size + sizes[owner] - counts[owner] if kind == JACCARD else sizes[owner]
+            if counts[owner] * q >= p * whole:
                 rows, sets, shared = with_room(n, rows, sets, shared)
                 rows[n], sets[n], shared[n] = row, owner, counts[owner]
                 n += 1

@@ -178,6 +178,7 @@ OF_SETS = tuple(name for name, row in MEASURES.items() if row.join is not None) 
 OF_VECTORS = ("angle", "cosine_similarity", "euclidean", "hamming")  # to search vectors and bit codes by
 OLD_NAMES = {"cosine": "angle"}  # names of vector measures in files of earlier versions
 BANDED = tuple(name for name in OF_SETS if MEASURES[name].function)  # the measures of sets with a family
+HASHED = (*BANDED, "containment")  # those that can be searched with a recall below 1
 SHORT = {MEASURES[name].short: name for name in OF_SETS if MEASURES[name].short}  # measures of sets by short name
 
 

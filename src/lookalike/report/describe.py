@@ -194,7 +194,7 @@ def recall_of(
 ) -> list[str]:
     """Return what is known about missed pairs."""
     lines = []
-    if plan is not None and plan.bands is None:
+    if plan is not None and plan.exact:
         found = "the nearest neighbours of each item" if stats.get("nearest") else "every pair within the threshold"
         lines.append(f"The method is exact: it finds {found}.")
     elif plan is not None:
@@ -206,7 +206,7 @@ def recall_of(
         lines.extend(_missed(pairs))
     if audit is not None:
         lines.append(f"Measured: {audit.line().removeprefix('audit: ')}.")
-    elif plan is not None and plan.bands is not None:
+    elif plan is not None and not plan.exact:
         lines.append("Not measured: an audit compares a sample with all items, and reports how much was found.")
     if stats.get("crowded"):
         lines.append(

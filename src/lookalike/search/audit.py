@@ -50,15 +50,16 @@ class Audit:
 def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.ndarray], np.ndarray], run: Run) -> Audit:
     """Compare a random sample of items exactly with the whole collection, in one pass over it.
 
-    `found` returns which pairs of positions, left before right, the audited run has found. The
+    `found` returns which pairs of positions the audited run has found: left before right or, by
+    containment, left contained in right; then only items of the first collection are sampled. The
     sample is an index from element to item, so the pass costs one lookup per element.
     """
-    live = np.flatnonzero(collection.counts)
-    rng = np.random.default_rng(collection.plan.seed)
-    sample = np.sort(rng.choice(live, min(whole("audit", size), len(live)), replace=False))
+    live, plan, sides = np.flatnonzero(collection.counts), collection.plan, collection.sides
+    drawn = sides.apart(live)[0] if plan.directed else live  # those that others may contain
+    rng = np.random.default_rng(plan.seed)
+    sample = np.sort(rng.choice(drawn, min(whole("audit", size), len(drawn)), replace=False))
     if not len(sample):
         return Audit(0, 0, 0)
-    p, q = collection.plan.threshold.as_integer_ratio()
     sets = collection.sets(sample, run)
     order = np.argsort(sets.elements, kind="stable")
     ordered = sets.elements[order]
@@ -68,7 +69,7 @@ def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.nda
 
     def work(task: Any) -> tuple[int, np.ndarray, np.ndarray]:
         part, rows = collection.maker.make(task), collection.maker.rows(task)
-        row, owner, _ = probe(part.indptr, part.elements, slots, shift, ordered, owners, sets.sizes, p, q)
+        row, owner, _ = probe(part.indptr, part.elements, slots, shift, ordered, owners, sets.sizes, *plan.join)
         return len(rows), rows[row], sample[owner]
 
     n = len(collection)
@@ -78,8 +79,10 @@ def audit(collection: Collection, size: int, found: Callable[[np.ndarray, np.nda
             tick(done)
             apart = one != other
             one, other = one[apart], other[apart]
-            pairs.append(np.minimum(one, other) * n + np.maximum(one, other))
+            if not plan.directed:
+                one, other = np.maximum(one, other), np.minimum(one, other)
+            pairs.append(other * n + one)
         left, right = np.divmod(np.unique(np.concatenate(pairs)), n)
-    across = collection.sides.across(left, right)
+    across = sides.across(left, right)
     left, right = left[across], right[across]
     return Audit(len(sample), len(left), int(np.count_nonzero(found(left, right))))

@@ -7,8 +7,8 @@ candidates are made again. With limited memory all of this is in files, and text
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -25,7 +25,9 @@ from lookalike.io.tables import in_one
 from lookalike.items.sets import Sets, hash_texts, text_bounds
 from lookalike.items.shingles import Rows, Shingles
 from lookalike.items.sides import Sides
-from lookalike.kernels.sets import hash_rows, sort_rows
+from lookalike.kernels.draws import draw_rows
+from lookalike.kernels.hashing import mix
+from lookalike.kernels.sets import hash_rows, sort_rows, take_rows
 from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.search.identical import Contents, first_of
@@ -63,6 +65,13 @@ class Collection:
     keys: list[np.ndarray]  # per band, the keys of all items
     maker: "Maker"
     storage: Storage
+    draws: list[np.ndarray] = field(default_factory=list)  # how many elements were drawn from each item, and those
+
+    def drawn(self, rows: np.ndarray) -> Sets:
+        """Return the elements drawn from the items at these positions."""
+        sizes, elements = self.draws
+        starts = np.cumsum(sizes) - sizes
+        return Sets(*take_rows(starts[rows], sizes[rows], elements))
 
     @property
     def sides(self) -> Sides:
@@ -99,10 +108,13 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample."""
     with run.stage("plan"):
         sample = take_sample(sources, run)
-        items = sum(source.expected(texts) for source, texts in zip(sources, sample.texts, strict=True))
+        counts = [source.expected(texts) for source, texts in zip(sources, sample.texts, strict=True)]
+        items = sum(counts)
         size = items * sample.whole.nbytes / max(1, len(sample.whole))  # of all texts
+        of_left = counts[0] * sample.texts[0].nbytes / max(1, len(sample.texts[0]))
         effort = expected_effort(sources, shingles, sample.whole, size, run)
-        plan = fit(shingles.sets(sample.whole), items, effort=effort, places=sample.places)
+        left = min(1.0, of_left / max(1.0, size)) if len(sources) > 1 else None
+        plan = fit(shingles.sets(sample.whole), items, effort=effort, places=sample.places, left=left)
         if plan.memory:
             plan = replace(plan, memory=plan.memory + size)
     for line in plan.lines():
@@ -110,16 +122,19 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
 
     def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
         side, table = batch
-        chunks, made = [], []
+        chunks, made, drawn = [], [], []
         for piece in pieces(in_one(table["text"])):
             texts = shingles.prepare(piece)
             columns, rows = sketch_texts(texts, shingles, plan, met)
-            chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if joins else None, columns.sketched))
+            chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if side in joined else None, columns.sketched))
             made.append(columns)
-        return side, table.select(["id"]), chunks, _joined(made)
+            drawn.append(draw(plan, *rows))
+        return side, table.select(["id"]), chunks, [*_joined(made), *_joined_draws(drawn)]
 
-    met = Contents() if storage.held else None  # with files, all texts are sketched
-    joins = plan.bands is None and not plan.row.moves  # then all sets are needed
+    met = Contents() if storage.held and plan.draws is None else None  # otherwise all texts are sketched
+    joined: Container[int] = ()  # the collections whose sets are all needed
+    if plan.exact and not plan.row.moves:
+        joined = (0,) if plan.posts else (0, 1)
     chunks: list[Chunk] = []
     grown = storage.growing("documents", _kinds(plan) | dict.fromkeys(f"ids{side}" for side in range(len(sources))))
     done = grown.done
@@ -140,7 +155,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
             tick(len(table))
         counts, lengths, contents, new, *rest = grown.finish(run)
         contents = contents.reshape(-1, 2)
-        keys = rest[: -len(sources)]
+        keys, draws = (rest[: -len(sources)], []) if plan.draws is None else ([], rest[: -len(sources)])
         if not new.all():
             known = first_of(contents, new)
             run.each(lambda column: _copy_rows(column, known, ~new), [counts, *keys])
@@ -148,7 +163,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
     ]
     maker: Maker = TextSets(chunks, shingles) if storage.held else SourceSets(sources[0], shingles)
-    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage)
+    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws)
 
 
 def _copy_rows(column: np.ndarray, known: np.ndarray, to: np.ndarray) -> None:
@@ -200,6 +215,7 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
             len(sets),
             partial(element_ranks, sets, run),
             effort=Effort(threads=run.threads, waited=run.waited()),
+            left=len(collections[0].elements) / max(1, len(sets.elements)) if len(collections) > 1 else None,
         )
     for line in plan.lines():
         run.say(line)
@@ -208,17 +224,18 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
         indptr = sets.indptr[part.start : part.stop + 1]
         sizes = np.diff(indptr)
         keys = band_keys(plan, indptr, sets.elements)
-        return _joined([Columns(sizes, sizes, hash_rows(indptr, sets.elements), keys, np.ones(len(sizes), np.bool_))])
+        made = Columns(sizes, sizes, hash_rows(indptr, sets.elements), keys, np.ones(len(sizes), np.bool_))
+        return [*_joined([made]), *_joined_draws([draw(plan, indptr, sets.elements)])]
 
     grown = Storage().growing("sets", _kinds(plan))
     with run.stage("sketch", len(sets)) as tick:
         for columns in run.map(work, slices(len(sets), SLICE)):
             grown.append(0, columns)
             tick(len(columns[0]))
-        counts, lengths, contents, _, *keys = grown.finish(run)
-    return Collection(
-        ids, plan, counts, lengths, contents.reshape(-1, 2), keys, ReadySets(sets, collections), Storage()
-    )
+        counts, lengths, contents, _, *rest = grown.finish(run)
+    keys, draws = (rest, []) if plan.draws is None else ([], rest)
+    maker = ReadySets(sets, collections)
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, maker, Storage(), draws)
 
 
 def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -231,6 +248,14 @@ def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarra
     bands, rows, _ = plan.bands
     keys: np.ndarray = fold_bands(plan.functions(bands * rows).sketch(indptr, elements), bands, rows)
     return keys
+
+
+def draw(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return how many elements are drawn from each row, and those; None if the plan draws none."""
+    if plan.draws is None:
+        return None
+    starts, drawn = draw_rows(indptr, elements, plan.draws.size, np.uint64(mix(np.uint64(plan.seed))))
+    return np.diff(starts), drawn
 
 
 class Maker(ABC):
@@ -420,6 +445,8 @@ def _kinds(plan: Plan) -> Kinds:
     bands = plan.bands.bands if plan.bands else 0
     whole, hashes = np.dtype(np.int64), np.dtype(np.uint64)
     columns = {"counts": whole, "lengths": whole, "contents": hashes, "sketched": np.dtype(np.bool_)}
+    if plan.draws is not None:
+        return {**columns, "drawn": whole, "draws": hashes}
     return {**columns, **{f"keys{band}": hashes for band in range(bands)}}
 
 
@@ -427,3 +454,9 @@ def _joined(made: list[Columns]) -> list[np.ndarray]:
     """Concatenate the columns of some pieces: the contents in one row, the keys band by band."""
     counts, lengths, contents, keys, sketched = (np.concatenate(arrays) for arrays in zip(*made, strict=True))
     return [counts, lengths, contents.ravel(), sketched, *np.ascontiguousarray(keys.T)]
+
+
+def _joined_draws(parts: list[tuple[np.ndarray, np.ndarray] | None]) -> list[np.ndarray]:
+    """Concatenate the draws of some pieces, if there are any."""
+    drawn = [part for part in parts if part is not None]
+    return [np.concatenate(arrays) for arrays in zip(*drawn, strict=True)]

@@ -21,7 +21,7 @@ from lookalike.items.sets import Sets, hash_values
 from lookalike.items.shingles import Shingles, as_array
 from lookalike.items.vectors import Vectors, as_ids
 from lookalike.measures import MEASURES
-from lookalike.measures.table import BANDED, OF_SETS, OF_VECTORS
+from lookalike.measures.table import HASHED, OF_SETS, OF_VECTORS
 from lookalike.search.settings import Settings
 
 TEXTS = (str, bytes, pa.Scalar, NoneType)  # that Arrow can read as texts
@@ -35,18 +35,24 @@ def no_threshold(measure: str) -> UsageError:
     )
 
 
-def check_measure(measure: str, sets: list[Sets], audit: int) -> None:
+def check_measure(measure: str, sets: list[Sets], settings: Settings) -> None:
     """Raise an error if the measure cannot compare the items."""
     if measure in MEASURES and MEASURES[measure].moves and sets:
         how = remedy("pass texts", "use `lookalike pairs`")
         raise UsageError(f"measure {measure!r} compares texts, not sets; {how}.")
     if measure == "bag_jaccard" and not all(one.bag for one in sets if len(one)):
         raise UsageError("measure 'bag' compares bags: Counters, or texts; got sets.")
-    if audit and measure in OF_SETS and measure not in BANDED:
+    audited = settings.audit and measure in OF_SETS
+    if audited and MEASURES[measure].directed and settings.result == "dedup":
+        raise UsageError(
+            f"audit is not supported for dedup by {MEASURES[measure].usual}, since which items should be removed "
+            f"depends on the order in which they are kept. Leave out {parameter('audit')}."
+        )
+    if audited and measure not in HASHED:
         usual = MEASURES[measure].usual
         raise UsageError(
-            f"audit is for the measures jaccard and bag; {usual} uses an exact join, which misses no pair. "
-            f"Leave out {parameter('audit')}."
+            f"audit is for the measures jaccard, bag and containment; {usual} uses an exact join, which misses no "
+            f"pair. Leave out {parameter('audit')}."
         )
 
 

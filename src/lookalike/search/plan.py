@@ -21,7 +21,9 @@ from lookalike.measures import LARGEST, MEASURES, Measure, exact_fraction
 from lookalike.measures.table import BANDED, OF_SETS, SHORT, usual_names
 from lookalike.search.joins import STAGES, Ranks, by_size, counters_for, element_ranks, estimate_work, index_prefixes
 from lookalike.theory.amplify import And, Bands, Or, bands_for, fitting_bands
+from lookalike.theory.drawing import SIZES, Draws, draws_for
 
+POSTING = "posting"  # in place of a filter: sets are posted for those that contain them, see `containing`
 METHODS = ("auto", "lsh", "exact")
 SKETCHES = {"minhash": MinHash, "simhash": SimHash}  # families that can be banded
 MOST_HASHES = 512
@@ -36,7 +38,10 @@ SIGN = 0.45  # per element and function of simhash
 SHARE = 0.4  # of items that share a bucket, so that their sets are made
 SORT = 12.0  # per element of a set
 INDEX, COUNTER, TOKEN, WALK, COMPARE = 36.0, 4.0, 60.0, 4.0, 100.0  # for an exact join
-PROGRAM, POSTING = 3e8, 44  # bytes of memory: of the program, and per element of a prefix
+DRAWN, POST, LOOK = 9.0, 25.0, 20.0  # for containment: per element to draw from, to post from, and to look up
+PROGRAM, PREFIX, POSTED = 3e8, 44, 60  # bytes of memory: of the program, per element of a prefix, per posted element
+NOWHERE = 0.75  # of the rarest elements of sets: they are in no other set of the collection, and are not posted
+MOST_HELD = 4e9  # bytes of memory above which whole sets are not held to find what contains them, if draws are enough
 STATED = 5e8  # bytes of memory above which a plan states them
 MOST_LISTED = 5_000_000  # the most pairs to list if only clusters are wanted
 
@@ -87,11 +92,23 @@ class Plan:
     reason: str = ""  # why this method was chosen, if there was a choice
     sketch: str = "minhash"  # or "simhash": what is banded
     memory: float = 0.0  # approximate bytes that an exact join needs, without those of texts; 0 if unknown
+    draws: Draws | None = None  # elements of each set that stand for it, if it may be contained in others
 
     @property
     def recall(self) -> float:
         """The probability of finding a pair right at the threshold; higher for closer pairs."""
-        return self.bands.recall if self.bands else 1.0
+        found = self.bands or self.draws
+        return found.recall if found else 1.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether every pair is found."""
+        return self.bands is None and self.draws is None
+
+    @property
+    def posts(self) -> bool:
+        """Whether sets are posted for those that contain them: see `containing`."""
+        return self.filter == POSTING
 
     @property
     def row(self) -> Measure:
@@ -132,8 +149,20 @@ class Plan:
         short = f"{float(self.threshold):g}"
         threshold = short if Fraction(short) == self.threshold else str(self.threshold)
         aim = f"{self.row.usual} {sign} {threshold} of {self.what}"
+        if self.draws is not None:
+            size, need, recall = self.draws
+            return [
+                f"plan: {aim}, by {size} elements drawn from each, {need} of which the other must have",
+                f"      finds a pair at the threshold with probability {recall:.4f}, closer pairs more often",
+                *self._reasons(),
+            ]
         if self.bands is None:
-            ways = {"length": "length filter", "prefix": "prefix index", "position": "prefix index with positions"}
+            ways = {
+                POSTING: "index of the rarest elements",
+                "length": "length filter",
+                "prefix": "prefix index",
+                "position": "prefix index with positions",
+            }
             how = ways.get(self.filter, "prefix index with positions and lengths")
             how = "index of 2-grams" if self.row.moves else how
             needs = [f"      needs about {self.memory / 1e9:.1f} GB of memory"] if self.memory > STATED else []
@@ -183,6 +212,11 @@ class Plan:
     def _reasons(self) -> list[str]:
         return [f"      {self.reason}"] if self.reason else []
 
+    def _method(self) -> str:
+        if self.draws is not None:
+            return f"lsh {self.draws.need}/{self.draws.size}"
+        return self.method if self.bands is None else f"lsh {self.bands.bands}x{self.bands.rows}"
+
     def saved(self) -> dict[str, Any]:
         """Return the settings that an index keeps to restore the plan: see `saved.plan_of`."""
         return {
@@ -202,7 +236,7 @@ class Plan:
             "threshold": str(self.threshold),
             "items": self.what,
             "seed": str(self.seed),
-            "method": self.method if self.bands is None else f"lsh {self.bands.bands}x{self.bands.rows}",
+            "method": self._method(),
             **({"sketch": self.sketch} if self.sketch != "minhash" else {}),
         }
 
@@ -235,25 +269,25 @@ def make_plan(
         if method == "lsh":
             raise UsageError(f"filter is for {argument('method', 'exact')}; got {argument('method', 'lsh')}.")
         return plan
+    if measure not in BANDED and sketch != "minhash":
+        raise UsageError(
+            f"{argument('sketch', sketch)} is for the measures jaccard and bag; {plan.row.usual} has no sketches. "
+            f"Leave out {parameter('sketch')}."
+        )
+    if plan.directed:
+        return _with_draws(plan, method, advice)
     if measure not in BANDED:
-        if sketch != "minhash":
-            raise UsageError(
-                f"{argument('sketch', sketch)} is for the measures jaccard and bag; {plan.row.usual} uses an exact "
-                f"join, which has no sketches. Leave out {parameter('sketch')}."
-            )
         if method == "lsh":
             raise UsageError(
-                f"{argument('method', 'lsh')} is for the measures jaccard and bag; {plan.row.usual} has no hash "
-                f"family. Use {argument('method', 'exact')}, which finds every pair."
+                f"{argument('method', 'lsh')} is for the measures jaccard, bag and containment; {plan.row.usual} has "
+                f"no hash family. Use {argument('method', 'exact')}, which finds every pair."
             )
         return plan
     single = bands_for(plan.chance, 1, min(recall, 1 - 1e-15))
     if method == "exact" or (method == "auto" and (recall == 1 or single.hashes > MOST_HASHES)):
         return plan
     if recall == 1:
-        raise UsageError(
-            f"recall must be below 1 for {argument('method', 'lsh')}; for recall 1 use {argument('method', 'exact')}."
-        )
+        raise _recall_of_one()
     if single.hashes > MOST_HASHES:
         given = "" if advice else f" for {argument('method', 'lsh')}"
         advice = advice or f"Use {argument('method', 'exact')}."
@@ -262,6 +296,29 @@ def make_plan(
             f"{single.hashes:,} {sketch}es, more than {MOST_HASHES}. {advice}"
         )
     return replace(plan, method=method, bands=single)
+
+
+def _with_draws(plan: Plan, method: str, advice: str) -> Plan:
+    """Choose how many elements to draw from each set, unless the plan must be exact."""
+    plan = replace(plan, filter=POSTING)
+    draws = None if plan.wanted == 1 or method == "exact" else draws_for(plan.threshold, plan.wanted)
+    if method == "lsh" and draws is None:
+        if plan.wanted == 1:
+            raise _recall_of_one()
+        given = "" if advice else f" for {argument('method', 'lsh')}"
+        advice = advice or f"Use {argument('method', 'exact')}."
+        raise UsageError(
+            f"threshold must be higher{given}: at {float(plan.threshold):g} and recall {plan.wanted:g}, "
+            f"{SIZES[-1]} elements drawn from a set do not show what contains it. {advice}"
+        )
+    return replace(plan, method="exact" if draws is None else method, draws=draws)
+
+
+def _recall_of_one() -> UsageError:
+    """Return the error for a recall that hashing does not reach."""
+    return UsageError(
+        f"recall must be below 1 for {argument('method', 'lsh')}; for recall 1 use {argument('method', 'exact')}."
+    )
 
 
 def parse_threshold(measure: str, threshold: float | str | Fraction) -> Fraction:
@@ -287,16 +344,20 @@ def fit(
     listing: bool = True,
     effort: Effort = ONE_CORE,
     places: np.ndarray | None = None,
+    left: float | None = None,
 ) -> Plan:
     """Choose method, bands and rows for a collection of about `items` items, given a sample.
 
     `ranks` computes those of all elements if the sets are at hand; texts must be shingled first,
     all of them for an exact join, few for bands. If pairs need not be listed, as for clusters, a
     join that would list many is not chosen. `places` says from which place of the collection each
-    item of the sample is: neighbours are more alike than others.
+    item of the sample is: neighbours are more alike than others. `left` is the share of the elements
+    that the first collection has, if there are two.
     """
     some = np.flatnonzero(sample.sizes)
     live = sample.take(some)
+    if plan.posts:
+        return fit_posting(plan, live, items, effort, ranks is not None, left)
     where = np.arange(len(live)) if places is None else places[some]
     if plan.method == "exact":
         return replace(plan, items=items, memory=join_memory(plan, live, items, ranks is not None))
@@ -327,6 +388,37 @@ def fit(
     return replace(banded, reason=effort.reason(width, banded_cost, join, cost) + listed)
 
 
+def fit_posting(plan: Plan, sample: Sets, items: int, effort: Effort, given: bool, left: float | None) -> Plan:
+    """Choose between whole sets and draws, to find which sets are contained in others: see `containing`.
+
+    `given` sets are in memory; texts must be shingled, twice unless their sets are kept.
+    """
+    elements = items * float(sample.sizes.mean()) if len(sample) else 0.0
+    inner = elements if left is None else left * elements  # to post
+    made = 0.0 if given else SORT
+    again = 0.0 if given else effort.shingle
+    posted = inner * (1 - float(plan.threshold)) * (1 if left is not None else 1 - NOWHERE)
+    base = effort.read + effort.shingle
+    whole = base + inner * (made + POST) + elements * LOOK
+    if left is not None:  # the other sets are made to be looked up, and not kept
+        whole += (1 - left) * (again + elements * made)
+    memory = float(PROGRAM + 16 * inner + 5 * counters_for(inner) + POSTED * posted)
+    exact = replace(plan, method="exact", draws=None, items=items, memory=memory)
+    if plan.draws is None:
+        return exact
+    drawn = base + inner * DRAWN + again + elements * (made + LOOK) + SHARE * (again + elements * made)
+    some = replace(plan, method="lsh", items=items)
+    if plan.method == "lsh":
+        return some
+    ways = ("whole sets", f"{plan.draws.size} elements of each set")
+    if memory > MOST_HELD:
+        needs = f"{ways[0]} would need about {memory / 1e9:.1f} GB of memory"
+        return replace(some, reason=f"{effort.choice(ways[1], drawn)}; {needs}")
+    if whole <= drawn:
+        return replace(exact, reason=effort.reason(ways[0], whole, ways[1], drawn))
+    return replace(some, reason=effort.reason(ways[1], drawn, ways[0], whole))
+
+
 def join_memory(plan: Plan, sample: Sets, items: int, given: bool) -> float:
     """Estimate the bytes that an exact join of sets needs, from a sample; `given` sets are copied.
 
@@ -338,7 +430,7 @@ def join_memory(plan: Plan, sample: Sets, items: int, given: bool) -> float:
     elements = times * len(sample.elements)
     counts = counters_for(elements)
     prefixes = times * len(index_prefixes(sample, by_size(sample), element_ranks(sample), plan.join)[1])
-    return float(PROGRAM + 8 * elements * (1 + given) + max(5 * counts, counts + POSTING * prefixes))
+    return float(PROGRAM + 8 * elements * (1 + given) + max(5 * counts, counts + PREFIX * prefixes))
 
 
 def filling(bins: int) -> float:

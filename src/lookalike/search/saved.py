@@ -12,12 +12,14 @@ from lookalike.measures.table import OF_VECTORS, OLD_NAMES
 from lookalike.search.plan import Plan
 from lookalike.search.vector_plan import VectorPlan
 from lookalike.theory.amplify import Bands
+from lookalike.theory.drawing import Draws, chance_of
 
 
 def plan_of(kept: Mapping[str, Any]) -> Plan | None:
     """Return the plan that a file keeps, or None without one or if its measure is unknown.
 
-    Result files keep strings, with the bands in the method ("lsh 20x5"); indexes keep JSON values.
+    Result files keep strings, with the bands in the method ("lsh 20x5"), or the
+    draws ("lsh 20/32"); indexes keep JSON values.
     """
     if not {"measure", "threshold", "seed"} <= set(kept):
         return None
@@ -44,6 +46,9 @@ def plan_of(kept: Mapping[str, Any]) -> Plan | None:
         plan = VectorPlan(**{**vars(plan), **own})
     if not size:
         return plan
+    if "/" in size:
+        need, drawn = map(int, size.split("/"))
+        return replace(plan, draws=Draws(drawn, need, chance_of(plan.threshold, drawn, need)))
     bands, rows = map(int, size.split("x"))
     plan = replace(plan, bands=Bands(bands, rows, 0.0))
     chance = float(plan.probability(np.array([float(plan.threshold)]))[0]) if plan.has_curve else float("nan")

@@ -23,6 +23,7 @@ from lookalike.search.audit import Audit, audit
 from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
 from lookalike.search.collection import Collection, TextSets, take_in_sets, take_in_texts
+from lookalike.search.containing import contained_pairs
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import check_measure, check_shingles, no_threshold, order_of
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
@@ -48,7 +49,7 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
         shingles = replace(GRAMS, lowercase=shingles.lowercase, form=shingles.form)
     elif measure == "bag_jaccard" and not sets:
         shingles = replace(shingles, bag=True)
-    check_measure(measure, sets, settings.audit)
+    check_measure(measure, sets, settings)
     threshold: Any = settings.threshold
     if threshold is None and row is not None:
         if row.asks and measure in OF_SETS:  # for another, the plan lists the measures to choose from
@@ -105,7 +106,14 @@ class SetSearch(Search):
     def pairs(self, groups: Groups, limit: int) -> Found:
         if self.plan.row.moves:
             return self._edits(groups.heads, limit)
-        return self._joined(groups.heads, limit) if self.plan.bands is None else self._banded(groups, limit)
+        if self.plan.posts:
+            return self._contained(groups.heads, limit)
+        return self._joined(groups.heads, limit) if self.plan.exact else self._banded(groups, limit)
+
+    def _contained(self, heads: np.ndarray, limit: int) -> Found:
+        """Find the pairs of which the first is contained in the second."""
+        left, right, shared, sizes, compared = contained_pairs(self.collection, heads, limit, self.run, self.storage)
+        return Found(left, right, self.plan.row.of_overlaps(shared, sizes, sizes), np.ones(len(heads)), compared)
 
     def _edits(self, rows: np.ndarray, limit: int) -> Found:
         """Find the pairs of texts that are a few edits apart."""
@@ -140,7 +148,7 @@ class SetSearch(Search):
 
     def labels(self, groups: Groups) -> Labels:
         label = np.arange(len(self))
-        if self.plan.row.moves:
+        if self.plan.row.moves or self.plan.posts:
             found = self.listed(groups)
             join_pairs(found.left, found.right, label)
             return Labels(roots(label), found.candidates)

@@ -16,7 +16,7 @@ from lookalike.core.storage import Storage
 from lookalike.core.workdir import FolderStorage, parse_memory
 from lookalike.io.documents import Source
 from lookalike.measures import MEASURES
-from lookalike.measures.table import BANDED, SHORT
+from lookalike.measures.table import HASHED, SHORT
 from lookalike.search.plan import parse_threshold
 from lookalike.search.settings import Settings
 
@@ -61,9 +61,9 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
         how = remedy("pass a path, a list of Paths, or Source(path)", "name the files instead of standard input")
         raise UsageError(f"{both} support only one collection of texts, read from files: {how}.")
     measure = SHORT.get(settings.measure, settings.measure)
-    if measure not in BANDED or settings.method == "exact" or settings.recall == 1:
+    if measure not in HASHED or settings.method == "exact" or settings.recall == 1:
         exact = argument("method", "exact")
-        raise UsageError(f"{both} support only Jaccard similarity and a recall below 1, not {exact}.")
+        raise UsageError(f"{both} support only Jaccard similarity, containment and a recall below 1, not {exact}.")
     threshold: Any = MEASURES[measure].default if settings.threshold is None else settings.threshold
     return {
         "version": __version__,

@@ -30,6 +30,7 @@ from lookalike.entities.reading import RecordTables, read
 from lookalike.entities.recall import estimated_recall
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
+from lookalike.theory.sorting import best_first
 
 
 def resolve(
@@ -140,7 +141,7 @@ def resolve(
         "note": "; ".join(notes), "guess": found.guess, "proposed": given is None, "candidate_recall": recall,
         "seconds": run.seconds,
     }  # fmt: skip
-    return choose(tables, asked, columns, candidates, pairs, found, labelled, stats)
+    return choose(tables, asked, columns, candidates, pairs, found, labelled, stats, run)
 
 
 # --- check ---
@@ -260,10 +261,10 @@ def remarks(columns: list[Column], witness: Witness | None, left_out: int, found
 
 def choose(
     tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
-    found: Probabilities, labels: MatchLabels | None, stats: dict[str, Any],
+    found: Probabilities, labels: MatchLabels | None, stats: dict[str, Any], run: Run,
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
-    order = np.lexsort((-pairs.score, -found.values))  # pairs that are equal in both stay in the order of records
+    order = best_first(found.values, pairs.score, run)  # pairs that are equal in both stay in the order of records
     split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
     every = Resolution(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],

@@ -49,7 +49,7 @@ class WholeTexts(NamedTuple):
     @classmethod
     def of(cls, columns: Sequence[Column], run: Run) -> Self:
         """Cut the texts of all records into elements, weighted by their rarity; numbers weigh 1."""
-        coded = whole_texts(columns).fill_null("").dictionary_encode()
+        coded = whole_texts(columns, run).fill_null("").dictionary_encode()
         texts = coded.dictionary
         words, grams = (Rows.of(texts, run, (shingles,)) for shingles in (WORDS, TRIGRAMS))
         numbers = Rows.of(pc.replace_substring_regex(texts, WORDS_WITHOUT_DIGITS, " "), run, (WORDS,))

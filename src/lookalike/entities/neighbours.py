@@ -128,7 +128,9 @@ def _nearest(
     of_text = others[order_of(codes[others], run)]
     place = np.zeros(len(rows.lengths), np.int64)
     place[wanted] = np.arange(len(wanted))
-    found, similarity = spread_to_records(records, codes[records], place[codes[records]], near, cosines, by_text, of_text, alone)
+    found, similarity = spread_to_records(
+        records, codes[records], place[codes[records]], near, cosines, by_text, of_text, alone
+    )
     there = found >= 0
     return Neighbours(np.repeat(records, there.sum(axis=1)), found[there], similarity[there], len(wanted), certain)
 

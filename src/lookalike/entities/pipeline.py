@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.core.arrays import take
 from lookalike.core.errors import (
     LARGEST_SEED,
     UsageError,
@@ -267,10 +268,11 @@ def choose(
     order = best_first(found.values, pairs.score, run)  # pairs that are equal in both stay in the order of records
     split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
     every = Resolution(
-        left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
-        probability=found.values[order], tables=tables, fields=asked.fields, columns=columns, candidates=candidates,
-        cut_off=cut_off, basis=found.basis, validated_by=asked.validate, validation=found.validation,
-        mixture=found.mixture, labels=labels, golden_by=asked.golden_by or {}, stats=stats,
+        left=take(pairs.left, order, run), right=take(pairs.right, order, run) - split,
+        score=take(pairs.score, order, run), points=pairs.points[order], probability=take(found.values, order, run),
+        tables=tables, fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off,
+        basis=found.basis, validated_by=asked.validate, validation=found.validation, mixture=found.mixture,
+        labels=labels, golden_by=asked.golden_by or {}, stats=stats,
     )  # fmt: skip
     rows = np.flatnonzero(every.probability >= cut_off)
     if asked.one_to_one:

@@ -21,6 +21,7 @@ NAVIGATION = {
     "Start": ["quick-start", "report", "evaluate"],
     "Jobs": [
         "dedup-a-corpus",
+        "decontaminate",
         "mirrored-pages",
         "news",
         "plagiarism",
@@ -56,6 +57,7 @@ BENCH = DOCS.parent / "bench"
 FUNCTIONS = {
     "Inputs": ["Source", "Shingles", "Sets", "Vectors", "Bits"],
     "Search": ["find_pairs", "find_matches", "find_clusters", "dedup"],
+    "Test questions": ["decontaminate", "Leaks"],
     "Evaluation": ["evaluate", "Evaluation"],
     "Results": [
         "Pairs",

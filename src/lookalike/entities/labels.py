@@ -12,6 +12,7 @@ all, and labels need no weights. That would be wrong if the form of the model we
 fitted to doubtful pairs says little about sure ones. Curves bend where the labels want it.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from lookalike.core.wording import counted
 from lookalike.entities.probabilities import Probabilities
 from lookalike.entities.reading import RecordTables
 from lookalike.io.records import read_table
+from lookalike.io.tables import is_text
 
 COLUMNS = ("left", "right", "match")
 ANSWERS = {"yes": 1.0, "no": 0.0, "unsure": np.nan}
@@ -101,7 +103,11 @@ def places(column: pa.ChunkedArray, ids: pa.Array, side: str, tables: RecordTabl
     """Return the position of each id, compared as text."""
     if pa.types.is_nested(column.type):
         raise DataError(f"column {side!r} of the labels holds {column.type}, which cannot be an id.")
-    texts = column.combine_chunks().cast(pa.large_string())
+    given = column.combine_chunks()
+    if not is_text(given.type):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            given = given.cast(ids.type)  # so that equal values are written alike
+    texts = given.cast(pa.large_string())
     found = pc.index_in(texts, value_set=ids.cast(pa.large_string()))
     if found.null_count or texts.null_count:
         row = int(np.argmax(np.asarray(pc.or_(found.is_null(), texts.is_null()))))

@@ -91,7 +91,7 @@ def test_nearest_of_none(sides):
 def test_whole_texts():
     """The words of all fields, in one text; records without values have none."""
     columns = [column(["ann", None, None, "b"]), column([None, None, "1 elm", "2 oak"], "street")]
-    assert whole_texts(columns).to_pylist() == ["ann", None, "1 elm", "b 2 oak"]
+    assert whole_texts(columns, Run(1)).to_pylist() == ["ann", None, "1 elm", "b 2 oak"]
 
 
 def test_values_in_another_column_or_order_are_near():

@@ -6,12 +6,12 @@ import pytest
 
 from lookalike import Shingles
 from lookalike.items.shingles import split_words
-from lookalike.items.stop_words import LANGUAGES
+from lookalike.items.stop_words import languages
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", languages())
 def test_stop_words_are_single_words_in_lower_case(language):
-    words = LANGUAGES[language]
+    words = languages()[language]
     assert len(words) >= 200
     assert all(split_words(word) == [word] == [word.lower()] for word in words)
     assert all(unicodedata.is_normalized("NFC", word) for word in words)

@@ -77,3 +77,16 @@ def test_the_order_of_distinct_numbers(threads, rng, n, bits, step):
         patch.setattr(sorting, "SLICE", step)
         patch.setattr(sorting, "SAMPLE", 4)
         assert np.array_equal(sorting.order_of(keys, Run(threads)), np.argsort(keys))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@given(rng=seeds, n=st.sampled_from([*SIZES, 3000]), distinct=st.sampled_from([1, 5, 1000]))
+def test_equal_numbers_and_items_stay_in_order(threads, rng, n, distinct):
+    values, scores = (np.array([rng.randrange(distinct) for _ in range(n)], np.int64) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sorting, "SLICE", 60)
+        patch.setattr(sorting, "SAMPLE", 4)
+        order = sorting.order_of(values, Run(threads))
+        best = sorting.best_first(values / distinct, scores / 4, Run(threads))
+    assert order.tolist() == np.argsort(values, kind="stable").tolist()
+    assert best.tolist() == sorted(range(n), key=lambda item: (-values[item], -scores[item]))

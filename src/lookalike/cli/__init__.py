@@ -20,6 +20,7 @@ from contextlib import suppress
 from typer.exceptions import Abort, Exit, TyperException
 
 from lookalike import _imported
+from lookalike.core.imports import refuse
 from lookalike.core.late_pandas import import_pandas_late
 from lookalike.core.process import process_start
 
@@ -49,6 +50,7 @@ COMPLETING = "_LOOKALIKE_COMPLETE"  # set by the completion script that typer in
 GARBAGE = 500_000  # new objects before Python looks for garbage among them; imports make many, but no garbage
 # Arrow's own pool asks for huge pages; in a virtual machine, clearing them can take longer than reading a file.
 ARROW_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
+REMOTE = ("pyarrow._azurefs", "pyarrow._gcsfs", "pyarrow._hdfs", "pyarrow._s3fs")  # file systems that no command reads
 exit_code = 1  # of this process; also after an error that we do not expect
 
 
@@ -58,6 +60,7 @@ def main() -> None:
     atexit.register(leave)  # first, so that it comes after all else that is done at exit
     gc.set_threshold(GARBAGE)
     os.environ.setdefault(*ARROW_POOL)  # read when pyarrow is imported
+    refuse(*REMOTE)
     import_pandas_late()
     exit_code = run(process_start(_imported))
     sys.exit(exit_code)

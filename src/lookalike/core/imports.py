@@ -20,6 +20,11 @@ class Refusal:
         return None
 
 
+def refuse(*names: str) -> None:
+    """From now on, refuse to import these modules."""
+    sys.meta_path[:0] = map(Refusal, names)
+
+
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
     """Refuse to import a module within a block, unless it is imported already."""

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -40,9 +41,7 @@ class LateModule(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         made: Any
         if name == "__version__":
-            from importlib.metadata import version
-
-            made = version(PANDAS)
+            made = installed_version()
         elif name in PARTS:
             made = LateModule(f"{self.__name__}.{name}")
         elif name in SINGLE:
@@ -53,6 +52,17 @@ class LateModule(ModuleType):
             return getattr(imported(self.__name__), name)
         setattr(self, name, made)
         return made
+
+
+def installed_version() -> str:
+    """Return the version of pandas, from the name of the folder with its metadata; to parse these takes long."""
+    spec = PathFinder.find_spec(PANDAS)
+    if spec is not None and spec.origin is not None:
+        for folder in Path(spec.origin).parents[1].glob(f"{PANDAS}-*.dist-info"):
+            return folder.stem.partition("-")[2]
+    from importlib.metadata import version
+
+    return version(PANDAS)
 
 
 class LateFinder:

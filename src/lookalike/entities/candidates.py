@@ -170,7 +170,7 @@ def shared_keys(keys: np.ndarray, sides: Sides, run: Run) -> tuple[np.ndarray, l
 
     Also return the number of frequent keys, and of the pairs that they would make.
     """
-    indptr, items = members(*sort_keys(keys))
+    indptr, items = members(*sort_keys(keys, run))
     starts, stops = indptr[:-1], indptr[1:]
     if sides.first is None:
         one = other = stops - starts

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.core.arrays import take
 from lookalike.core.errors import (
     LARGEST_SEED,
     UsageError,
@@ -33,6 +34,7 @@ from lookalike.entities.reading import RecordTables, read
 from lookalike.entities.recall import estimated_recall
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
+from lookalike.theory.sorting import best_first
 
 
 def resolve(
@@ -157,7 +159,7 @@ def resolve(
     learned = replace(found, values=found.values[:0])  # since the result keeps it
     make = partial(ResolveModel.of, tables, asked.fields, asked.validate, vars(asked), columns, learned)
     make = make if known is None else partial(ResolveModel.load, known)
-    return choose(tables, asked, columns, candidates, pairs, found, labelled, make, stats)
+    return choose(tables, asked, columns, candidates, pairs, found, labelled, make, stats, run)
 
 
 # --- check ---
@@ -293,15 +295,17 @@ def remarks(columns: list[Column], witness: Witness | None, left_out: int, found
 def choose(
     tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
     found: Probabilities, labels: MatchLabels | None, make_model: Callable[[], ResolveModel], stats: dict[str, Any],
+    run: Run,
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
-    order = np.lexsort((-pairs.score, -found.values))  # pairs that are equal in both stay in the order of records
+    order = best_first(found.values, pairs.score, run)  # pairs that are equal in both stay in the order of records
     split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
     every = Resolution(
-        left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
-        probability=found.values[order], tables=tables, fields=asked.fields, columns=columns, candidates=candidates,
-        cut_off=cut_off, basis=found.basis, validated_by=asked.validate, validation=found.validation,
-        mixture=found.mixture, labels=labels, make_model=make_model, golden_by=asked.golden_by or {}, stats=stats,
+        left=take(pairs.left, order, run), right=take(pairs.right, order, run) - split,
+        score=take(pairs.score, order, run), points=pairs.points[order], probability=take(found.values, order, run),
+        tables=tables, fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off,
+        basis=found.basis, validated_by=asked.validate, validation=found.validation, mixture=found.mixture,
+        labels=labels, make_model=make_model, golden_by=asked.golden_by or {}, stats=stats,
     )  # fmt: skip
     rows = np.flatnonzero(every.probability >= cut_off)
     if asked.one_to_one:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, UsageError, one_column
-from lookalike.core.run import Run
+from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.wording import counted
 from lookalike.entities.fields import Field
 from lookalike.entities.stacking import Stacked, stacked
@@ -57,7 +57,7 @@ def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     names = ["table"] if len(tables) == 1 else ["first table", "second table"]
     given = id_columns(id)
     columns = [id_column(table, name) for table, name in zip(tables, given, strict=False)]
-    ids = [ids_of(table, column, where) for table, column, where in zip(tables, columns, names, strict=True)]
+    ids = [ids_of(table, column, where, run) for table, column, where in zip(tables, columns, names, strict=True)]
     return RecordTables(tables, names, columns, ids)
 
 
@@ -89,7 +89,7 @@ def id_column(table: pa.Table, name: str) -> str:
     return "" if wanted == "-" else wanted
 
 
-def ids_of(table: pa.Table, name: str, where: str) -> pa.Array:
+def ids_of(table: pa.Table, name: str, where: str, run: Run = ONE_THREAD) -> pa.Array:
     """Return the ids of a table: the column that `id_column` returned, or the row numbers."""
     if not name:
         return pa.array(np.arange(len(table)))
@@ -99,7 +99,7 @@ def ids_of(table: pa.Table, name: str, where: str) -> pa.Array:
     if column.null_count:
         raise DataError(f"column {name!r} for the id is empty in {counted(column.null_count, 'row')}.")
     try:
-        return unique_ids([plain(pa.table({"id": column}))["id"]])
+        return unique_ids([plain(pa.table({"id": column}))["id"]], run=run)
     except pa.ArrowInvalid:
         raise DataError(f"column {name!r} for the id holds bytes that are not valid UTF-8.") from None
 

@@ -39,11 +39,16 @@ Write = Callable[[Texts], Texts]
 def in_parts(write: Write, values: Texts, run: Run) -> Texts:
     """Write the values, null for null, in many tasks; each writes its distinct values once."""
 
-    def work(part: slice) -> Texts:
-        encoded = values[part].dictionary_encode()
+    def work(part: Texts) -> Texts:
+        encoded = part.dictionary_encode()
         return write(encoded.dictionary).take(encoded.indices)
 
-    parts = run.map(work, slices(len(values), VALUES_PER_TASK))
+    return in_slices(work, values, run)
+
+
+def in_slices(write: Write, values: Texts, run: Run) -> Texts:
+    """Write the values in many tasks."""
+    parts = run.map(lambda part: write(values[part]), slices(len(values), VALUES_PER_TASK))
     return pa.chunked_array(list(parts), pa.large_string()).combine_chunks()
 
 

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.run import Run, slices
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.entities.neighbours import Rows, whole_texts
 from lookalike.entities.rarities import Rarities
+from lookalike.entities.usual import in_slices
 from lookalike.kernels.overlaps import overlaps
 
 PAIRS_PER_TASK = 1 << 16
@@ -39,6 +41,11 @@ class WeighedRows(NamedTuple):
         return np.asarray(common / np.maximum(self.sums[rows], 1e-300))
 
 
+def words_with_digits(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Return texts without all other words."""
+    return pc.replace_substring_regex(texts, WORDS_WITHOUT_DIGITS, " ")
+
+
 class WholeTexts(NamedTuple):
     """The distinct texts of whole records, as words, as trigrams and as words with digits."""
 
@@ -54,13 +61,13 @@ class WholeTexts(NamedTuple):
 
         The rarities of words and of trigrams are counted here, or `known`.
         """
-        coded = whole_texts(columns).fill_null("").dictionary_encode()
+        coded = whole_texts(columns, run).fill_null("").dictionary_encode()
         texts = coded.dictionary
         words, grams = (
             Rows.of(texts, run, (shingles,), rarities)
             for shingles, rarities in zip((WORDS, TRIGRAMS), known or (None, None), strict=True)
         )
-        numbers = Rows.of(pc.replace_substring_regex(texts, WORDS_WITHOUT_DIGITS, " "), run, (WORDS,))
+        numbers = Rows.of(in_slices(words_with_digits, texts, run), run, (WORDS,))
         return cls(
             known[0].texts if known else len(texts),
             np.asarray(coded.indices).astype(np.int64),

@@ -100,6 +100,7 @@ class Source(ItemSource):
         self.columns = None if columns is None else list(columns)
         self.text, self.id, self.html, self.article = text, id, html or article, article
         self.documents = 0  # read so far
+        self._chosen: dict[int, tuple[str, str | None]] = {}  # the text and id columns of each part
         self._whole: dict[int, pa.Schema] = {}  # JSON lines only: all columns of all lines
         super().__init__(inputs, format, on_error, on_bad_file, encoding, batch_bytes)
 
@@ -292,7 +293,7 @@ class Source(ItemSource):
 
     def _batch(self, documents: Good) -> pa.Table:
         """Return the ids of the documents, and their texts as `_compared` made them."""
-        return pa.table({"id": self._ids(documents), "text": documents.made})
+        return pa.Table.from_arrays([self._ids(documents), documents.made], ["id", "text"])
 
     def _rows(self, documents: Good, schema: pa.Schema, strings: bool) -> pa.Table:
         """Return the documents with all columns of the schema; see `tables` for their types."""
@@ -385,6 +386,11 @@ class Source(ItemSource):
 
     def _columns(self, part: Part) -> tuple[str, str | None]:
         """Return the names of the text and id columns; an id of None means the row number."""
+        if id(part) not in self._chosen:  # each batch asks for them several times
+            self._chosen[id(part)] = self._choose_columns(part)
+        return self._chosen[id(part)]
+
+    def _choose_columns(self, part: Part) -> tuple[str, str | None]:
         schema = self._schema(part)
         if not FORMATS[part.format].columns:  # these formats have fixed columns
             return "text", "id" if part.format == "files" and self.id != "-" else None

@@ -48,7 +48,7 @@ def _opened(part: Part, schema: pa.Schema) -> Iterator[tuple[Any, list[str], lis
     """Open a file; yield it with the columns to read, and the numbers of those within them."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(part.raw(), buffer_size=BUFFER) as file:
+    with pq.ParquetFile(part.raw(), buffer_size=BUFFER, pre_buffer=False) as file:
         meta, have = file.metadata, file.schema_arrow.names
         columns = [name for name in schema.names if name in have] or have[:1]  # one column, to know the number of rows
         # Arrow checks the columns of all row groups here. If one is damaged, asking for its size later would abort.

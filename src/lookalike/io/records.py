@@ -50,7 +50,7 @@ class RecordSource(ItemSource):
         tables = []
         with run.stage("read", len(self.parts)) as tick:
             for part in self.parts:
-                tables.append(self._table(part))
+                tables.append(self._table(part, run))
                 tick(1)
             self._end()
             schema = unified([(part, table.schema) for part, table in zip(self.parts, tables, strict=True)])
@@ -60,14 +60,14 @@ class RecordSource(ItemSource):
         """Return the metadata of the first input, if its format has any."""
         return self._columns_of(self.parts[0]).metadata or {}
 
-    def _table(self, part: Part) -> pa.Table:
+    def _table(self, part: Part, run: Run) -> pa.Table:
         with reading(part):
             schema = self._columns_of(part)
             if part.format == "jsonl":
                 schema = all_columns(part, pa.schema([]), [], self.batch_bytes)
             names_apart(part, schema)
             schema = schema.remove_metadata()
-            tables = [good.table for good in self._good_rows(part, schema, broken_texts)]
+            tables = [good.table for good in self._good_rows(part, schema, broken_texts, run=run)]
             # The empty table keeps the columns when there are no rows.
             return pa.concat_tables([schema.empty_table(), *(table.replace_schema_metadata() for table in tables)])
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lookalike.core.errors import TooCostly, UsageError
 from lookalike.items.page_limits import too_costly
-from lookalike.items.stop_words import LANGUAGES
+from lookalike.items.stop_words import languages
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -245,10 +245,11 @@ def _stop_words(blocks: Sequence[Sequence[str]]) -> frozenset[str] | None:
 
     Then the language has no list, but shares words with one that has, as Danish does with Swedish.
     """
+    lists = languages()
     counts = Counter(word for words in blocks for word in words)
-    _, code = max((sum(counts[word] for word in words if word in counts), code) for code, words in LANGUAGES.items())
-    usual = sum(len(words) for words in blocks if _share(words, LANGUAGES[code]) >= USUAL_STOPS)
-    return LANGUAGES[code] if 2 * usual >= counts.total() else None
+    _, code = max((sum(counts[word] for word in words if word in counts), code) for code, words in lists.items())
+    usual = sum(len(words) for words in blocks if _share(words, lists[code]) >= USUAL_STOPS)
+    return lists[code] if 2 * usual >= counts.total() else None
 
 
 def _share(words: Sequence[str], stops: frozenset[str]) -> float:

@@ -39,6 +39,7 @@ Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, 
 SAMPLE_SETS = 4000
 PIECE = 1 << 20  # bytes of text shingled and sketched at a time
 SLICE = 1 << 14  # sets per task
+TASKS = 256  # enough for all threads; each costs time on the thread that hands them out
 PER_ITEM = 130  # bytes of memory per item if the arrays are in files
 AGAIN = 1 << 12  # texts per task when they are read again
 
@@ -304,7 +305,7 @@ class Chunk(NamedTuple):
 
 
 class TextSets(Maker):
-    """A maker of the shingle sets of texts in memory, one chunk of texts per task.
+    """A maker of the shingle sets of texts in memory, some chunks of texts per task.
 
     Sets that were made before are handed out once, so that they do not fill memory.
     """
@@ -316,11 +317,19 @@ class TextSets(Maker):
         self.ready = {at: chunk for at, chunk in enumerate(chunks) if chunk.sets is not None}
 
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[np.ndarray]:
-        """Yield ascending rows, split where chunks end."""
-        return (part for part in np.split(rows, np.searchsorted(rows, self.starts[1:])) if len(part))
+        """Yield ascending rows, split where some chunks end."""
+        return self._split(rows, 1 + len(self.chunks) // TASKS)
 
     def make(self, rows: np.ndarray) -> Sets:
         """Make the sets of one task's rows."""
+        return Sets.concatenate(map(self._make_within, self._split(rows, 1)))
+
+    def _split(self, rows: np.ndarray, step: int) -> Iterator[np.ndarray]:
+        """Yield ascending rows, split after every `step` chunks."""
+        return (part for part in np.split(rows, np.searchsorted(rows, self.starts[step::step])) if len(part))
+
+    def _make_within(self, rows: np.ndarray) -> Sets:
+        """Make the sets of rows that are in one chunk."""
         at, inside = self._place(rows)
         ready = self.ready.pop(at, None)
         if ready is not None and ready.sets is not None and ready.new[inside].all():
@@ -328,13 +337,13 @@ class TextSets(Maker):
         return Sets.sorted(*self.shingles.hashes(self.chunks[at], inside), self.shingles.bag)
 
     def _place(self, rows: np.ndarray) -> tuple[int, np.ndarray]:
-        """Return the chunk that holds one task's rows, and their positions in it."""
+        """Return the chunk that holds some rows, and their positions in it."""
         at = int(np.searchsorted(self.starts, rows[0], side="right")) - 1
         return at, rows - self.starts[at]
 
     def look(self, rows: np.ndarray) -> list[str]:
         """Return the texts at ascending positions, as strings."""
-        parts = (self._place(part) for part in self.tasks(rows))
+        parts = (self._place(part) for part in self._split(rows, 1))
         return [text for at, inside in parts for text in self.chunks[at].take(pa.array(inside)).to_pylist()]
 
     def elements(self, item: str) -> "set[str] | Counter[str]":

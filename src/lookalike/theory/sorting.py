@@ -42,7 +42,9 @@ def low_bits(items: int) -> np.uint64:
 
 
 def order_of(keys: np.ndarray, run: Run) -> np.ndarray:
-    """Return the order of distinct numbers, however they are spread.
+    """Return the order of numbers, however they are spread.
+
+    Equal ones stay in the order given if they are small: with its position, a number has 63 bits.
 
     Slices are sorted first; then each task sorts what all of them have in one range of numbers. Some
     numbers of each slice show where ranges of about equal size begin.
@@ -63,8 +65,27 @@ def order_of(keys: np.ndarray, run: Run) -> np.ndarray:
     return join_arrays(list(run.map(merge, range(len(firsts) + 1))), run)
 
 
+def best_first(values: np.ndarray, scores: np.ndarray, run: Run) -> np.ndarray:
+    """Return the order of items from the highest value to the lowest; of one value, by falling score, then as given.
+
+    Each task sorts the items in one range of values. Some values show where ranges of about equal
+    size begin.
+    """
+    some = np.sort(values[:: len(values) // (SAMPLE * SAMPLE) + 1])
+    firsts = np.unique(some[SAMPLE::SAMPLE])
+    parts = slices(len(values), SLICE)
+    joined = join_arrays(list(run.map(lambda part: np.searchsorted(firsts, values[part], side="right"), parts)), run)
+
+    def sort(at: int) -> np.ndarray:
+        items = np.flatnonzero(joined == at)
+        ordered: np.ndarray = items[np.lexsort((-scores[items], -values[items]))]
+        return ordered
+
+    return join_arrays(list(run.map(sort, reversed(range(len(firsts) + 1)))), run)
+
+
 def _order(keys: np.ndarray) -> np.ndarray:
-    """Return the order of distinct numbers, sorted together with their positions if both fit."""
+    """Return the order of numbers, sorted together with their positions if both fit."""
     if not len(keys):
         return np.zeros(0, np.int64)
     bits, low = len(keys).bit_length(), keys.min()

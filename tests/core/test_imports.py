@@ -1,5 +1,6 @@
 """Check that packages import less than they would, and that nothing is lost by it."""
 
+import importlib.metadata
 import subprocess
 import sys
 
@@ -27,6 +28,21 @@ import colorsys
 print(colorsys.__name__)
 """
     assert printed(script) == ["No module named 'colorsys'", "colorsys"]
+
+
+def test_modules_are_refused_from_now_on() -> None:
+    script = """
+from lookalike.core.imports import refuse
+refuse("colorsys", "pyarrow._s3fs")
+import pyarrow.fs
+for name in ("colorsys", "pyarrow._s3fs"):
+    try:
+        __import__(name)
+    except ImportError as error:
+        print(error)
+print(hasattr(pyarrow.fs, "LocalFileSystem"))
+"""
+    assert printed(script) == ["No module named 'colorsys'", "No module named 'pyarrow._s3fs'", "True"]
 
 
 def test_an_imported_module_cannot_be_refused() -> None:
@@ -70,3 +86,10 @@ def test_pandas_that_is_not_installed_is_not_found(monkeypatch: pytest.MonkeyPat
     assert finder.find_spec("other", None) is None
     monkeypatch.setattr("lookalike.core.late_pandas.PathFinder.find_spec", lambda name: None)
     assert finder.find_spec("pandas", None) is None
+
+
+def test_the_version_of_pandas_is_found_without_its_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = importlib.metadata.version("pandas")
+    assert late_pandas.installed_version() == expected
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "never")
+    assert late_pandas.installed_version() == expected

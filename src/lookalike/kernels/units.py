@@ -185,3 +185,33 @@ def count_characters(data, starts, stops, indptr, places):
                 passed += data[at] & 0xC0 != 0x80
                 at += 1
             places[i] = passed
+
+
+@kernel
+def copy_slices(data, starts, sizes, places, out):
+    """Copy the bytes from each start to its place in `out`."""
+    for i in range(len(starts)):
+        out[places[i] : places[i] + sizes[i]] = data[starts[i] : starts[i] + sizes[i]]
+
+
+@kernel
+def same_units(one, begins, ends, first, other, other_begins, other_ends, other_first, lengths, white):
+    """Return whether runs of units are equal: lengths[i] units of `one` from first[i], and of `other`.
+
+    A unit reaches from its begin to its end, in bytes. White space that becomes a blank is equal.
+    """
+    for i in range(len(lengths)):
+        for n in range(lengths[i]):
+            a, b = first[i] + n, other_first[i] + n
+            if same_bytes(one, begins[a], ends[a], other, other_begins[b], other_ends[b]):
+                continue
+            if white != COLLAPSE or not (is_space(one, begins[a]) and is_space(other, other_begins[b])):
+                return False
+    return True
+
+
+@kernel
+def is_space(data, at):
+    """Return whether the character at a byte is white space."""
+    code, _ = decode(data, at)
+    return properties(code) & KIND == SPACE

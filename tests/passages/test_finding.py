@@ -3,15 +3,11 @@
 from collections import Counter
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.core.errors import LookalikeError
-from lookalike.core.run import Run
-from lookalike.passages import reading
 from tests.passages import twin
 
 tiny = st.lists(st.text("ab", max_size=30), max_size=6)
@@ -52,7 +48,9 @@ def found_in(documents, length, **options):
 def test_passages_are_those_of_the_plain_twin(documents, length):
     found = found_in(documents, length)
     assert in_order(found) == sorted(twin.passages(documents, length), key=lambda row: row[:3])
-    assert all(row["text"] == documents[row["document"]][row["start"] : row["stop"]] for row in found.to_arrow().to_pylist())
+    assert all(
+        row["text"] == documents[row["document"]][row["start"] : row["stop"]] for row in found.to_arrow().to_pylist()
+    )
 
 
 @settings(max_examples=500)
@@ -83,7 +81,10 @@ def test_words_are_found_like_characters(documents, length):
     words = [" ".join(f"w{char}," for char in document) for document in documents]
     found = la.find_passages(words, length=length)
     rows = [(r["document"], r["length"], r["copies"], r["first_document"]) for r in found.to_arrow().to_pylist()]
-    alike = [(r["document"], r["length"], r["copies"], r["first_document"]) for r in found_in(documents, length).to_arrow().to_pylist()]
+    alike = [
+        (r["document"], r["length"], r["copies"], r["first_document"])
+        for r in found_in(documents, length).to_arrow().to_pylist()
+    ]
     assert Counter(rows) == Counter(alike)
 
 

@@ -32,6 +32,12 @@ def repeated(documents, length, split=None):
     return {content: places for content, places in groups.items() if places[0][0] < split <= places[-1][0]}
 
 
+def agree(side, other, step, length):
+    """Return whether the windows that are `step` away on both sides, (units, place), are there and equal."""
+    one, two = (window(units, at + step, length) for units, at in (side, other))
+    return one is not None and one == two
+
+
 def passages(documents, length, split=None):
     """Return (document, start, stop, copies, first document, first start), in units, in reading order.
 
@@ -46,15 +52,11 @@ def passages(documents, length, split=None):
         if not places or places[0] == (document, at) or (document, at) <= past or (split and document < split):
             continue
         first, beside = places[0]
-
-        def same(step):
-            content = window(documents[document], at + step, length)
-            return content in groups and content == window(documents[first], beside + step, length)
-
+        sides = (documents[document], at), (documents[first], beside)
         back, ahead = 0, 0
-        while same(-back - 1):
+        while agree(*sides, -back - 1, length):
             back += 1
-        while same(ahead + 1):
+        while agree(*sides, ahead + 1, length):
             ahead += 1
         inside = [window(documents[document], at + step, length) for step in range(-back, ahead + 1)]
         copies = min(sum(place[0] >= (split or 0) for place in groups[content]) for content in inside)

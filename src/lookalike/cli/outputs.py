@@ -13,9 +13,8 @@ from lookalike.core.run import Run
 if TYPE_CHECKING:
     import numpy as np
 
-    from lookalike.entities.resolution import Resolution
     from lookalike.io.documents import Source
-    from lookalike.results import Clusters, Dedup, Pairs
+    from lookalike.results import Clusters, Dedup, Pairs, Result
 
 
 def check_outputs(output: OutputOptions, inputs: Iterable[str], *others: str | None) -> None:
@@ -62,7 +61,7 @@ def write_result(
     write_page(result, output.report, run)
 
 
-def write_page(result: "Pairs | Clusters | Dedup | Resolution", path: str | None, run: TerminalRun) -> None:
+def write_page(result: "Result", path: str | None, run: TerminalRun) -> None:
     """Write the report of a result, unless the path is None."""
     if path is not None:
         with run.stage("report"):

@@ -192,9 +192,9 @@ def link_copies(indptr, items, split, numbers, places, length, keep, first, copi
         kept, last = 0, 0
         for item in inside:
             count += item >= split
-            if kept > 0 and item - last < length:  # else they are as far apart in the text, too
-                if place_of(item, numbers, places) - place_of(last, numbers, places) < length:
-                    continue
+            near = kept > 0 and item - last < length  # else they are as far apart in the text, too
+            if near and place_of(item, numbers, places) - place_of(last, numbers, places) < length:
+                continue
             if kept < keep:
                 kept, last = kept + 1, item
             else:

@@ -1,5 +1,6 @@
 """Find passages: read, hash windows, link copies, follow and verify runs, join, order."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,10 @@ import numpy as np
 
 from lookalike.core.errors import DataError, UsageError, choice, whole
 from lookalike.core.run import Run
-from lookalike.core.storage import Storage
 from lookalike.io.documents import Source
 from lookalike.items.shingles import Shingles
 from lookalike.passages.linking import Links, Runs, Windows, link, runs_of, windows_of
-from lookalike.passages.places import Places, all_equal, places_of
+from lookalike.passages.places import Places, all_equal, places_of_both
 from lookalike.passages.reading import Corpus, read_corpus
 from lookalike.passages.result import Passages
 from lookalike.search.inputs import take_sides
@@ -77,7 +77,8 @@ def find_passages(
             corpus = read_corpus(sources, shingles, run, storage)
         _, _, runs, left, right_places = find_runs(corpus, 1, run)
         with run.stage("order"):
-            return passages_of(corpus, runs, left, right_places, gap, _stats(corpus, sources, run))
+            found = passages_of(corpus, runs, left, right_places, gap)
+        return replace(found, stats=_stats(corpus, sources, run))
 
 
 def passage_shingles(length: int, unit: str, case: str, punctuation: str) -> Shingles:
@@ -120,21 +121,14 @@ def find_runs(corpus: Corpus, keep: int, run: Run) -> tuple[Windows, Links, Runs
         links = link(corpus, windows, keep, run)
         listed, others = runs_of(corpus, windows, links, run)
         with run.stage("verify"):
-            left, right = (places_of(corpus, units, listed.lengths, run) for units in (listed.left, listed.right))
-            if all_equal(corpus, listed, left, right, run) and _all_equal(corpus, others, run):
+            left, right = places_of_both(corpus, listed, run)
+            checked = [(listed, left, right), (others, *places_of_both(corpus, others, run))]
+            if all(all_equal(corpus, *one, run) for one in checked):
                 return windows, links, listed, left, right
     raise DataError("two different words have the same 64-bit hash, so that passages with them cannot be told apart.")
 
 
-def _all_equal(corpus: Corpus, runs: Runs, run: Run) -> bool:
-    """Return whether runs are equal, whose places are not needed."""
-    left, right = (places_of(corpus, units, runs.lengths, run) for units in (runs.left, runs.right))
-    return all_equal(corpus, runs, left, right, run)
-
-
-def passages_of(
-    corpus: Corpus, runs: Runs, left: Places, right: Places, gap: int, stats: dict[str, Any]
-) -> Passages:
+def passages_of(corpus: Corpus, runs: Runs, left: Places, right: Places, gap: int) -> Passages:
     """Join runs that small edits interrupt, and put the most costly first."""
     lengths, copies = runs.lengths, runs.copies
     starts = runs.right
@@ -144,7 +138,6 @@ def passages_of(
         same = (np.diff(left.document) == 0) & (np.diff(right.document) == 0)
         near = [np.abs(one[1:] - one[:-1] - runs.lengths[:-1]) <= gap for one in (runs.left, runs.right)]
         heads = np.flatnonzero(np.concatenate(([True], ~(same & near[0] & near[1]))))
-        tails = np.append(heads[1:], len(runs)) - 1
         left, right = (
             places.take(heads)._replace(
                 stop=np.maximum.reduceat(places.stop, heads), end=np.maximum.reduceat(places.end, heads)
@@ -156,7 +149,7 @@ def passages_of(
         copies = np.minimum.reduceat(runs.copies, heads)
     extra = copies if corpus.sides.two else copies - 1
     order = np.lexsort((starts, left.start, left.document, -lengths * extra))
-    return Passages(corpus, right.take(order), left.take(order), lengths[order], copies[order], stats)
+    return Passages(corpus, right.take(order), left.take(order), lengths[order], copies[order])
 
 
 def _stats(corpus: Corpus, sources: list[Source], run: Run) -> dict[str, Any]:
@@ -167,5 +160,5 @@ def _stats(corpus: Corpus, sources: list[Source], run: Run) -> dict[str, Any]:
         "short": int(np.count_nonzero(corpus.counts < corpus.shingles.k)),
         "skipped": sum(source.skipped for source in sources),
         "units": int(corpus.counts.sum()),
-        "seconds": run.seconds,
+        "seconds": dict(run.seconds),
     }

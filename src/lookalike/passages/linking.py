@@ -121,14 +121,24 @@ def _keys_in_piece(corpus: Corpus, at: int, seed: int, wanted: np.ndarray) -> li
 def link(corpus: Corpus, windows: Windows, keep: int, run: Run) -> Links:
     """Link the windows to their copies; `keep` copies are not too many."""
     size, storage = len(windows.keys), corpus.storage
-    first, copies, extra = (storage.empty(*column) for column in (
-        ("first", size, np.int64), ("copies", size, np.int32), ("extra", size, np.bool_)
-    ))
+    first, copies, extra = (
+        storage.empty(*column)
+        for column in (("first", size, np.int64), ("copies", size, np.int32), ("extra", size, np.bool_))
+    )
     first[:], copies[:], extra[:] = -1, 0, False
     with run.stage("link"):
         for indptr, items in groups_of_keys(windows.keys, storage.memory, run):
             link_copies(
-                indptr, items, windows.split, windows.numbers, windows.places, corpus.shingles.k, keep, first, copies, extra
+                indptr,
+                items,
+                windows.split,
+                windows.numbers,
+                windows.places,
+                corpus.shingles.k,
+                keep,
+                first,
+                copies,
+                extra,
             )
     return Links(first, copies, extra)
 

@@ -57,6 +57,14 @@ def places_of(corpus: Corpus, units: np.ndarray, lengths: np.ndarray, run: Run) 
     return Places(document, *found)
 
 
+def places_of_both(corpus: Corpus, runs: Runs, run: Run) -> tuple[Places, Places]:
+    """Return where both sides of runs are; each document is looked through once."""
+    units, lengths = np.concatenate((runs.left, runs.right)), np.tile(runs.lengths, 2)
+    places = places_of(corpus, units, lengths, run)
+    rows = np.arange(len(units))
+    return places.take(rows[: len(runs)]), places.take(rows[len(runs) :])
+
+
 def slices_of(corpus: Corpus, places: Places, pad: int = 0) -> pa.LargeStringArray:
     """Return the texts at these places, with `pad` zero characters before and after each."""
     bounds = np.concatenate(([0], np.cumsum(places.stop - places.start + 2 * pad)))

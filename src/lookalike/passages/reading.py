@@ -20,16 +20,17 @@ from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
 from lookalike.items.units import unit_hashes
 from lookalike.kernels.passages import choose_anchors
+from lookalike.results import Holder
 from lookalike.search.collection import pieces, unique_ids
 
 WHOLE, HASH, SMALL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.int32)
 
 
 @dataclass(eq=False)
-class Corpus:
+class Corpus(Holder):
     """The documents of one collection or two, in order, and their units."""
 
-    shingles: Shingles  # its k is the length of a window
+    shingles: Shingles = field()  # its k is the length of a window
     storage: Storage
     ids: list[pa.Array]  # one array per collection
     texts: list[pa.LargeStringArray]  # piece by piece
@@ -59,6 +60,12 @@ class Corpus:
     def entry_starts(self) -> np.ndarray:
         """The number of anchors before each document, and of all anchors."""
         return np.concatenate(([0], np.cumsum(self.entries)))
+
+    def look(self, rows: np.ndarray) -> list[str]:
+        """Return the texts of documents at ascending positions."""
+        pieces = np.searchsorted(self.piece_starts, rows, "right") - 1
+        inside = (rows - self.piece_starts[pieces]).tolist()
+        return [self.texts[piece][at].as_py() for piece, at in zip(pieces.tolist(), inside, strict=True)]
 
     def document_of(self, units: np.ndarray) -> np.ndarray:
         """Return the documents that hold these units, counted over all documents."""

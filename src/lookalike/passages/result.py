@@ -62,6 +62,11 @@ class Passages(Result):
         """Return one row per passage: where it is, its length and copies, where the first copy is, and its text."""
         return super().to_arrow()
 
+    @property
+    def unit(self) -> str:
+        """The word for a unit."""
+        return UNITS[self.corpus.shingles.unit]
+
     def explain(self, row: int) -> Explanation:
         """Explain a passage: its first copy and itself, each with its text as it was given."""
         rows = np.array([self._position(row)])
@@ -73,6 +78,6 @@ class Passages(Result):
         return ExplainedRows(shown)
 
     def __repr__(self) -> str:
-        least = counted(self.corpus.shingles.k, UNITS[self.corpus.shingles.unit])
+        least = counted(self.corpus.shingles.k, self.unit)
         among = counted(len(self.corpus), "document")
         return f"<{counted(len(self), 'passage')} of {least} or more in {among}>"

@@ -29,11 +29,13 @@ _HOMES = {
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
     "find_passages": "lookalike.passages",
+    "dedup_units": "lookalike.passages",
     "evaluate": "lookalike.report.evaluating",
     "Pairs": "lookalike.results",
     "Clusters": "lookalike.results",
     "Dedup": "lookalike.results",
     "Passages": "lookalike.passages",
+    "Cuts": "lookalike.passages",
     "Evaluation": "lookalike.results.evaluation",
     "Explanation": "lookalike.results",
     "Index": "lookalike.index",
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
     from lookalike.items.sets import Sets
     from lookalike.items.shingles import Shingles
     from lookalike.items.vectors import Vectors
-    from lookalike.passages import Passages, find_passages
+    from lookalike.passages import Cuts, Passages, dedup_units, find_passages
     from lookalike.report.evaluating import evaluate
     from lookalike.results import Clusters, Dedup, Explanation, Pairs
     from lookalike.results.evaluation import Evaluation

@@ -63,3 +63,21 @@ def passages(documents, length, split=None):
         found.append((document, at - back, at + ahead + length, copies, first, beside - back))
         past = (document, at + ahead)
     return found
+
+
+def cut_units(documents, length, keep):
+    """Return which units of each document are in a window that is a copy too many.
+
+    The first `keep` places of a window that do not overlap stay, and those that overlap the last of them.
+    """
+    cut = [[False] * len(units) for units in documents]
+    for places in occurrences(documents, length).values():
+        stays, last = 0, None
+        for document, at in places:
+            if last is not None and document == last[0] and at < last[1] + length:
+                continue
+            if stays < keep:
+                stays, last = stays + 1, (document, at)
+            else:
+                cut[document][at : at + length] = [True] * length
+    return cut

@@ -59,8 +59,8 @@ def passages(
     check_outputs(output, [*inputs, *([] if among is None else [among])])
     run = TerminalRun(**vars(running))
     with working_in(work, output.out, run) as room:
-        sides = [open_documents(one, reading, run) for one in ([] if among is None else [[among]]) + [inputs]]
-        found = find_passages(sides[0], *sides[1:], run=run, **vars(passage), **room)
+        first, *others = [open_documents(one, reading, run) for one in (*([] if among is None else [[among]]), inputs)]
+        found = find_passages(first, others[0] if others else None, run=run, **vars(passage), **room)
         with run.stage("write"):
             write_tables(tables_of(found, run), output.out, {"passages": str(found)}, output.excel_safe, run)
         write_page(found, output.report, run)
@@ -82,6 +82,6 @@ def _summarize(found: "Passages", run: TerminalRun, inputs: list[str], report: s
     if not stats["items"]:
         run.say(no_items_note("document", inputs))
     elif stats["short"] == stats["items"]:
-        least = counted(found.corpus.shingles.k, found.unit)
+        least = counted(found.corpus.cutter.length, found.unit)
         run.say(f"note: no document has {least}; choose a smaller --length")
     run.hint(next_step(report))

@@ -215,3 +215,61 @@ def is_space(data, at):
     """Return whether the character at a byte is white space."""
     code, _ = decode(data, at)
     return properties(code) & KIND == SPACE
+
+
+@kernel
+def skip_space(data, starts, stops, indptr, ends):
+    """Move each end in a text behind the white space that follows it; text t has ends[indptr[t]:indptr[t + 1]]."""
+    for t in range(len(starts)):
+        for i in range(indptr[t], indptr[t + 1]):
+            at = starts[t] + ends[i]
+            while at < stops[t]:
+                code, after = decode(data, at)
+                if properties(code) & KIND != SPACE:
+                    break
+                at = after
+            ends[i] = at - starts[t]
+
+
+@kernel
+def remove_parts(data, starts, stops, indptr, begins, ends):
+    """Return texts without parts of them: (offsets, bytes).
+
+    Those of text t are begins[i]:ends[i] for i from indptr[t] to indptr[t + 1], in order. A blank
+    stays between letters that would otherwise become one word.
+    """
+    total, _ = total_and_longest(starts, stops)
+    out = np.empty(total + len(begins), np.uint8)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    n = 0
+    for t in range(len(starts)):
+        at = starts[t]
+        for i in range(indptr[t], indptr[t + 1]):
+            begin, end = starts[t] + begins[i], starts[t] + ends[i]
+            out[n : n + begin - at] = data[at:begin]
+            n += begin - at
+            at = max(at, end)
+            if n > offsets[t] and at < stops[t] and in_word(data, at) and in_word(out, last_character(out, n)):
+                out[n] = 32
+                n += 1
+        out[n : n + stops[t] - at] = data[at : stops[t]]
+        n += stops[t] - at
+        offsets[t + 1] = n
+    return offsets, out[:n].copy()
+
+
+@kernel
+def last_character(data, stop):
+    """Return where the last character before a byte begins."""
+    at = stop - 1
+    while data[at] & 0xC0 == 0x80:
+        at -= 1
+    return at
+
+
+@kernel
+def in_word(data, at):
+    """Return whether the character at a byte is a letter or a mark of a word with others."""
+    code, _ = decode(data, at)
+    what = properties(code) & KIND
+    return what in (LETTER, MARK)

@@ -4,7 +4,7 @@ import numpy as np
 
 from lookalike.core.wording import counted
 from lookalike.passages.places import Places
-from lookalike.passages.result import UNITS, Passages
+from lookalike.passages.result import Passages
 from lookalike.report.beside import Beside, texts
 from lookalike.report.describe import facts_of, finding_of
 from lookalike.report.finding import Finding, Values
@@ -15,8 +15,8 @@ AROUND = 1000  # bytes shown before and after a passage, at most
 @finding_of.register
 def of_passages(found: Passages) -> Finding:
     """Describe passages, each beside its first copy."""
-    corpus, unit = found.corpus, UNITS[found.corpus.shingles.unit]
-    least = counted(corpus.shingles.k, unit)
+    corpus, unit = found.corpus, found.unit
+    least = counted(corpus.cutter.length, unit)
     return Finding(
         title=repr(found)[1:-1],
         ids=corpus.ids,
@@ -33,7 +33,7 @@ def of_passages(found: Passages) -> Finding:
             found.found.document,
             found.length,
             f"length in {unit}s",
-            cut=float(corpus.shingles.k),
+            cut=float(corpus.cutter.length),
             cut_name="shortest passage",
         ),
         beside=lambda numbers: [_beside(found, number) for number in numbers.tolist()],

@@ -9,6 +9,7 @@ import numpy as np
 from lookalike.core.errors import DataError, UsageError, choice, whole
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
+from lookalike.items.segments import SmallUnits
 from lookalike.items.shingles import Shingles
 from lookalike.passages.linking import Links, Runs, Windows, link, runs_of, windows_of
 from lookalike.passages.places import Places, all_equal, places_of_both
@@ -74,11 +75,11 @@ def find_passages(
     about = {"length": shingles.k, "shingles": str(shingles), "result": "passages"}
     with open_storage(about_run(sources, memory, workdir, about), memory, workdir) as storage:
         with starting(storage):
-            corpus = read_corpus(sources, shingles, run, storage)
+            corpus = read_corpus(sources, SmallUnits(shingles), run, storage)
         _, _, runs, left, right_places = find_runs(corpus, 1, run)
         with run.stage("order"):
             found = passages_of(corpus, runs, left, right_places, gap)
-        return replace(found, stats=_stats(corpus, sources, run))
+        return replace(found, stats=read_stats(corpus, sources, run))
 
 
 def passage_shingles(length: int, unit: str, case: str, punctuation: str) -> Shingles:
@@ -91,9 +92,6 @@ def passage_shingles(length: int, unit: str, case: str, punctuation: str) -> Shi
 
 def take_texts(given: list[Any], run: Run) -> list[Source]:
     """Return one collection or two as sources of texts."""
-    for source in given:
-        if source is not None and not hasattr(source, "__iter__") and not isinstance(source, Source | Path):
-            raise UsageError(f"items must be texts, a table or a path; got {type(source).__name__}.")
     sources = take_sides(given, "jaccard", run)
     for source in sources:
         if not isinstance(source, Source):
@@ -152,12 +150,12 @@ def passages_of(corpus: Corpus, runs: Runs, left: Places, right: Places, gap: in
     return Passages(corpus, right.take(order), left.take(order), lengths[order], copies[order])
 
 
-def _stats(corpus: Corpus, sources: list[Source], run: Run) -> dict[str, Any]:
+def read_stats(corpus: Corpus, sources: list[Source], run: Run) -> dict[str, Any]:
     """Count what was read, with the seconds of each stage."""
     return {
         "items": len(corpus),
         "empty": int(np.count_nonzero(corpus.counts == 0)),
-        "short": int(np.count_nonzero(corpus.counts < corpus.shingles.k)),
+        "short": int(np.count_nonzero(corpus.counts < corpus.cutter.length)),
         "skipped": sum(source.skipped for source in sources),
         "units": int(corpus.counts.sum()),
         "seconds": dict(run.seconds),

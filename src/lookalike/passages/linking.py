@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.run import Run
-from lookalike.items.units import unit_hashes
+from lookalike.items.segments import Segments
 from lookalike.kernels.passages import follow, link_copies, mark_members, members_of_keys, window_keys
 from lookalike.kernels.sorting import sorted_part
 from lookalike.passages.reading import HASH, WHOLE, Corpus
@@ -108,11 +108,11 @@ def _keys_in_piece(corpus: Corpus, at: int, seed: int, wanted: np.ndarray) -> li
     if not has_wanted.any():
         return [np.zeros(0, np.uint64), *np.zeros((2, 0), np.int64), np.zeros(2, np.int64)]
     rows = np.flatnonzero(has_wanted)
-    indptr, units = unit_hashes(corpus.texts[at].take(pa.array(rows)), corpus.shingles)
+    indptr, units = corpus.cutter.hashes(corpus.texts[at].take(pa.array(rows)), seed)
     inside = np.repeat(has_wanted, np.diff(bounds))
     entries = np.concatenate(([0], np.cumsum(corpus.entries[start + rows], dtype=np.int64)))
     some = (entries, corpus.firsts[first:last][inside], wanted[first:last][inside])
-    keys, numbers, places = window_keys(indptr, units, corpus.shingles.k, seed, *some)
+    keys, numbers, places = window_keys(indptr, units, corpus.cutter.length, seed, *some)
     document = np.searchsorted(indptr, places, "right") - 1
     places += corpus.unit_starts[start + rows[document]] - indptr[document]
     return [keys, numbers, places, np.array([len(keys), len(numbers)])]
@@ -134,7 +134,7 @@ def link(corpus: Corpus, windows: Windows, keep: int, run: Run) -> Links:
                 windows.split,
                 windows.numbers,
                 windows.places,
-                corpus.shingles.k,
+                corpus.cutter.length,
                 keep,
                 first,
                 copies,
@@ -144,13 +144,21 @@ def link(corpus: Corpus, windows: Windows, keep: int, run: Run) -> Links:
 
 
 def runs_of(corpus: Corpus, windows: Windows, links: Links, run: Run) -> tuple[Runs, Runs]:
-    """Return the runs to list, and those within the first of two collections, to verify only."""
+    """Return the runs to list, and those within the first of two collections, to verify only.
+
+    Lines, sentences and paragraphs are not joined to runs, since the space between them can differ.
+    """
     sides = corpus.sides
+    if isinstance(corpus.cutter, Segments):
+        again = np.flatnonzero((links.copies > 0) & (links.first != np.arange(len(links.first))))
+        ones = np.ones(len(again), np.int64)
+        each = Runs(windows.units(links.first[again]), windows.units(again), ones, links.copies[again])
+        return each, each.take(again[:0])
     bounds = [0, windows.split, len(windows.keys)] if sides.two else [0, 0, len(windows.keys)]
     found = []
     with run.stage("follow"):
         for start, stop in pairwise(bounds):
             left, right, sizes, copies = follow(links.first, links.copies, start, stop)
-            lengths = sizes + corpus.shingles.k - 1
+            lengths = sizes + corpus.cutter.length - 1
             found.append(Runs(windows.units(left), windows.units(right), lengths, copies))
     return found[1], found[0]

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.core.run import Run
+from lookalike.items.segments import Segments
 from lookalike.items.sets import text_bounds
-from lookalike.items.units import units_of
+from lookalike.kernels.text import WORD
 from lookalike.kernels.units import copy_slices, count_characters, find_units, same_units
 from lookalike.passages.linking import Runs
 from lookalike.passages.reading import Corpus
@@ -42,7 +43,7 @@ def places_of(corpus: Corpus, units: np.ndarray, lengths: np.ndarray, run: Run) 
         here = order[cuts[at] : cuts[at + 1]]
         rows, which = np.unique(document[here] - corpus.piece_starts[at], return_inverse=True)
         texts = corpus.texts[at].take(pa.array(rows))
-        indptr, _, starts, stops = units_of(texts, corpus.shingles)
+        indptr, starts, stops = corpus.cutter.places(texts)
         first = indptr[which] + units[here] - corpus.unit_starts[document[here]]
         last = first + lengths[here] - 1
         fresh = np.diff(starts, prepend=-1) != 0
@@ -82,20 +83,25 @@ def slices_of(corpus: Corpus, places: Places, pad: int = 0) -> pa.LargeStringArr
 def all_equal(corpus: Corpus, runs: Runs, left: Places, right: Places, run: Run) -> bool:
     """Return whether the two texts of each run consist of the same units, character by character.
 
-    Each text has a zero character at both ends, so that white space there is not dropped.
+    Lines, sentences and paragraphs are compared by all their characters. Each text has a zero
+    character at both ends, so that white space there is not dropped.
     """
     sizes = np.cumsum(left.stop - left.start + right.stop - right.start)
     cuts = np.flatnonzero(np.diff(sizes // COMPARED, prepend=-1))
     unit, white = corpus.shingles.codes
-    lead = 0 if corpus.shingles.unit == "word" and corpus.shingles.punctuation == "drop" else 1
+    lead = 0 if unit == WORD else 1
+    whole = isinstance(corpus.cutter, Segments)
 
     def compare(rows: np.ndarray) -> bool:
-        sides = []
+        sides, counts = [], []
         for places in (left.take(rows), right.take(rows)):
             bounds = text_bounds(corpus.shingles.prepare(slices_of(corpus, places, pad=1)))
             indptr, starts, stops = find_units(*bounds, unit, white)
             begins = np.repeat(bounds[1], np.diff(indptr))
             sides.append((bounds[0], starts + begins, stops + begins, indptr[:-1] + places.passed + lead))
-        return bool(same_units(*sides[0], *sides[1], runs.lengths[rows], white))
+            counts.append(np.diff(indptr) - 2 * lead)
+        if whole and not np.array_equal(*counts):
+            return False
+        return bool(same_units(*sides[0], *sides[1], counts[0] if whole else runs.lengths[rows], white))
 
     return all(run.map(compare, np.split(np.arange(len(runs)), cuts[1:])))

@@ -16,9 +16,9 @@ from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
 from lookalike.io.documents import Source
 from lookalike.io.tables import in_one
+from lookalike.items.segments import Cutter
 from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
-from lookalike.items.units import unit_hashes
 from lookalike.kernels.passages import choose_anchors
 from lookalike.results import Holder
 from lookalike.search.collection import pieces, unique_ids
@@ -30,7 +30,7 @@ WHOLE, HASH, SMALL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.int32)
 class Corpus(Holder):
     """The documents of one collection or two, in order, and their units."""
 
-    shingles: Shingles = field()  # its k is the length of a window
+    cutter: Cutter
     storage: Storage
     ids: list[pa.Array]  # one array per collection
     texts: list[pa.LargeStringArray]  # piece by piece
@@ -45,6 +45,11 @@ class Corpus(Holder):
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    @property
+    def shingles(self) -> Shingles:  # type: ignore[override]
+        """The normal form in which texts are compared."""
+        return self.cutter.shingles
 
     @property
     def sides(self) -> Sides:
@@ -86,7 +91,7 @@ class Piece(NamedTuple):
     texts: pa.LargeStringArray
 
 
-def read_corpus(sources: list[Source], shingles: Shingles, run: Run, storage: Storage) -> Corpus:
+def read_corpus(sources: list[Source], cutter: Cutter, run: Run, storage: Storage) -> Corpus:
     """Read all documents, and choose the anchors of their windows."""
     sides = [f"ids{side}" for side in range(len(sources))]
     kinds: Kinds = {"counts": WHOLE, "entries": SMALL, "anchors": HASH, "firsts": SMALL, "texts": None}
@@ -96,8 +101,8 @@ def read_corpus(sources: list[Source], shingles: Shingles, run: Run, storage: St
         run.say(f"resuming: {counted(done, 'document')} already read")
 
     def work(piece: Piece) -> tuple[Piece, list[np.ndarray]]:
-        indptr, units = unit_hashes(piece.texts, shingles)
-        entries, anchors, firsts = choose_anchors(indptr, units, shingles.k)
+        indptr, units = cutter.hashes(piece.texts)
+        entries, anchors, firsts = choose_anchors(indptr, units, cutter.length)
         small = [one.astype(np.int32) for one in (np.diff(entries), firsts)]
         return piece, [np.diff(indptr), small[0], anchors, small[1]]
 
@@ -111,7 +116,7 @@ def read_corpus(sources: list[Source], shingles: Shingles, run: Run, storage: St
         counts, entries, anchors, firsts, tables, *named = grown.finish(run)
     ids = [unique_ids([table["id"] for table in some if len(table)], "Source", run) for some in named]
     texts = [in_one(table["text"]) for table in tables]
-    return Corpus(shingles, storage, ids, texts, counts, entries, anchors, firsts)
+    return Corpus(cutter, storage, ids, texts, counts, entries, anchors, firsts)
 
 
 def _pieces(sources: list[Source], done: int, run: Run) -> Iterator[Piece]:

@@ -12,7 +12,6 @@ from lookalike.passages.reading import Corpus
 from lookalike.results import Explanation, Result
 from lookalike.results.explanations import ExplainedRows
 
-UNITS = {"word": "word", "char": "character"}
 PLACE = ("document", "start", "stop")
 
 
@@ -44,19 +43,8 @@ class Passages(Result):
 
     def _table(self, rows: Any) -> pa.Table:
         found, first = self.found.take(rows), self.first.take(rows)
-        columns = self._columns(found, "") | {"length": self.length[rows], "copies": self.copies[rows]}
-        return pa.table(columns | self._columns(first, "first_") | {"text": slices_of(self.corpus, found)})
-
-    def _columns(self, places: Places, prefix: str) -> dict[str, Any]:
-        """Return the columns of places."""
-        ids = self.corpus.ids
-        if self.corpus.sides.two:
-            side = ids[0] if prefix else ids[1]
-            document = places.document - (0 if prefix else self.corpus.sides.offset)
-        else:
-            side, document = ids[0], places.document
-        named = (side.take(pa.array(document)), places.first, places.end)
-        return {f"{prefix}{name}": column for name, column in zip(PLACE, named, strict=True)}
+        columns = columns_of(self.corpus, found, "") | {"length": self.length[rows], "copies": self.copies[rows]}
+        return pa.table(columns | columns_of(self.corpus, first, "first_") | {"text": slices_of(self.corpus, found)})
 
     def to_arrow(self) -> pa.Table:
         """Return one row per passage: where it is, its length and copies, where the first copy is, and its text."""
@@ -65,19 +53,27 @@ class Passages(Result):
     @property
     def unit(self) -> str:
         """The word for a unit."""
-        return UNITS[self.corpus.shingles.unit]
+        return self.corpus.cutter.name
 
     def explain(self, row: int) -> Explanation:
         """Explain a passage: its first copy and itself, each with its text as it was given."""
         rows = np.array([self._position(row)])
         shown = []
         for places, prefix in ((self.first.take(rows), "first_"), (self.found.take(rows), "")):
-            place = pa.table(self._columns(places, prefix)).to_pylist()[0]
+            place = pa.table(columns_of(self.corpus, places, prefix)).to_pylist()[0]
             text = slices_of(self.corpus, places)[0].as_py()
             shown.append({name.removeprefix(prefix): value for name, value in place.items()} | {"text": text})
         return ExplainedRows(shown)
 
     def __repr__(self) -> str:
-        least = counted(self.corpus.shingles.k, self.unit)
+        least = counted(self.corpus.cutter.length, self.unit)
         among = counted(len(self.corpus), "document")
         return f"<{counted(len(self), 'passage')} of {least} or more in {among}>"
+
+
+def columns_of(corpus: Corpus, places: Places, prefix: str) -> dict[str, Any]:
+    """Return the columns of places, with the ids of their documents; first copies are in the first collection."""
+    later = corpus.sides.two and not prefix
+    document = places.document - (corpus.sides.offset if later else 0)
+    named = (corpus.ids[later].take(pa.array(document)), places.first, places.end)
+    return {f"{prefix}{name}": column for name, column in zip(PLACE, named, strict=True)}

@@ -21,6 +21,7 @@ NAVIGATION = {
     "Start": ["quick-start", "report", "evaluate"],
     "Jobs": [
         "dedup-a-corpus",
+        "passages",
         "mirrored-pages",
         "news",
         "plagiarism",

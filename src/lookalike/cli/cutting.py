@@ -89,7 +89,9 @@ def summarize_cuts(cuts: Cuts, run: TerminalRun, inputs: list[str]) -> None:
     run.say(f"read: {counted(stats['items'], 'document')}{skipped}, {counted(stats['units'], unit)}")
     gone = counted(int(cuts.length.sum()), unit)
     dropped = len(cuts.corpus) - int(cuts.keep.sum())
-    run.say(f"cut: {gone} at {counted(len(cuts), 'place')}{verified(len(cuts))}; {dropped:,} documents dropped")
+    run.say(
+        f"cut: {gone} at {counted(len(cuts), 'place')}{verified(len(cuts))}; {counted(dropped, 'document')} dropped"
+    )
     run.say(f"{time_line(run)}; peak memory {peak_memory() / 2**20:,.0f} MB")
     if not stats["items"]:
         run.say(no_items_note("document", inputs))

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import Rows, Shingles
-from lookalike.items.units import unit_hashes, units_of
+from lookalike.items.units import unit_hashes, unit_places
 from lookalike.kernels.segments import find_segments, hash_wholes
 from lookalike.kernels.units import copy_slices, skip_space
 
@@ -54,8 +54,7 @@ class SmallUnits(Cutter):
         return unit_hashes(texts, self.shingles)
 
     def places(self, texts: pa.LargeStringArray) -> Bounds:
-        indptr, _, starts, stops = units_of(texts, self.shingles)
-        return indptr, starts, stops
+        return unit_places(texts, self.shingles)
 
     def parts(self, texts: pa.LargeStringArray) -> Bounds:
         """Return units with the white space after them."""

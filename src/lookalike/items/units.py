@@ -45,18 +45,22 @@ def units_of(texts: pa.LargeStringArray, shingles: Shingles, characters: bool = 
     >>> found.indptr.tolist(), found.starts.tolist(), found.stops.tolist()
     ([0, 2, 3], [0, 4, 0], [2, 6, 5])
     """
+    indptr, starts, stops = unit_places(texts, shingles)
+    if characters:
+        for places in (starts, stops):
+            units.count_characters(*text_bounds(texts), indptr, places)
+    return Units(indptr, unit_hashes(texts, shingles)[1], starts, stops)
+
+
+def unit_places(texts: pa.LargeStringArray, shingles: Shingles) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where the units of each text are, in bytes of the text as given: (indptr, starts, stops)."""
     prepared = shingles.prepare(texts)
-    bounds = text_bounds(prepared)
-    indptr, hashes = units.hash_units(*bounds, *shingles.codes)
-    _, starts, stops = units.find_units(*bounds, *shingles.codes)
+    indptr, starts, stops = units.find_units(*text_bounds(prepared), *shingles.codes)
     as_given = pc.or_(pc.string_is_ascii(texts), pc.equal(prepared, texts)).to_numpy(zero_copy_only=False)
     if not as_given.all():
         rows = np.flatnonzero(~as_given)
         _trace(texts.take(pa.array(rows)), rows, shingles, indptr, starts, stops)
-    if characters:
-        for places in (starts, stops):
-            units.count_characters(*text_bounds(texts), indptr, places)
-    return Units(indptr, hashes, starts, stops)
+    return indptr, starts, stops
 
 
 def _trace(

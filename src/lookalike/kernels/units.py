@@ -14,6 +14,7 @@ from lookalike.kernels.text import (
     CHAR,
     COLLAPSE,
     KEEP,
+    REMOVE,
     TOKEN,
     decode,
     is_ascii,
@@ -195,19 +196,61 @@ def copy_slices(data, starts, sizes, places, out):
 
 
 @kernel
-def same_units(one, begins, ends, first, other, other_begins, other_ends, other_first, lengths, white):
-    """Return whether runs of units are equal: lengths[i] units of `one` from first[i], and of `other`.
+def next_unit(data, at, stop, unit, white):
+    """Return where the next unit from a byte on begins and ends; white space that becomes a blank is one."""
+    begin = stop
+    alone = False  # whether it is a lone letter, or a character
+    while at < stop:
+        code, after = decode(data, at)
+        what = properties(code) & KIND
+        if begin < stop:
+            goes_on = what == MARK or (what == LETTER and not alone)
+            if unit == CHAR:
+                goes_on = not alone and what == SPACE
+            if not goes_on:
+                return begin, at
+        elif unit == CHAR:
+            if what != SPACE or white != REMOVE:
+                begin, alone = at, what != SPACE or white == KEEP
+        elif what in (LETTER, ALONE) or (unit == TOKEN and what == SEPARATOR):
+            begin, alone = at, what != LETTER
+        at = after
+    return begin, stop
 
-    A unit reaches from its begin to its end, in bytes. White space that becomes a blank is equal.
+
+@kernel
+def same_units(one, starts, stops, passed, other, other_starts, other_stops, other_passed, lengths, unit, white):
+    """Return whether pairs of texts have the same units, character by character.
+
+    Of pair i, the first passed[i] units of `one` and other_passed[i] of `other` are skipped, and then
+    lengths[i] units compared; all of them, and the ends of both texts, if it is negative.
     """
     for i in range(len(lengths)):
-        for n in range(lengths[i]):
-            a, b = first[i] + n, other_first[i] + n
-            if same_bytes(one, begins[a], ends[a], other, other_begins[b], other_ends[b]):
-                continue
-            if white != COLLAPSE or not (is_space(one, begins[a]) and is_space(other, other_begins[b])):
+        at, place = starts[i], other_starts[i]
+        for _ in range(passed[i]):
+            _, at = next_unit(one, at, stops[i], unit, white)
+        for _ in range(other_passed[i]):
+            _, place = next_unit(other, place, other_stops[i], unit, white)
+        left = lengths[i]
+        while left != 0 and (left > 0 or at < stops[i] or place < other_stops[i]):
+            begin, at = next_unit(one, at, stops[i], unit, white)
+            other_begin, place = next_unit(other, place, other_stops[i], unit, white)
+            blank = unit == CHAR and white == COLLAPSE and begin < at and other_begin < place
+            blank = blank and is_space(one, begin) and is_space(other, other_begin)
+            if not blank and not same_bytes(one, begin, at, other, other_begin, place):
                 return False
+            left -= 1
     return True
+
+
+@kernel
+def count_before(starts, indptr, texts, places, out):
+    """Count the units of a text that start where a unit does, but come before it."""
+    for i in range(len(places)):
+        first = places[i]
+        while first > indptr[texts[i]] and starts[first - 1] == starts[places[i]]:
+            first -= 1
+        out[i] = places[i] - first
 
 
 @kernel

@@ -8,8 +8,7 @@ import pyarrow as pa
 from lookalike.core.run import Run
 from lookalike.items.segments import Segments
 from lookalike.items.sets import text_bounds
-from lookalike.kernels.text import WORD
-from lookalike.kernels.units import copy_slices, count_characters, find_units, same_units
+from lookalike.kernels.units import copy_slices, count_before, count_characters, same_units
 from lookalike.passages.linking import Runs
 from lookalike.passages.reading import Corpus
 
@@ -46,13 +45,12 @@ def places_of(corpus: Corpus, units: np.ndarray, lengths: np.ndarray, run: Run) 
         indptr, starts, stops = corpus.cutter.places(texts)
         first = indptr[which] + units[here] - corpus.unit_starts[document[here]]
         last = first + lengths[here] - 1
-        fresh = np.diff(starts, prepend=-1) != 0
-        fresh[indptr[:-1][np.diff(indptr) > 0]] = True
-        leads = np.maximum.accumulate(np.where(fresh, np.arange(len(starts)), 0))
+        passed = np.empty(len(first), np.int64)
+        count_before(starts, indptr, which, first, passed)
         in_bytes = starts[first], stops[last]
         for places in (starts, stops):
             count_characters(*text_bounds(texts), indptr, places)
-        found[:, here] = *in_bytes, starts[first], stops[last], first - leads[first]
+        found[:, here] = *in_bytes, starts[first], stops[last], passed
 
     run.each(look_up, np.flatnonzero(np.diff(cuts)).tolist())
     return Places(document, *found)
@@ -66,42 +64,33 @@ def places_of_both(corpus: Corpus, runs: Runs, run: Run) -> tuple[Places, Places
     return places.take(rows[: len(runs)]), places.take(rows[len(runs) :])
 
 
-def slices_of(corpus: Corpus, places: Places, pad: int = 0) -> pa.LargeStringArray:
-    """Return the texts at these places, with `pad` zero characters before and after each."""
-    bounds = np.concatenate(([0], np.cumsum(places.stop - places.start + 2 * pad)))
-    out = np.zeros(bounds[-1], np.uint8)
+def slices_of(corpus: Corpus, places: Places) -> pa.LargeStringArray:
+    """Return the texts at these places, as given."""
+    bounds = np.concatenate(([0], np.cumsum(places.stop - places.start)))
+    out = np.empty(bounds[-1], np.uint8)
     order = np.argsort(places.document, kind="stable")
     cuts = np.searchsorted(places.document[order], corpus.piece_starts)
     for at in np.flatnonzero(np.diff(cuts)).tolist():
         here = order[cuts[at] : cuts[at + 1]]
         data, starts, _ = text_bounds(corpus.texts[at])
         begins = starts[places.document[here] - corpus.piece_starts[at]] + places.start[here]
-        copy_slices(data, begins, places.stop[here] - places.start[here], bounds[here] + pad, out)
+        copy_slices(data, begins, places.stop[here] - places.start[here], bounds[here], out)
     return pa.LargeStringArray.from_buffers(len(places.start), pa.py_buffer(bounds), pa.py_buffer(out))
 
 
 def all_equal(corpus: Corpus, runs: Runs, left: Places, right: Places, run: Run) -> bool:
     """Return whether the two texts of each run consist of the same units, character by character.
 
-    Lines, sentences and paragraphs are compared by all their characters. Each text has a zero
-    character at both ends, so that white space there is not dropped.
+    Lines, sentences and paragraphs are compared by all their characters.
     """
     sizes = np.cumsum(left.stop - left.start + right.stop - right.start)
     cuts = np.flatnonzero(np.diff(sizes // COMPARED, prepend=-1))
-    unit, white = corpus.shingles.codes
-    lead = 0 if unit == WORD else 1
-    whole = isinstance(corpus.cutter, Segments)
+    lengths = np.full(len(runs), -1) if isinstance(corpus.cutter, Segments) else runs.lengths
 
     def compare(rows: np.ndarray) -> bool:
-        sides, counts = [], []
+        sides = []
         for places in (left.take(rows), right.take(rows)):
-            bounds = text_bounds(corpus.shingles.prepare(slices_of(corpus, places, pad=1)))
-            indptr, starts, stops = find_units(*bounds, unit, white)
-            begins = np.repeat(bounds[1], np.diff(indptr))
-            sides.append((bounds[0], starts + begins, stops + begins, indptr[:-1] + places.passed + lead))
-            counts.append(np.diff(indptr) - 2 * lead)
-        if whole and not np.array_equal(*counts):
-            return False
-        return bool(same_units(*sides[0], *sides[1], counts[0] if whole else runs.lengths[rows], white))
+            sides.extend((*text_bounds(corpus.shingles.prepare(slices_of(corpus, places))), places.passed))
+        return bool(same_units(*sides, lengths[rows], *corpus.shingles.codes))
 
     return all(run.map(compare, np.split(np.arange(len(runs)), cuts[1:])))

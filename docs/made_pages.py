@@ -57,6 +57,7 @@ BENCH = DOCS.parent / "bench"
 FUNCTIONS = {
     "Inputs": ["Source", "Shingles", "Sets", "Vectors", "Bits"],
     "Search": ["find_pairs", "find_matches", "find_clusters", "dedup"],
+    "Passages": ["find_passages", "dedup_units", "Passages", "Cuts"],
     "Evaluation": ["evaluate", "Evaluation"],
     "Results": [
         "Pairs",

@@ -49,7 +49,7 @@ def find_segments(data, starts, stops, kind):
         start, stop = starts[t], stops[t]
         begin, first, last = start, -1, start
         line, after_line = start, start  # where this line began, and the one after the last that was not blank
-        breaks, white, state = 0, False, OPEN
+        breaks, white, state = 1, False, OPEN  # a text begins as after a line break
         at = start
         while at < stop:
             code, after = decode(data, at)

@@ -88,7 +88,7 @@ def all_equal(corpus: Corpus, runs: Runs, left: Places, right: Places, run: Run)
     lengths = np.full(len(runs), -1) if isinstance(corpus.cutter, Segments) else runs.lengths
 
     def compare(rows: np.ndarray) -> bool:
-        sides = []
+        sides: list[np.ndarray] = []
         for places in (left.take(rows), right.take(rows)):
             sides.extend((*text_bounds(corpus.shingles.prepare(slices_of(corpus, places))), places.passed))
         return bool(same_units(*sides, lengths[rows], *corpus.shingles.codes))

@@ -68,7 +68,7 @@ def find_segments(data, starts, stops, kind):
                 cut = line if breaks >= 1 else -1
             elif breaks >= 2:
                 cut = line
-            elif kind == SENTENCE and ((state == ENDS and white) or (state == STOPS and not closes(code))):
+            elif kind == SENTENCE and ((state != OPEN and white) or (state == STOPS and not closes(code))):
                 cut = at
             if cut >= 0:
                 if first >= 0:

@@ -24,7 +24,7 @@ SUFFIXES = """
 import numpy as np, pyarrow.parquet as pq
 from pydivsufsort import divsufsort, kasai
 texts = pq.read_table({path!r}, columns=["text"])["text"].to_pylist()
-data = np.frombuffer(b"\\0".join(text.encode() for text in texts), np.uint8)
+data = np.frombuffer(b"\\0".join(text.encode() for text in texts), np.uint8).copy()
 suffixes = divsufsort(data)
 common = kasai(data, suffixes)
 print(int((common >= {bytes}).sum()), "suffixes with a common prefix of {bytes} bytes or more")
@@ -91,7 +91,7 @@ def part_of(path: Path, megabytes: int | None, work: Path) -> tuple[Path, int]:
 def measure(command: list[str]) -> tuple[float, float, int]:
     """Return the wall time, CPU time and peak memory in bytes of a command."""
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"failed: {command[0]} ... (exit status {status})")

@@ -22,6 +22,7 @@ NAVIGATION = {
     "Jobs": [
         "dedup-a-corpus",
         "passages",
+        "decontaminate",
         "mirrored-pages",
         "news",
         "plagiarism",
@@ -58,6 +59,7 @@ FUNCTIONS = {
     "Inputs": ["Source", "Shingles", "Sets", "Vectors", "Bits"],
     "Search": ["find_pairs", "find_matches", "find_clusters", "dedup"],
     "Passages": ["find_passages", "dedup_units", "Passages", "Cuts"],
+    "Test questions": ["decontaminate", "Leaks"],
     "Evaluation": ["evaluate", "Evaluation"],
     "Results": [
         "Pairs",
@@ -76,6 +78,7 @@ MODULES = {
     "families": "Families",
     "exact": "Bounds of exact joins",
     "entities": "Records",
+    "linking": "Records in an index",
     "baskets": "Baskets",
     "news": "Web pages",
     "fingerprints": "Fingerprints",

@@ -343,13 +343,15 @@ def components(n, pairs):
     return label
 
 
-def join_supported(n, links, evidence, unknown, most, split=None):
+def join_supported(n, links, evidence, unknown, most, split=None, known=()):
     """Return (label, joined): join groups along links if the evidence between them is not negative.
+
+    Items begin alone, or in `known` groups.
 
     `evidence` has a number for each pair (least item first) that was compared. The links are gone
     through again until none of them joins.
     """
-    groups = [{item} for item in range(n)]
+    groups = [*known, *({item} for item in range(n) if not any(item in group for group in known))]
     joined = [False] * len(links)
     before = None
     while before != joined:

@@ -8,7 +8,7 @@ import pytest
 
 import lookalike as la
 
-MODULES = ("measures", "families", "exact", "entities", "baskets", "news", "fingerprints", "spark")
+MODULES = ("measures", "families", "exact", "entities", "baskets", "news", "fingerprints", "linking", "spark")
 OWN = object.__init__, Exception.__init__
 
 

@@ -30,12 +30,14 @@ _HOMES = {
     "dedup": "lookalike.find",
     "find_passages": "lookalike.passages",
     "dedup_units": "lookalike.passages",
+    "decontaminate": "lookalike.leaks",
     "evaluate": "lookalike.report.evaluating",
     "Pairs": "lookalike.results",
     "Clusters": "lookalike.results",
     "Dedup": "lookalike.results",
     "Passages": "lookalike.passages",
     "Cuts": "lookalike.passages",
+    "Leaks": "lookalike.leaks",
     "Evaluation": "lookalike.results.evaluation",
     "Explanation": "lookalike.results",
     "Index": "lookalike.index",
@@ -44,14 +46,15 @@ _HOMES = {
     "baskets": "lookalike",
     "news": "lookalike",
     "fingerprints": "lookalike",
+    "linking": "lookalike",
     "LookalikeError": "lookalike.core.errors",
 }
 __all__ = list(_HOMES)
-_MODULES = ("measures", "families", "exact", "entities", "baskets", "news", "fingerprints")
+_MODULES = ("measures", "families", "exact", "entities", "baskets", "news", "fingerprints", "linking")
 _MORE = ("spark",)  # modules that need an extra
 
 if TYPE_CHECKING:
-    from lookalike import baskets, entities, families, fingerprints, measures, news, spark
+    from lookalike import baskets, entities, families, fingerprints, linking, measures, news, spark
     from lookalike.core.errors import LookalikeError
     from lookalike.entities import Resolution
     from lookalike.find import dedup, find_clusters, find_matches, find_pairs
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     from lookalike.items.sets import Sets
     from lookalike.items.shingles import Shingles
     from lookalike.items.vectors import Vectors
+    from lookalike.leaks import Leaks, decontaminate
     from lookalike.passages import Cuts, Passages, dedup_units, find_passages
     from lookalike.report.evaluating import evaluate
     from lookalike.results import Clusters, Dedup, Explanation, Pairs

@@ -1,6 +1,7 @@
 """Check `lookalike label`: what it asks, the file of answers, undo, resuming, and what `resolve` makes of it."""
 
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def test_a_later_run_resumes(run: Commands, files: list[Path]) -> None:
     second = run("label", shop, club, *FIELDS, "--labels", labels, "--count", 5, stdin=b"n\n" * 9)
     assert len(answers(labels)) == 5
     assert not {*asked(first.err)[:2]} & {*asked(second.err)}
-    assert "pair 1 of 3" in second.err
+    assert "pair 3 of 5" in second.err
     third = run("label", shop, club, *FIELDS, "--labels", labels, "--count", 5, stdin=b"n\n")
     assert asked(third.err) == []
     assert f"labels: 0 answers added; 5 of 5 in {labels}" in third.err
@@ -140,8 +141,36 @@ def test_wrong_files(
     assert message in complaint(run("label", "shop.csv", "club.csv", *FIELDS, "--labels", labels))
 
 
+def test_a_file_without_permission(run: Commands, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    shop, club, labels = files
+    labels.write_text("left,right,match\n")
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != labels)  # root may write to any file
+    said = complaint(run("label", shop, club, *FIELDS, "--labels", labels))
+    assert said == f"{labels}: cannot be written: permission denied."
+
+
+def test_a_port_in_use(run: Commands, files: list[Path]) -> None:
+    shop, club, labels = files
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = complaint(run("label", shop, club, *FIELDS, "--labels", labels, "--page", "--port", port))
+    assert said == f"cannot listen on 127.0.0.1, port {port}: Address already in use."
+
+
+def test_nothing_to_ask_on_a_page(run: Commands, files: list[Path]) -> None:
+    """With enough answers, no page is served."""
+    shop, club, labels = files
+    labels.write_text("left,right,match\ns0,0,yes\n")
+    done = run("label", shop, club, *FIELDS, "--labels", labels, "--count", 1, "--page")
+    assert (done.code, done.err.splitlines()[1:]) == (0, [f"labels: 0 answers added; 1 of 1 in {labels}"])
+
+
 def test_wrong_options(run: Commands, files: list[Path]) -> None:
     shop, club, labels = files
+    said = complaint(run("label", shop, club, *FIELDS, "--labels", labels, "--port", 80))
+    assert said == "--port cannot be used with questions in the terminal; --page asks on a web page."
+    said = complaint(run("label", shop, club, *FIELDS, "--labels", labels, "--page", "--port", 70000))
+    assert said == "--port must be an integer of at most 65535; got 70000."
     said = complaint(run("label", shop, "-", *FIELDS, "--labels", labels))
     assert said == "tables must be files: standard input is for the answers."
     said = complaint(run("label", shop, club, *FIELDS, "--labels", labels, "--count", 0))

@@ -136,7 +136,11 @@ def test_clusters_of_two_tables(run: Commands, people: Path, out: Path) -> None:
         ),
         (["--golden", "g.csv", "--golden-by", "name=best"], 2, "the rule for 'name' must be one of frequent, complete"),
         (["--golden", "g.txt"], 2, "the output file must end in"),
-        (["--golden", "g.csv", "--clusters", "g.csv"], 2, "--out, --clusters, --golden, --table, --plot and --report"),
+        (
+            ["--golden", "g.csv", "--clusters", "g.csv"],
+            2,
+            "--out, --clusters, --golden, --table, --save-model, --plot and --report",
+        ),
     ],
 )
 def test_mistakes_are_found_before_the_work(

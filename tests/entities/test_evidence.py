@@ -6,7 +6,16 @@ import pytest
 
 from lookalike.core.run import Run
 from lookalike.entities import resolve, two_companies
-from lookalike.entities.evidence import FEATURES, Race, gather_evidence, mean_points, odds_by_fields, surprise
+from lookalike.entities.evidence import (
+    FEATURES,
+    Race,
+    chances_of,
+    gather_evidence,
+    mean_points,
+    mixture_of_fields,
+    odds_by_fields,
+    surprise,
+)
 from lookalike.entities.fields import Column
 from lookalike.entities.learned import WEIGHTS, logistic, weights_of, weights_table
 from lookalike.entities.scores import ScoredPairs, comparisons_of
@@ -88,7 +97,7 @@ def test_a_race_of_one_pair():
 
 def test_surprise_counts_bits():
     by_chance = np.array([[0.0]] * 90 + [[100.0]] * 10)
-    found = surprise(np.array([[100.0], [0.0], [np.nan]]), by_chance)
+    found = surprise(np.array([[100.0], [0.0], [np.nan]]), chances_of(by_chance))
     assert found == pytest.approx([np.log2(102 / 10.5), 0, 0])
 
 
@@ -97,11 +106,11 @@ def test_odds_by_fields():
     rows = np.repeat([[100.0, 100, 100], [100, 0, 0], [0, 100, 0]], [50, 300, 300], axis=0)
     chance = np.repeat([[0.0, 0, 0], [100, 100, 100]], [990, 10], axis=0)
     pairs = ScoredPairs(np.arange(650), np.arange(650, 1300), rows, rows.sum(axis=1))
-    odds = odds_by_fields(pairs, chance, 1300)
+    odds = odds_by_fields(pairs, mixture_of_fields(pairs, chance, 1300))
     assert odds[:50].min() > 2
     assert odds[50:].max() < -2
     few = ScoredPairs(pairs.left, pairs.right, rows[:, :2], rows[:, :2].sum(axis=1))
-    assert not odds_by_fields(few, chance[:, :2], 1300).any()
+    assert not odds_by_fields(few, mixture_of_fields(few, chance[:, :2], 1300)).any()
 
 
 def test_mean_points():

@@ -1,5 +1,8 @@
 """Check labels: how they are read, that they correct probabilities and do no harm, and which pairs are chosen."""
 
+import errno
+from datetime import datetime, timedelta
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,7 +12,17 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run
 from lookalike.entities import labels as module
 from lookalike.entities import pairs_to_label, resolve, two_companies
-from lookalike.entities.labelling import HEADER, LabelFile, informative, side_by_side, spread, usefulness
+from lookalike.entities.labelling import (
+    HEADER,
+    LabelFile,
+    SideBySide,
+    in_parts,
+    informative,
+    side_by_side,
+    spread,
+    usefulness,
+    written_ids,
+)
 from lookalike.entities.labels import (
     ENOUGH,
     KNOTS,
@@ -300,15 +313,92 @@ def test_side_by_side() -> None:
 def test_answers_are_added_and_taken_back(tmp_path) -> None:
     path = tmp_path / "labels.csv"
     file = LabelFile(path)
-    file.add("a,b", 1, "yes")
+    file.add("a,b", "1", "yes")
     file.add("c", 'say "x"', "no")
     assert path.read_text() == f'{HEADER}\n"a,b",1,yes\nc,"say ""x""",no\n'
     file.undo()
     assert path.read_text() == f'{HEADER}\n"a,b",1,yes\n'
     again = LabelFile(path)
-    again.add("d", 2, "unsure")
+    again.add("d", "2", "unsure")
     assert len(again) == 1
     assert path.read_text() == f'{HEADER}\n"a,b",1,yes\nd,2,unsure\n'
+
+
+IDS = {
+    "float": pa.array([1.0, 2.5, 1e20, 1e-7, -3.0]),
+    "single": pa.array([0.1, 0.2, 0.3, 4, 5], pa.float32()),
+    "time of day": pa.array([datetime(2020, 1, 1, hour, microsecond=5000) for hour in range(5)], pa.timestamp("ms")),
+    "with a zone": pa.array([datetime(2020, 1, 1, hour) for hour in range(5)], pa.timestamp("us", "Europe/Berlin")),
+    "duration": pa.array([timedelta(hours=hour) for hour in range(5)]),
+    "bytes": pa.array([b"a", b"b", b"c", b"d", b"e"]),
+    "lines": pa.array(["a\nb", "a\rb", 'a,"b"', " a", ""]),
+}
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_ids_of_any_type_are_found_again(tmp_path, ids) -> None:
+    """They are written in a file as they are read from it; those of `pairs_to_label` are found as they are."""
+    table = PEOPLE.set_column(0, "id", ids)
+    found = resolve(table, fields=["name=name", "phone"])
+    file = LabelFile(tmp_path / "labels.csv")
+    for row in range(len(found.every)):
+        file.add(*written_ids(found.every, row), "no")
+    given = labels_of(*((*pair, "no") for pair in pairs_to_label(found, 50)))
+    for labels in (file.path, given):
+        again = resolve(table, fields=["name=name", "phone"], labels=labels)
+        assert len(again.labels.match) == len(found.every) > 0
+
+
+def test_an_answer_that_cannot_be_written_is_no_answer(tmp_path, monkeypatch) -> None:
+    """Half a line would damage the file, so it is removed."""
+    file = LabelFile(tmp_path / "labels.csv")
+    file.add("a", "b", "yes")
+    kept = file.path.read_bytes()
+
+    def fail(descriptor: int) -> None:
+        assert file.path.read_bytes() != kept
+        raise OSError(errno.EIO, "the disk failed")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="the disk failed"):
+        file.add("c", "d", "no")
+    assert (file.path.read_bytes(), len(file)) == (kept, 1)
+    file.undo()
+    assert (file.path.read_bytes(), len(file)) == (b"", 0)
+
+
+def test_answers_of_others_are_not_taken_back(tmp_path) -> None:
+    file, other = LabelFile(tmp_path / "labels.csv"), LabelFile(tmp_path / "labels.csv")
+    file.add("a", "b", "yes")
+    other.add("c", "d", "no")
+    with pytest.raises(DataError, match="another program has changed the file"):
+        file.undo()
+    other.undo()
+    file.undo()
+    assert file.path.read_bytes() == b""
+
+
+def test_differences_of_values() -> None:
+    """Words are compared without case; nothing is marked in values that count as the same or stand alone."""
+    long = "shared words " * 100
+    cases = {
+        ("Ann  M. Lee", "ann Leigh"): (["Ann  ", "M.", " ", "Lee"], ["ann ", "Leigh"]),
+        ("", "x y"): ([], ["x", " ", "y"]),
+        (f"{long}red", f"{long}blue"): (
+            [long[:240], f"{len(long) - 480} shared characters", long[-240:], "red"],
+            [long[:240], f"{len(long) - 480} shared characters", long[-240:], "blue"],
+        ),
+    }
+    for (left, right), expected in cases.items():
+        for same in (False, None):
+            sides = in_parts(SideBySide("name", left, right, same))
+            assert tuple([part.text for part in side] for side in sides) == expected
+            other = {part.text for part in sides[0] if part.style == "different"}
+            assert not other & {part.text for part in sides[1]}
+    assert {part.style for side in in_parts(SideBySide("n", "Lee, Ann", "Ann Lee", True)) for part in side} == {""}
+    assert in_parts(SideBySide("n", None, "x y")) == ([], [("x y", "")])
+    assert [part.style for part in in_parts(SideBySide("n", long, None))[0]] == ["", "note", ""]
+    assert in_parts(SideBySide("n", long, None))[0][1].text == f"{len(long) - 480} characters"
 
 
 def test_a_file_that_others_wrote(tmp_path) -> None:
@@ -317,6 +407,9 @@ def test_a_file_that_others_wrote(tmp_path) -> None:
     LabelFile(path).add("c", "d", "no")
     assert path.read_text(encoding="utf-8-sig").split() == [HEADER, "a,b,yes", "c,d,no"]
     assert read_labels(path, read(PEOPLE, None, None, Run(1)), Run(1)).match.tolist() == [1, 0]
+    path.write_bytes("left,right,gr\u00fc\u00df\n".encode("latin-1"))
+    with pytest.raises(DataError, match="must be CSV and begin with the line"):
+        LabelFile(path)
     path.write_text("left;right;match\n")
     with pytest.raises(DataError, match="must be CSV and begin with the line left,right,match; got 'left;right;match'"):
         LabelFile(path)

@@ -499,6 +499,12 @@ TWICE = pa.table([["a", "b"], ["c", "d"], ["x", "y"]], names=["name", "name", "p
         ),
         ((PEOPLE,), {"fields": ["name"], "id": "phone"}, DataError, "column 'phone' for the id is empty in 1 row."),
         (
+            (PEOPLE.set_column(0, "id", pa.array([b"\xff%d" % at for at in range(5)])),),
+            {"fields": ["name"]},
+            DataError,
+            "column 'id' for the id holds bytes that are not valid UTF-8.",
+        ),
+        (
             (5,),
             {"fields": ["name"]},
             UsageError,

@@ -55,6 +55,9 @@ def films(rows=400):
         ("customer_id", ["q8", "x7", "k4", "m2 b"], False),
         ("tax id", ["q8", "x7", "k4", "q8"], True),  # it does not tell all records apart, so it may identify people
         ("tags", [["a"], ["b"], [], None], False),
+        ("photo", [b"\xff1", b"\xff2", b"\xff3", b"\xff4"], False),
+        ("wait", pa.nulls(4, pa.month_day_nano_interval()), False),
+        ("", ["Ann", "Bob", "Cy", "Dee"], False),  # a field must have a name
         ("created", ["2020-01-01", "2020-01-02", "2021-03-04", "2021-03-05"], False),
         ("born", ["1970-01-01", "1980-01-02", "1991-03-04", "1991-03-05"], True),
     ],

@@ -328,7 +328,9 @@ def test_compare(app):
 
 def test_info_health_and_the_page(texts):
     app = make_app(texts)
-    info, health, page, *files = ask(app, *map(get, ("/info", "/health", "/", "/page.css", "/page.js", "/icon.svg")))
+    info, health, page, *files = ask(
+        app, *map(get, ("/info", "/health", "/", "/page.css", "/page.js", "/common.js", "/icon.svg"))
+    )
     facts = info.json()
     curve = facts.pop("curve")
     assert {**facts, "bytes": 0, "recall": 0} == {
@@ -350,6 +352,7 @@ def test_info_health_and_the_page(texts):
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert [file.headers["content-type"].partition(";")[0] for file in files] == [
         "text/css",
+        "text/javascript",
         "text/javascript",
         "image/svg+xml",
     ]

@@ -140,7 +140,7 @@ def test_the_number_of_requests(texts, monkeypatch):
 
 # --- access ---
 
-OPEN = ["/", "/page.css", "/page.js", "/icon.svg", "/health"]
+OPEN = ["/", "/page.css", "/page.js", "/common.js", "/icon.svg", "/health"]
 CLOSED = [
     "/openapi.json",
     "/info",

@@ -202,6 +202,7 @@ def remove(
         raise UsageError("name the ids to remove, or give a --file of ids.")
     run = TerminalRun(1, quiet)
     with open_index(path) as opened:
+        check_no_records(opened)
         removed = opened.remove([opened.spelled(name, how=BOTH) for name in names])
         run.say(f"removed: {counted(removed, 'item')}, {len(opened):,} left")
 
@@ -269,8 +270,16 @@ def low_recall_note(opened: "Index", threshold: float, recall: float) -> str:
     )
 
 
+def check_no_records(opened: "Index") -> None:
+    """Raise an error if the index holds records, which only `resolve` adds and finds."""
+    if opened.settings["notes"].get("kind") == "records":
+        path = opened.store.path
+        raise UsageError(f"{path}: the index holds records; link new ones with `lookalike resolve --against {path}`.")
+
+
 def read_like(opened: "Index", inputs: list[str], items: ItemOptions, run: TerminalRun) -> Any:
     """Return the items of the inputs, read in the same way as those of the index."""
+    check_no_records(opened)
     notes = opened.settings["notes"]
     pages = opt.PageOptions(notes.get("html", False), notes.get("article", False))
     measure = opened.settings["wanted"]["measure"]

@@ -1,23 +1,26 @@
 """The command `lookalike label`: ask which pairs of records are matches, and keep the answers."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lookalike.cli.app import command
-from lookalike.cli.options import RunOptions, Seed, TableOptions, keywords, option
+from lookalike.cli.app import GivenOptions, command
+from lookalike.cli.options import RunOptions, Seed, TableOptions, flag, keywords, option
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.resolve import BasisOptions, Fields, PairingOptions, check_fields
 from lookalike.core.errors import UsageError, whole
 from lookalike.core.wording import counted, visible
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from rich.console import Console
     from rich.text import Text
 
-    from lookalike.entities.labelling import LabelFile
+    from lookalike.entities.labelling import LabelFile, Part
     from lookalike.entities.resolution import Resolution
 
 ANSWERS = {"y": "yes", "n": "no", "u": "unsure"}
@@ -29,12 +32,14 @@ KEYS = {
     **ANSWERS,
 }
 QUESTION = "the same? y = yes, n = no, u = unsure, b = back, q = quit: "
-DIFFERENT, OTHER = "bold red", "dim"  # styles of words that differ, and of values that are not compared
+OTHER = "dim"  # the style of values that are not compared
+STYLES = {"": "", "different": "bold red", "note": "dim italic"}  # of parts of a value
 
 
 @command(
     "lookalike label a.csv b.csv -f name:customer -f phone:telephone --labels labels.csv",
     "lookalike label customers.csv -f name -f born --labels labels.csv --count 100",
+    "lookalike label a.csv b.csv --labels labels.csv --page",
 )
 def label(
     left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
@@ -46,39 +51,72 @@ def label(
     ],
     field: Fields = None,
     count: Annotated[int, option(metavar="N", help="Ask until FILE has this many answers.")] = 50,
+    page: Annotated[
+        bool,
+        flag("--page", help="Ask on a web page, whose address on this machine is printed; needs lookalike[serve]."),
+    ] = False,
+    port: Annotated[int, option(metavar="N", help="Port of the page; 0 picks a free one.")] = 0,
     basis: BasisOptions,
     candidates: PairingOptions,
     reading: TableOptions,
     seed: Seed = 1,
     running: RunOptions,
+    given: GivenOptions,
 ) -> None:
     """Show the pairs that `resolve` is least sure of, and keep your answers to correct it."""
     from lookalike import entities
     from lookalike.entities.labelling import LabelFile, informative
     from lookalike.io.records import RecordSource
 
-    check(labels, [left, right], whole("count", count))
+    check(labels, [left, right], whole("count", count), page)
     check_fields(field or [], basis.validate)
+    if not page:
+        given.refuse(["port"], "questions in the terminal; --page asks on a web page")
     run = TerminalRun(**vars(running))
     file = LabelFile(labels)
     sources = [RecordSource(one, **vars(reading)) for one in (left, right) if one is not None]
-    found = entities.resolve(
-        *(source.read(run) for source in sources),
-        fields=field or None,
-        labels=labels if Path(labels).exists() and Path(labels).stat().st_size else None,
-        seed=seed,
-        run=run,
-        **keywords(basis, candidates),
-    )
-    run.say(found.lines()[0])
-    every = found.every or found
-    have = 0 if found.labels is None else len(found.labels.match)
-    ask(every, informative(every, max(0, count - have), seed).tolist(), file)
-    run.say(f"labels: {counted(len(file), 'answer')} added; {have + len(file):,} of {count:,} in {labels}")
-    run.hint(f"next: lookalike resolve ... --labels {labels}")
+    with opened_page(port) if page else nullcontext() as listener:  # first, since the port can be in use
+        found = entities.resolve(
+            *(source.read(run) for source in sources),
+            fields=field or None,
+            labels=labels if Path(labels).exists() and Path(labels).stat().st_size else None,
+            seed=seed,
+            run=run,
+            **keywords(basis, candidates),
+        )
+        run.say(found.lines()[0])
+        every = found.every or found
+        before = 0 if found.labels is None else len(found.labels.match)
+        rows = informative(every, max(0, count - before), seed).tolist()
+
+        def summarise() -> None:
+            added = counted(len(file), "answer")
+            run.say(f"labels: {added} added; {before + len(file):,} of {count:,} in {labels}")
+            run.hint(f"next: lookalike resolve ... --labels {labels}")
+
+        if listener is None:
+            ask(every, rows, file, before)
+        elif rows:
+            from lookalike.serve.label_page import ask_on_page
+
+            ask_on_page(every, rows, file, before, listener, say=print_always, last=summarise)
+        summarise()
 
 
-def check(labels: str, inputs: list[str | None], count: int) -> None:
+def opened_page(port: int) -> "socket":
+    """Return a socket that listens on this port, on this machine only."""
+    from lookalike.serve import listening
+    from lookalike.serve.label_page import HOST
+
+    return listening(HOST, whole("port", port, least=0, most=65535))
+
+
+def print_always(line: str) -> None:
+    """Print a line to standard error, even if --quiet: without the address, there is no page."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def check(labels: str, inputs: list[str | None], count: int, page: bool) -> None:
     """Raise an error early for a file that cannot be written, or for tables from standard input."""
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_place
@@ -87,18 +125,21 @@ def check(labels: str, inputs: list[str | None], count: int) -> None:
         raise UsageError(f"the file of labels must end in .csv; got {labels!r}.")
     check_place(labels)
     check_apart([labels], inputs)
-    if "-" in inputs:
+    if "-" in inputs and not page:
         raise UsageError("tables must be files: standard input is for the answers.")
 
 
-def ask(every: "Resolution", rows: list[int], file: "LabelFile") -> None:
-    """Ask about pairs, one after another, until all are answered or the user quits."""
+def ask(every: "Resolution", rows: list[int], file: "LabelFile", before: int) -> None:
+    """Ask about pairs, one after another, until all are answered or the user quits.
+
+    `before` is the number of answers of earlier sessions.
+    """
     from lookalike.cli.terminal import Terminal
-    from lookalike.entities.labelling import ids_of_pair
+    from lookalike.entities.labelling import written_ids
 
     console, at = Terminal(stderr=True), 0
     while at < len(rows):
-        show(console, every, rows[at], f"pair {at + 1:,} of {len(rows):,}")
+        show(console, every, rows[at], f"pair {before + at + 1:,} of {before + len(rows):,}")
         answer = read_answer(console)
         if answer == "quit":
             return
@@ -107,7 +148,7 @@ def ask(every: "Resolution", rows: list[int], file: "LabelFile") -> None:
                 file.undo()
                 at -= 1
             continue
-        file.add(*ids_of_pair(every, rows[at]), answer)
+        file.add(*written_ids(every, rows[at]), answer)
         at += 1
 
 
@@ -133,27 +174,22 @@ def show(console: "Console", every: "Resolution", row: int, title: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from lookalike.entities.labelling import ids_of_pair, side_by_side
+    from lookalike.entities.labelling import in_parts, side_by_side, written_ids
 
     table = Table("", "left", "", "right", title=Text(title), title_justify="left")
-    ids = [visible(str(id)) for id in ids_of_pair(every, row)]
+    ids = [visible(id) for id in written_ids(every, row)]
     table.add_row(*(Text(value, OTHER) for value in ("id", ids[0], "", ids[1])))
-    for name, left, right, same in side_by_side(every, row):
-        if same is None:
-            table.add_row(*(Text(visible(value or ""), OTHER) for value in (name, left, "", right)))
+    for one in side_by_side(every, row):
+        if one.same is None:
+            table.add_row(*(Text(visible(value or ""), OTHER) for value in (one.name, one.left, "", one.right)))
         else:
-            marked = marks(left or "", right or "")
-            table.add_row(Text(visible(name)), marked[0], Text("=" if same else "≠"), marked[1])
+            sides = in_parts(one)
+            table.add_row(Text(visible(one.name)), marked(sides[0]), Text("=" if one.same else "≠"), marked(sides[1]))
     console.print(table)
 
 
-def marks(left: str, right: str) -> "tuple[Text, Text]":
-    """Return two texts in which the words that the other one lacks are marked."""
+def marked(parts: "list[Part]") -> "Text":
+    """Return a value with its different words marked."""
     from rich.text import Text
 
-    sides = []
-    for one, other in ((left, right), (right, left)):
-        common = {word.casefold() for word in other.split()}
-        words = [Text(visible(word), "" if word.casefold() in common else DIFFERENT) for word in one.split()]
-        sides.append(Text(" ").join(words))
-    return sides[0], sides[1]
+    return Text.assemble(*((visible(part.text), STYLES[part.style]) for part in parts))

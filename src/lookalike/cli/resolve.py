@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from lookalike.cli.app import command
+from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.options import ExcelSafe, Out, Report, RunOptions, Seed, TableOptions, flag, keywords, option
 from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
@@ -100,6 +100,13 @@ class DecisionOptions:
             "unsure), to correct the probabilities; `lookalike label` writes it.",
         ),
     ] = None
+    model: Annotated[
+        str | None,
+        option(
+            metavar="FILE",
+            help="Use the fields, settings and probabilities that an earlier run wrote with --save-model.",
+        ),
+    ] = None
     precision: Annotated[
         float | None,
         option(
@@ -109,6 +116,25 @@ class DecisionOptions:
         ),
     ] = None
     one_to_one: Annotated[bool, flag("--one-to-one", help="Use each record in at most one match.")] = False
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """The index of records to build, or to link new records to."""
+
+    to_index: Annotated[
+        str | None,
+        option(metavar="INDEX", help="Also build an index of the records and their clusters, for --against."),
+    ] = None
+    against: Annotated[
+        str | None,
+        option(
+            metavar="INDEX",
+            help="Write the cluster of each record of A among the records of this index; ids of clusters stay the "
+            "same. Fields and settings are those of the index.",
+        ),
+    ] = None
+    update: Annotated[bool, flag("--update", help="With --against: add the records to the index.")] = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +167,10 @@ class ResolveFiles:
             help="Also write what the probabilities are based on: true matches by score, or the model's weights.",
         ),
     ] = None
+    save_model: Annotated[
+        str | None,
+        option(metavar="FILE", help="Also write a model, so that later runs give the same pairs the same probability."),
+    ] = None
     plot: Annotated[
         str | None, option(metavar="FILE", help="With --validate: draw the share of true matches by score.")
     ] = None
@@ -155,6 +185,10 @@ class ResolveFiles:
     "lookalike resolve customers.parquet -f name=name -f born=date -f 'mail=email*2' --clusters people.csv",
     "lookalike resolve a.csv b.csv -f name -f phone --labels labels.csv --precision 0.95 -o matches.csv",
     "lookalike resolve customers.csv -f name -f phone --golden people.csv --golden-by phone=newest:updated",
+    "lookalike resolve january.csv crm.csv --save-model customers.json -o matches.csv",
+    "lookalike resolve february.csv crm.csv --model customers.json -o matches.csv",
+    "lookalike resolve people.csv --to-index people.index --clusters clusters.csv -o matches.csv",
+    "lookalike resolve new.csv --against people.index --update -o linked.csv",
 )
 def resolve(
     left: Annotated[str, typer.Argument(metavar="A", help="Table of records.")],
@@ -164,6 +198,7 @@ def resolve(
     out: Out = "-",
     basis: BasisOptions,
     deciding: DecisionOptions,
+    linking: LinkOptions,
     every: Annotated[bool, flag("--all", help="Write all scored pairs, not only the matches.")] = False,
     show: Annotated[
         bool, flag("--show", help="Add the columns of both records to each pair: left_COLUMN, right_COLUMN.")
@@ -173,13 +208,28 @@ def resolve(
     reading: TableOptions,
     seed: Seed = 1,
     running: RunOptions,
+    given: GivenOptions,
 ) -> None:
     """Find records of the same person or thing in two tables or one, with probabilities."""
     from lookalike import entities
     from lookalike.entities.golden import parse_rules
     from lookalike.io.records import RecordSource
 
-    check_files(out, files, [left, right, deciding.labels], basis.validate)
+    if linking.against is not None:
+        from lookalike.cli.linking import resolve_against
+
+        resolve_against(
+            linking.against, [left, right], linking.update, out, basis.id, files.report, files.excel_safe, reading,
+            running, every, given,
+        )  # fmt: skip
+        return
+    if linking.update:
+        raise UsageError("--update needs an index: name it with --against.")
+    if linking.to_index is not None:
+        from lookalike.cli.linking import check_to_index
+
+        check_to_index(linking.to_index, right, given)
+    check_files(out, files, [left, right, deciding.labels, deciding.model], basis.validate)
     check_fields(field or [], basis.validate)
     rules = parse_rules(files.golden_by or [])
     run = TerminalRun(**vars(running))
@@ -194,26 +244,34 @@ def resolve(
     )
     groups = group_records(found, files, run)
     write(found, groups, seed, out, files, every, show, run)
+    if linking.to_index is not None:
+        from lookalike.cli.linking import build_index
+
+        build_index(linking.to_index, found, run)
     print_summary(found, groups, sources, files.report, run)
 
 
 def check_files(out: str, files: ResolveFiles, inputs: list[str | None], validate: str | None) -> None:
     """Raise an error early for an output that cannot be written or that lacks its basis."""
     from lookalike.io.inputs import check_apart
-    from lookalike.io.write import check_output
+    from lookalike.io.write import check_output, check_place
 
-    every = (out, files.clusters, files.golden, files.table, files.plot, files.report)
+    every = (out, files.clusters, files.golden, files.table, files.plot, files.report, files.save_model)
     outputs = [path for path in every if path is not None and path != "-"]
     for path in outputs:
-        if path not in (files.plot, files.report):
+        if path not in (files.plot, files.report, files.save_model):
             check_output(path)
+    if files.save_model is not None:
+        check_place(files.save_model)
     check_page(files.report)
     check_excel_safe(files.excel_safe, out, files.clusters, files.golden, files.table)
     check_apart(outputs, inputs)
     if files.plot is not None:
         check_picture(Path(files.plot))
     if len({Path(path).absolute() for path in outputs}) < len(outputs):
-        raise UsageError("--out, --clusters, --golden, --table, --plot and --report must be different files.")
+        raise UsageError(
+            "--out, --clusters, --golden, --table, --save-model, --plot and --report must be different files."
+        )
     if files.golden_by and files.golden is None:
         raise UsageError("--golden-by says how --golden merges records: name its file with --golden.")
     if files.plot is not None and validate is None:
@@ -274,6 +332,8 @@ def write(
         for path, one in ((files.clusters, groups.clusters), (files.golden, groups.golden)):
             if path is not None and one is not None:
                 write_tables([one.to_arrow()], path, settings, files.excel_safe, run)
+        if files.save_model is not None:
+            found.save_model(files.save_model)
         if files.table is not None:
             write_tables([found.basis_table()], files.table, settings, files.excel_safe, run)
         if files.plot is not None and found.validation is not None:

@@ -2,8 +2,9 @@
 
 Lives here: `pipeline` (runs the stages), `reading` (tables and ids), `fields`, `values`, `texts`
 and `usual` (normalise columns), `kinds` (guesses them), `proposing` (chooses the fields),
-`candidates` (chooses the pairs to score), `comparing` and `scores`, `probabilities` from
-`validation` or a `mixture`, `labels` (correct them), `resolution` (the result), `labelling`
+`candidates` (chooses the pairs to score), `comparing` and `scores` with `rarities` of words,
+`probabilities` from `validation`, a `mixture` or `evidence`, `labels` (correct them), `models`
+and `model_json` (keep what was learned), `resolution` (the result), `labelling`
 (chooses pairs to label), `grouping` (its clusters), `golden` and
 `stacking` (one record per cluster), `describe` (its page) and `companies` (invented records).
 May import: `find`, `report`, `search` and the packages below. New kind of field: `fields.FIELD_KINDS`.
@@ -15,6 +16,7 @@ from lookalike.entities.fields import Field
 from lookalike.entities.golden import Golden
 from lookalike.entities.grouping import RecordClusters
 from lookalike.entities.labelling import pairs_to_label
+from lookalike.entities.models import ResolveModel
 from lookalike.entities.pipeline import resolve
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import points
@@ -25,6 +27,7 @@ __all__ = [
     "Golden",
     "RecordClusters",
     "Resolution",
+    "ResolveModel",
     "match_fraction",
     "pairs_to_label",
     "points",

@@ -22,8 +22,9 @@ import numpy as np
 
 from lookalike.core.run import Run
 from lookalike.entities.fields import Column
-from lookalike.entities.mixture import LEAST_FIELDS, fit
-from lookalike.entities.probabilities import LEVEL_POINTS, as_levels, random_pairs
+from lookalike.entities.mixture import LEAST_FIELDS, Mixture, fit
+from lookalike.entities.probabilities import LEVEL_POINTS, as_levels, levels_for, random_pairs
+from lookalike.entities.rarities import Rarities
 from lookalike.entities.scores import FieldComparison, ScoredPairs, points_of_pairs
 from lookalike.entities.whole import WeighedRows, WholeTexts
 from lookalike.items.sides import Sides
@@ -63,6 +64,7 @@ class Evidence:
     agreement: "Race"
     lessons: "Lessons"
     odds: np.ndarray  # the natural log odds of a match by the levels of its fields; 0 if unknown
+    experience: "Experience"
 
     def features(self, part: slice) -> np.ndarray:
         """Return FEATURES (columns) of some pairs (rows)."""
@@ -81,6 +83,19 @@ class Evidence:
         ])  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class Experience:
+    """What the evidence of a pair depends on besides the pair and its rivals, as counted in two tables."""
+
+    records: int
+    turned: bool  # whether the second table is the larger one
+    chances: list[np.ndarray]  # of each field: the share of random pairs that reach each level
+    words: Rarities
+    grams: Rarities
+    tallies: "Tallies"
+    mixture: Mixture | None
+
+
 def gather_evidence(
     columns: Sequence[Column],
     comparisons: Sequence[FieldComparison],
@@ -88,19 +103,24 @@ def gather_evidence(
     sides: Sides,
     seed: int,
     run: Run,
+    known: Experience | None = None,
 ) -> Evidence:
-    """Measure all pairs of two tables."""
-    records = len(columns[0].values)
-    left, right = pairs.left, pairs.right
-    if sides.offset < records - sides.offset:
-        left, right = right, left
-    by_chance = points_of_pairs(comparisons, *random_pairs(records, sides, seed), run)
-    texts = WholeTexts.of(columns, run)
-    near = Race.of(left, right, texts.nearness(left, right, run), records)
-    agreement = Race.of(left, right, surprise(pairs.points, by_chance) / np.log2(1 + records), records)
-    lessons = learn_words(texts, left, right, near)
-    odds = odds_by_fields(pairs, by_chance, records)
-    return Evidence(left, right, mean_points(pairs.points) / 100, texts, near, agreement, lessons, odds)
+    """Measure all pairs of two tables; what is `known` from other tables is not counted anew."""
+    here = len(columns[0].values)
+    texts = WholeTexts.of(columns, run, None if known is None else (known.words, known.grams))
+    turned = sides.offset < here - sides.offset if known is None else known.turned
+    left, right = (pairs.right, pairs.left) if turned else (pairs.left, pairs.right)
+    near = Race.of(left, right, texts.nearness(left, right, run), here)
+    if known is None:
+        by_chance = points_of_pairs(comparisons, *random_pairs(here, sides, seed), run)
+        tallies = tally_words(texts, left, right, near)
+        mixture = mixture_of_fields(pairs, by_chance, here)
+        known = Experience(here, turned, chances_of(by_chance), *texts.rarities(), tallies, mixture)
+    bits = surprise(pairs.points, known.chances) / np.log2(1 + known.records)
+    return Evidence(
+        left, right, mean_points(pairs.points) / 100, texts, near, Race.of(left, right, bits, here),
+        Lessons.of(texts, known.tallies), odds_by_fields(pairs, known.mixture), known,
+    )  # fmt: skip
 
 
 class Race(NamedTuple):
@@ -125,11 +145,33 @@ class Race(NamedTuple):
         return np.asarray(values - np.maximum(rival, 0))
 
 
+class Tallies(NamedTuple):
+    """How often words differ in the best pairs and in the runners-up, and how often they are in both texts."""
+
+    words: np.ndarray  # hashes, ascending
+    counts: np.ndarray  # (best, second) x (apart, both) x words
+    usual: np.ndarray  # (best, second) x classes of rarity: the share of words that differ
+    top: float  # the weight of the rarest word
+
+
 class Lessons(NamedTuple):
     """How much it speaks for a match that a word differs, or that it is in both texts."""
 
     against: WeighedRows  # the opposite of the former, so that the largest is the worst
     common: WeighedRows
+
+    @classmethod
+    def of(cls, texts: WholeTexts, tallies: Tallies) -> Self:
+        """Weigh the words of texts by what was counted."""
+        rows, weights, _ = texts.words
+        at = np.searchsorted(tallies.words, rows.hashes)
+        at[at == len(tallies.words)] = 0
+        known = tallies.words[at] == rows.hashes if len(tallies.words) else np.zeros(len(at), bool)
+        counts = np.where(known, tallies.counts[:, :, at * known], 0) if known.any() else np.zeros((2, 2, len(at)))
+        usual = tallies.usual[:, rarity_class(weights, tallies.top)]
+        rates = (counts[:, 0] + CLASS_COUNTS * usual) / (counts.sum(axis=1) + CLASS_COUNTS)
+        against, common = np.log(rates[1] / rates[0]), np.log((1 - rates[0]) / (1 - rates[1]))
+        return cls(WeighedRows.of(rows, against), WeighedRows.of(rows, common))
 
     def judge(self, one: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
         """Return what all words say that differ, what the common ones say, and the worst that differs."""
@@ -138,53 +180,70 @@ class Lessons(NamedTuple):
         return [differing, self.common.overlaps(one, other)[0], -np.maximum(*worst)]
 
 
-def learn_words(texts: WholeTexts, left: np.ndarray, right: np.ndarray, near: Race) -> Lessons:
-    """Learn which words matter: those that differ in runners-up, but not in the best pairs."""
+def tally_words(texts: WholeTexts, left: np.ndarray, right: np.ndarray, near: Race) -> Tallies:
+    """Count what shows which words matter: those that differ in runners-up, but not in the best pairs."""
     best = near.values >= np.maximum(near.best[left], near.best[right])
     second = ~best & (near.values >= np.maximum(near.second[left], near.second[right]))
     rows, weights, _ = texts.words
-    top = weights.max(initial=1e-300)
-    rarity = np.minimum(RARITIES - 1, (RARITIES * weights / top).astype(np.int64))
-    rates = []
+    top = float(weights.max(initial=1e-300))
+    rarity = rarity_class(weights, top)
+    tallied, usual = [], []
     for chosen in (best, second):
         some = np.flatnonzero(chosen)
         some = some[:: 1 + len(some) // MOST_COUNTED]
         pairs = texts.codes[left[some]], texts.codes[right[some]]
         both, apart = count_apart(rows.indptr, rows.elements, *pairs, len(weights))
         in_class = [np.bincount(rarity, counts, RARITIES) + 1 for counts in (apart, both)]
-        usual = (in_class[0] / sum(in_class))[rarity]
-        rates.append((apart + CLASS_COUNTS * usual) / (apart + both + CLASS_COUNTS))
-    against, common = np.log(rates[1] / rates[0]), np.log((1 - rates[0]) / (1 - rates[1]))
-    return Lessons(WeighedRows.of(rows, against), WeighedRows.of(rows, common))
+        usual.append(in_class[0] / sum(in_class))
+        tallied.append((apart, both))
+    counts = np.array(tallied).astype(np.int64)
+    seen = np.flatnonzero(counts.any(axis=(0, 1)))
+    seen = seen[np.argsort(rows.hashes[seen])]
+    return Tallies(rows.hashes[seen], counts[:, :, seen], np.array(usual), top)
 
 
-def odds_by_fields(pairs: ScoredPairs, by_chance: np.ndarray, records: int) -> np.ndarray:
-    """Return the log odds of a match by a mixture model of the fields; 0 if there are too few of them.
+def rarity_class(weights: np.ndarray, top: float) -> np.ndarray:
+    """Return the class of rarity of words; `top` is the weight of the rarest."""
+    return np.minimum(RARITIES - 1, (RARITIES * weights / top).astype(np.int64))
 
-    The model is fitted to pairs without a rival of a higher score, and its odds are limited.
-    """
+
+def mixture_of_fields(pairs: ScoredPairs, by_chance: np.ndarray, records: int) -> Mixture | None:
+    """Fit a mixture model to pairs without a rival of a higher score; None if there are too few fields."""
     if pairs.points.shape[1] < LEAST_FIELDS or not len(pairs.score):
-        return np.zeros(len(pairs.score))
+        return None
     best = np.full(records, -np.inf)
     np.maximum.at(best, pairs.left, pairs.score)
     np.maximum.at(best, pairs.right, pairs.score)
     alone = pairs.score >= np.maximum(best[pairs.left], best[pairs.right])
-    levels = as_levels(pairs.points)
-    likely = fit(levels[alone], random_levels=as_levels(by_chance)).probability(levels)
+    return fit(as_levels(pairs.points[alone]), random_levels=as_levels(by_chance))
+
+
+def odds_by_fields(pairs: ScoredPairs, mixture: Mixture | None) -> np.ndarray:
+    """Return the log odds of a match by a mixture model of the fields, within limits; 0 without a model."""
+    if mixture is None:
+        return np.zeros(len(pairs.score))
+    likely = mixture.probability(levels_for(mixture, pairs.points))
     with np.errstate(divide="ignore"):
         return np.asarray(np.clip(np.log(likely) - np.log(1 - likely), -MOST_ODDS, MOST_ODDS))
 
 
-def surprise(points: np.ndarray, by_chance: np.ndarray) -> np.ndarray:
+def chances_of(by_chance: np.ndarray) -> list[np.ndarray]:
+    """Return for each field the share of random pairs, given their points, that reach each level or a higher one."""
+    found = []
+    for chance in by_chance.T:
+        levels = np.searchsorted(LEVEL_POINTS, chance[~np.isnan(chance)], side="right")
+        counts = np.bincount(levels, minlength=len(LEVEL_POINTS) + 1) + 0.5
+        found.append(np.cumsum(counts[::-1])[::-1] / counts.sum())
+    return found
+
+
+def surprise(points: np.ndarray, chances: Sequence[np.ndarray]) -> np.ndarray:
     """Return how many bits of chance the agreement of all fields of a pair would take.
 
     A field that agrees as well in one of 8 random pairs, or better, counts 3 bits.
     """
     bits = np.zeros(len(points))
-    for field, chance in zip(points.T, by_chance.T, strict=True):
-        levels = np.searchsorted(LEVEL_POINTS, chance[~np.isnan(chance)], side="right")
-        counts = np.bincount(levels, minlength=len(LEVEL_POINTS) + 1) + 0.5
-        at_least = np.cumsum(counts[::-1])[::-1] / counts.sum()
+    for field, at_least in zip(points.T, chances, strict=True):
         level = np.searchsorted(LEVEL_POINTS, np.nan_to_num(field), side="right")
         bits -= np.where(np.isnan(field), 0, np.log2(at_least)[level])
     return bits

@@ -27,7 +27,15 @@ from lookalike.entities.usual import (
     plain_texts,
     without_remarks,
 )
-from lookalike.entities.values import COUNTRIES, MONTH_FIRST, TIME_AFTER_DATE, dates, numbers
+from lookalike.entities.values import (
+    COUNTRIES,
+    MONTH_FIRST,
+    TIME_AFTER_DATE,
+    dates,
+    day_comes_first,
+    has_decimal_comma,
+    numbers,
+)
 from lookalike.io.tables import plain_type
 from lookalike.items.shingles import Shingles
 
@@ -137,13 +145,15 @@ def normalise(
     kind: str,
     *,
     day_first: bool | None = None,
+    decimal_comma: bool | None = None,
     country: str = "",
     run: Run | None = None,
 ) -> Normalised:
     """Write the values of a column in the standard form of its kind; twice is the same as once.
 
-    `day_first` says how to read 3/4/2020 if the column itself does not show it. `country`, such as
-    GB, sets its default, and the country of phone numbers that do not name one.
+    `day_first` says how to read 3/4/2020 if the column itself does not show it, `decimal_comma` how
+    to read 1,234. `country`, such as GB, sets the default of `day_first`, and the country of phone
+    numbers that do not name one.
 
     >>> found = normalise(pa.array(["Dr. Müller, Jürgen", "n/a", None]), "name")
     >>> found.values.to_pylist(), found.missing, found.unparsable
@@ -152,12 +162,14 @@ def normalise(
     choice("kind", kind, FIELD_KINDS)
     code = COUNTRIES[choice("country", country.upper(), COUNTRIES)] if country else ""
     run = run or Run(1)
-    texts = _texts(values, kind)
+    texts = as_texts(values, kind)
     if kind in ("date", "number"):  # how one value is read depends on the others
         first = country.upper() not in MONTH_FIRST if country and day_first is None else day_first
         encoded = texts.dictionary_encode()
         distinct = encoded.dictionary.to_pylist()
-        read = pa.array(dates(distinct, first) if kind == "date" else numbers(distinct), pa.large_string())
+        read = pa.array(
+            dates(distinct, first) if kind == "date" else numbers(distinct, decimal_comma), pa.large_string()
+        )
         found = read.take(encoded.indices)
     elif kind == "phone":
         found = in_parts(lambda part: phones(part, code), texts, run)
@@ -170,6 +182,18 @@ def normalise(
     lost = texts.filter(pc.and_(found.is_null(), texts.is_valid()))
     unread = 0 if kind in WORDED else len(_without(PLACEHOLDERS, in_parts(fold_all, lost, run)).drop_null())
     return Normalised(found, found.null_count - unread, unread)
+
+
+def shown_style(values: pa.Array | pa.ChunkedArray, kind: str) -> bool | None:
+    """Return whether dates have the day first, or numbers a decimal comma; None if the values do not show it.
+
+    >>> shown_style(pa.array(["3/4/2020", "25/4/2020"]), "date"), shown_style(pa.array(["1,234"]), "number")
+    (True, None)
+    """
+    if kind not in ("date", "number"):
+        return None
+    distinct = as_texts(values, kind).unique().drop_null().to_pylist()
+    return day_comes_first(distinct) if kind == "date" else has_decimal_comma(distinct)
 
 
 def _without(placeholders: frozenset[str], texts: pa.LargeStringArray) -> pa.LargeStringArray:
@@ -205,7 +229,7 @@ def as_numbers(values: pa.Array) -> np.ndarray:
     return np.array(values.cast(pa.float64()).fill_null(math.nan).to_numpy(zero_copy_only=False))
 
 
-def _texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray:
+def as_texts(values: pa.Array | pa.ChunkedArray, kind: str) -> pa.LargeStringArray:
     """Convert a column of any plain type to texts; drop the time of day from dates."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
@@ -239,30 +263,3 @@ class Column:
     def wordy(self) -> bool:
         """Return whether values consist of words, so that parts of two values can be similar."""
         return self.kind in ("text", "name", "address")
-
-
-def word_vectors(texts: pa.LargeStringArray) -> Any:
-    """Convert texts to sparse vectors of their words and shingles, each weighted by its rarity."""
-    from scipy.sparse import csr_array  # slow to import
-
-    texts = texts.fill_null("")
-    every = []
-    for shingles in (WORDS, TRIGRAMS):
-        indptr, hashes = shingles.hashes(texts)
-        every.append((np.repeat(np.arange(len(texts)), np.diff(indptr)), hashes))
-    rows, hashes = (np.concatenate(arrays) for arrays in zip(*every, strict=True))
-    _, columns = np.unique(hashes, return_inverse=True)
-    matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(texts), int(columns.max(initial=0)) + 1))
-    matrix.data[:] = 1  # an element counts once per text
-    frequency = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    matrix.data = np.log(1 + len(texts) / frequency[matrix.indices])
-    return matrix
-
-
-def unit_vectors(texts: pa.LargeStringArray) -> Any:
-    """Return the vectors of `word_vectors` scaled to length 1: their products are cosines."""
-    from scipy.sparse import diags_array  # slow to import
-
-    vectors = word_vectors(texts)
-    lengths = np.sqrt(np.asarray(vectors.multiply(vectors).sum(axis=1)).ravel())
-    return diags_array(1 / np.maximum(lengths, 1e-300), format="csr") @ vectors

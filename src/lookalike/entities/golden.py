@@ -41,8 +41,9 @@ from lookalike.results.explanations import ExplainedRows
 
 RULES = ("frequent", "complete", "longest", "first", "newest", "oldest", "min", "max")
 BY_COLUMN = ("newest", "oldest")
-OF_RECORDS = ("complete", "first", *BY_COLUMN)  # do not compare values, so lists and bytes have them, too
+OF_RECORDS = ("complete", "first", *BY_COLUMN)  # compare records, not values, so they fit lists and bytes
 DEFAULT = "frequent"
+TIME = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d+)?))?(?: ?(?P<half>[AaPp])[Mm])?"
 OTHERS = "*"  # stands for all columns that are not named
 
 
@@ -112,7 +113,7 @@ def _fits(rule: Rule, kind: pa.DataType) -> bool:
 def _has_order(kind: pa.DataType) -> bool:
     """Return whether values can be compared and written as texts."""
     plain = plain_type(kind)
-    return not (pa.types.is_nested(plain) or is_binary(plain))
+    return not (pa.types.is_nested(plain) or is_binary(plain) or pa.types.is_interval(plain))
 
 
 # --- the records of clusters in order ---
@@ -139,9 +140,11 @@ class Cells:
 
 
 def ranks(name: str, column: pa.ChunkedArray) -> np.ndarray:
-    """Return the place of each value in the order of dates, numbers or texts; nan where there is none."""
+    """Return numbers in the order of the values, which are dates, numbers or texts; nan where there is none."""
     kind = plain_type(column.type)
-    column = column.cast(pa.int8() if pa.types.is_boolean(kind) or pa.types.is_null(kind) else kind)
+    if pa.types.is_boolean(kind) or pa.types.is_null(kind) or pa.types.is_float16(kind):  # Arrow cannot rank them
+        kind = pa.float32()
+    column = column.cast(kind)
     by_value = pc.rank(column.combine_chunks(), sort_keys="ascending", tiebreaker="dense").to_numpy().astype(float)
     by_value[np.asarray(column.is_null())] = np.nan
     if pa.types.is_floating(kind):
@@ -150,14 +153,25 @@ def ranks(name: str, column: pa.ChunkedArray) -> np.ndarray:
         return np.asarray(by_value)
     guessed = guess_kind(name, column)
     read = normalise(column, guessed if guessed in ("date", "number") else "text").values
-    if guessed not in ("date", "number"):
-        return np.where(np.asarray(read.is_null()), np.nan, by_value)
-    known = as_days(read) if guessed == "date" else as_numbers(read)
-    order = np.lexsort((by_value, known))  # the time of day follows the day
-    steps = np.append(False, np.diff(known[order]) != 0) | np.append(False, np.diff(by_value[order]) != 0)
-    place = np.empty(len(known))
-    place[order] = np.cumsum(steps)
-    return np.where(np.isnan(known), np.nan, place)
+    if guessed == "date":
+        return np.asarray(as_days(read) + time_of_day(column.combine_chunks()))
+    return as_numbers(read) if guessed == "number" else np.where(np.asarray(read.is_null()), np.nan, by_value)
+
+
+def time_of_day(texts: pa.Array) -> np.ndarray:
+    """Return the times in texts as shares of a day, 0 without a time.
+
+    >>> time_of_day(pa.array(["2020-01-02T06:00:00Z", "1/2/2020 9:00 PM", "2020-01-02"])).tolist()
+    [0.25, 0.875, 0.0]
+    """
+    found = pc.extract_regex(texts.cast(pa.string()), TIME)
+    parts = [pc.struct_field(found, name).fill_null("") for name in ("hour", "minute", "second", "half")]
+    hour, minute, second = (
+        np.asarray(pc.if_else(pc.equal(part, ""), "0", part).cast(pa.float64())) for part in parts[:3]
+    )
+    half = np.asarray(pc.utf8_upper(parts[3]))
+    hour = np.where(half == "", hour, hour % 12 + 12 * (half == "P"))
+    return np.asarray(hour / 24 + minute / 1440 + second / 86400)
 
 
 def merge(records: Stacked, label: np.ndarray, rules: Mapping[str, Rule]) -> dict[str, np.ndarray]:

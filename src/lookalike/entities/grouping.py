@@ -89,16 +89,18 @@ class RecordGroups(NamedTuple):
     same: np.ndarray  # of each record: the first one of its table that counts as the same
 
 
-def group(records: int, links: Links, sides: Sides) -> RecordGroups:
+def group(records: int, links: Links, sides: Sides, known: np.ndarray | None = None) -> RecordGroups:
     """Group records; neither the order of the links nor threads matter.
 
-    Links between components of the matches have no say.
+    Links between components of the matches have no say. `known` has the first record of each one's
+    group, for records that are grouped already; these groups stay together.
     """
-    component = joined_by(records, links, links.match)
+    start = np.arange(records) if known is None else known
+    component = joined_by(start, links, links.match)
     links = links.at(component[links.left] == component[links.right])
     links = links.at(np.lexsort((links.right, links.left, -links.score, -links.probability)))
     equal = links.match & links.equal
-    same = first_of_side(joined_by(records, links, equal), sides)
+    same = first_of_side(joined_by(np.arange(records), links, equal), sides)
     some = distinct(links, same)
     left, right, evidence = same[links.left[some]], same[links.right[some]], links.evidence[some]
     ends = np.concatenate((left, right))
@@ -107,15 +109,16 @@ def group(records: int, links: Links, sides: Sides) -> RecordGroups:
     compared = indptr, np.concatenate((right, left))[order], np.tile(evidence, 2)[order]
     matches = np.flatnonzero(links.match[some])
     parent, joined = np.arange(records), equal.copy()
+    join_pairs(same, same[start], parent)
     used = join_supported(left[matches], right[matches], *compared, int(UNSCORED * STEPS), MOST, sides.split, parent)
     joined[some[matches[used]]] = True
     label = roots(parent)[same]
     return RecordGroups(label, links, joined & (label[links.left] == label[links.right]), same)
 
 
-def joined_by(records: int, links: Links, which: np.ndarray) -> np.ndarray:
-    """Return the first record of each one's component, by some of the links."""
-    parent = np.arange(records)
+def joined_by(start: np.ndarray, links: Links, which: np.ndarray) -> np.ndarray:
+    """Return the first record of each one's component, which some of the links join to others."""
+    parent = start.copy()
     join_pairs(links.left[which], links.right[which], parent)
     return np.asarray(roots(parent))
 

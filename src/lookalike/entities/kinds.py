@@ -35,10 +35,18 @@ SAME_CATEGORIES = 0.5  # the share of categories of one table that must be in th
 LEAST_READ = 0.7  # the share of values that must be of the kind that the column's name hints at
 
 
-def make_column(field: Field, sides: Sequence[pa.ChunkedArray], run: Run) -> Column:
-    """Normalise a field's column of each table; guess its kind if it is not given."""
+def make_column(
+    field: Field, sides: Sequence[pa.ChunkedArray], run: Run, styles: Sequence[bool | None] = (None, None)
+) -> Column:
+    """Normalise a field's column of each table; guess its kind if it is not given.
+
+    The `styles` decide what the columns themselves do not show: see `fields.shown_style`.
+    """
     kind = field.kind or guess_common_kind([field.left, field.right], sides)
-    done = [normalise(side, kind, run=run) for side in sides]
+    done = [
+        normalise(side, kind, day_first=style, decimal_comma=style, run=run)
+        for side, style in zip(sides, styles, strict=False)
+    ]
     values = pa.chunked_array([one.values for one in done], pa.large_string()).combine_chunks()
     return Column(field.name, kind, values, canonical(values, kind, run), sum(one.unparsable for one in done))
 

@@ -6,21 +6,28 @@ the pairs is spread evenly over STRATA of probability.
 """
 
 import csv
+import errno
 import io
 import os
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.core.errors import LARGEST_SEED, DataError, whole
 from lookalike.entities.labels import COLUMNS, ENOUGH
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS
+from lookalike.report.beside import Piece, pieces
 
 STRATA = (1e-4, 0.01, 0.1, 0.5, 0.9, 0.99, 0.9999)  # where the next stratum of probability begins
 EVEN = 0.4
 HEADER = ",".join(COLUMNS)
+DIFFERENT, NOTE = "different", "note"
+LONGEST_HEAD = 200  # bytes of the first line of a file
 
 
 def pairs_to_label(found: Resolution, count: int = ENOUGH, *, seed: int = 1) -> list[tuple[Any, Any]]:
@@ -46,7 +53,7 @@ def pairs_to_label(found: Resolution, count: int = ENOUGH, *, seed: int = 1) -> 
 
 
 def informative(every: Resolution, count: int, seed: int) -> np.ndarray:
-    """Draw rows of scored pairs, which are sorted by probability and score, without a label, in random order."""
+    """Draw rows of scored pairs without a label, in random order; `every` is sorted by probability and score."""
     number = every.left * every.candidates.records + every.right + every.candidates.sides.offset
     rows = np.arange(len(every)) if every.labels is None else np.flatnonzero(~np.isin(number, every.labels.numbers))
     rng = np.random.default_rng(seed)
@@ -118,10 +125,58 @@ def side_by_side(every: Resolution, row: int) -> list[SideBySide]:
     return [*shown, *(SideBySide(name, values[0].get(name), values[1].get(name)) for name in names)]
 
 
+class Part(NamedTuple):
+    """A part of a value to show."""
+
+    text: str
+    style: str  # "", DIFFERENT for words that the other value lacks, or NOTE for what was left out
+
+
+def in_parts(one: SideBySide) -> tuple[list[Part], list[Part]]:
+    """Return both values in parts; long ones are cut. Nothing differs in values that count as the same.
+
+    >>> [[part.text for part in side] for side in in_parts(SideBySide("name", "Ann M. Lee", "Lee, Ann M."))]
+    [['Ann M. ', 'Lee'], ['Lee,', ' Ann M.']]
+    """
+    left, right = one.left or "", one.right or ""
+    if one.same or None in (one.left, one.right):
+        return parts(pieces(left, []), ""), parts(pieces(right, []), "")
+    common = {word.casefold() for word in left.split()} & {word.casefold() for word in right.split()}
+    return parts(pieces(left, shared(left, common)), DIFFERENT), parts(pieces(right, shared(right, common)), DIFFERENT)
+
+
+def parts(found: Iterable[Piece], other: str) -> list[Part]:
+    """Return pieces as parts; those in no passage have the style `other`."""
+    return [Part(piece.text, NOTE if piece.note else "" if piece.passages else other) for piece in found]
+
+
+def shared(text: str, common: set[str]) -> Iterator[tuple[int, int, int]]:
+    """Yield the passages (start, end, 0) of a text without the words that are not common."""
+    start = 0
+    for word in re.finditer(r"\S+", text):
+        if word[0].casefold() not in common:
+            if start < word.start():
+                yield start, word.start(), 0
+            start = word.end()
+    if start < len(text):
+        yield start, len(text), 0
+
+
 def ids_of_pair(every: Resolution, row: int) -> tuple[Any, Any]:
     """Return the ids of a pair, left and right."""
+    left, right = _ids_of_pair(every, row)
+    return left[0].as_py(), right[0].as_py()
+
+
+def written_ids(every: Resolution, row: int) -> tuple[str, str]:
+    """Return the ids of a pair as texts, as a file of labels has them."""
+    left, right = (ids.cast(pa.large_string()) for ids in _ids_of_pair(every, row))
+    return left[0].as_py(), right[0].as_py()
+
+
+def _ids_of_pair(every: Resolution, row: int) -> tuple[pa.Array, pa.Array]:
     right_ids = every.ids if every.right_ids is None else every.right_ids
-    return every.ids[int(every.left[row])].as_py(), right_ids[int(every.right[row])].as_py()
+    return every.ids.slice(int(every.left[row]), 1), right_ids.slice(int(every.right[row]), 1)
 
 
 # --- the file of answers ---
@@ -135,35 +190,52 @@ class LabelFile:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.sizes: list[int] = []  # of the file before each answer of this session
-        head = self.path.read_text(encoding="utf-8-sig").partition("\n")[0].strip() if self.path.exists() else HEADER
+        self.lines: list[tuple[int, int]] = []  # where the answers of this session begin and end
+        head = HEADER
+        if self.path.exists():
+            if not os.access(self.path, os.W_OK):
+                raise DataError(f"{path}: cannot be written: permission denied.")
+            with open(self.path, "rb") as file:
+                head = file.readline(LONGEST_HEAD).decode("utf-8-sig", "replace").strip()
         if head not in ("", HEADER):
             raise DataError(
                 f"{path}: to add labels, the file must be CSV and begin with the line {HEADER}; got {head!r}."
             )
 
     def __len__(self) -> int:
-        return len(self.sizes)
+        return len(self.lines)
 
-    def add(self, left: Any, right: Any, match: str) -> None:
-        """Append an answer."""
+    def add(self, left: str, right: str, match: str) -> None:
+        """Append an answer; if it cannot be written, the file stays as it was."""
         line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow([left, right, match])
-        with open(self.path, "ab") as file:
-            size = file.tell()
-            self.sizes.append(size)
-            file.write((self._before(size) + line.getvalue()).encode())
-            file.flush()
-            os.fsync(file.fileno())
+        csv.writer(line).writerow([left, right, match])  # ends in CR LF, so that ids with either are quoted
+        with open(self.path, "a+b", buffering=0) as file:
+            start = file.seek(0, os.SEEK_END)
+            content = (needed_before(file, start) + line.getvalue().removesuffix("\r\n") + "\n").encode()
+            try:
+                if file.write(content) < len(content):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(start)
+                raise
+        self.lines.append((start, start + len(content)))
 
     def undo(self) -> None:
         """Remove the last answer of this session."""
-        os.truncate(self.path, self.sizes.pop())
+        start, end = self.lines[-1]
+        with open(self.path, "r+b") as file:
+            if file.seek(0, os.SEEK_END) != end:
+                raise DataError(
+                    f"{self.path}: the last answer cannot be removed: another program has changed the file."
+                )
+            file.truncate(start)
+        self.lines.pop()
 
-    def _before(self, size: int) -> str:
-        """Return what a file of this size needs before a line: the header, or the end of its last line."""
-        if not size:
-            return f"{HEADER}\n"
-        with open(self.path, "rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return "" if file.read(1) == b"\n" else "\n"
+
+def needed_before(file: BinaryIO, size: int) -> str:
+    """Return what a file of this size needs before a line: the header, or the end of its last line."""
+    if not size:
+        return f"{HEADER}\n"
+    file.seek(size - 1)
+    return "" if file.read(1) == b"\n" else "\n"

@@ -12,8 +12,9 @@ all, and labels need no weights. That would be wrong if the form of the model we
 fitted to doubtful pairs says little about sure ones. Curves bend where the labels want it.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from lookalike.core.wording import counted
 from lookalike.entities.probabilities import Probabilities
 from lookalike.entities.reading import RecordTables
 from lookalike.io.records import read_table
+from lookalike.io.tables import is_text
 
 COLUMNS = ("left", "right", "match")
 ANSWERS = {"yes": 1.0, "no": 0.0, "unsure": np.nan}
@@ -54,6 +56,30 @@ class MatchLabels:
     def numbers(self) -> np.ndarray:
         """Return the pairs as numbers left * records + right, ascending."""
         return np.asarray(self.left * self.records + self.right)
+
+
+class Correction(NamedTuple):
+    """What labels say on other pairs: the values of both curves at their knots."""
+
+    by_odds: np.ndarray
+    by_score: np.ndarray
+
+    def apply(self, values: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Correct the probabilities of pairs, given the share of all points that each scored."""
+        odds = log_odds(values)
+        return probability(odds + np.interp(odds, KNOTS, self.by_odds) + np.interp(share, SCORE_KNOTS, self.by_score))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the curves as values that JSON can hold."""
+        return {"by_odds": self.by_odds.tolist(), "by_score": self.by_score.tolist()}
+
+    @classmethod
+    def of_json(cls, facts: dict[str, Any]) -> Self:
+        """Restore the curves."""
+        curves = [np.array(facts[name], float) for name in cls._fields]
+        if [len(one) for one in curves] != [len(KNOTS), len(SCORE_KNOTS)]:
+            raise ValueError("the curves of labels have other knots")
+        return cls(*curves)
 
 
 # --- read ---
@@ -101,7 +127,11 @@ def places(column: pa.ChunkedArray, ids: pa.Array, side: str, tables: RecordTabl
     """Return the position of each id, compared as text."""
     if pa.types.is_nested(column.type):
         raise DataError(f"column {side!r} of the labels holds {column.type}, which cannot be an id.")
-    texts = column.combine_chunks().cast(pa.large_string())
+    given = column.combine_chunks()
+    if not is_text(given.type):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            given = given.cast(ids.type)  # so that equal values are written alike
+    texts = given.cast(pa.large_string())
     found = pc.index_in(texts, value_set=ids.cast(pa.large_string()))
     if found.null_count or texts.null_count:
         row = int(np.argmax(np.asarray(pc.or_(found.is_null(), texts.is_null()))))
@@ -153,19 +183,19 @@ def recalibrate(
     at, match = at[there], labels.match[known][there]
     used = candidate[at]
     values, used_count = found.values.copy(), int(np.count_nonzero(used))
-    notes, basis, guess = [*found.notes], found.basis, found.guess
+    notes, basis, guess, correction = [*found.notes], found.basis, found.guess, found.correction
     if (match[used] == 0).any():
         odds = log_odds(values)
         spread = BY_SCORE if found.mixture is None else BY_SCORE_OF_MIXTURE
         loose = LOOSE if found.guess else 1.0
-        curve, by_score = fit(odds[at[used]], share[at[used]], match[used], spread, loose)
-        values = probability(odds + np.interp(odds, KNOTS, curve) + np.interp(share, SCORE_KNOTS, by_score))
+        correction = Correction(*fit(odds[at[used]], share[at[used]], match[used], spread, loose))
+        values = correction.apply(values, share)
         basis = f"{basis}, recalibrated by {counted(used_count, 'label')}"
         guess = guess and used_count < ENOUGH
     elif used_count:
         notes.append("all labels are yes, as in a list of known matches: they say nothing on other pairs")
     values[at] = match
-    return replace(found, values=values, basis=basis, guess=guess, notes=notes)
+    return replace(found, values=values, basis=basis, guess=guess, notes=notes, correction=correction)
 
 
 # --- fit ---

@@ -9,6 +9,7 @@ rivals, and which words matter, are measured anew in every pair of tables.
 
 from collections.abc import Sequence
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from lookalike.core.run import Run, slices
-from lookalike.entities.evidence import FEATURES, Evidence, gather_evidence
+from lookalike.entities.evidence import FEATURES, Evidence, Experience, gather_evidence
 from lookalike.entities.fields import Column
 from lookalike.entities.probabilities import Probabilities
 from lookalike.entities.scores import FieldComparison, ScoredPairs
@@ -34,11 +35,12 @@ def by_evidence(
     sides: Sides,
     seed: int,
     run: Run,
+    known: Experience | None = None,
 ) -> Probabilities:
-    """Return the probabilities of pairs of two tables."""
+    """Return the probabilities of pairs of two tables; what is `known` from others is not counted anew."""
     with run.stage("evidence"):
-        evidence = gather_evidence(columns, comparisons, pairs, sides, seed, run)
-    return Probabilities(probabilities(evidence, len(columns), run), BASIS)
+        evidence = gather_evidence(columns, comparisons, pairs, sides, seed, run, known)
+    return Probabilities(probabilities(evidence, len(columns), run), BASIS, experience=evidence.experience)
 
 
 @cache
@@ -70,6 +72,12 @@ def logistic(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the probabilities of rows of features; the first weight is a constant."""
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp(-(weights[0] + features @ weights[1:]))))
+
+
+@cache
+def weights_digest() -> str:
+    """Return a digest of the learned weights."""
+    return blake2b(WEIGHTS.read_bytes(), digest_size=8).hexdigest()
 
 
 def weights_table(fields: int) -> pa.Table:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from lookalike.core.arrays import join_arrays
 from lookalike.core.run import Run, Tick, slices
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
+from lookalike.entities.rarities import Rarities
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
@@ -111,7 +112,7 @@ def _nearest(
     near, cosines = np.empty((len(wanted), k), np.int64), np.empty((len(wanted), k))
 
     def search(part: slice) -> int:
-        near[part], cosines[part], proven = nearest_by_elements(wanted[part], *rows, *index, k, MOST_READ, alone)
+        near[part], cosines[part], proven = nearest_by_elements(wanted[part], *rows[:4], *index, k, MOST_READ, alone)
         return int(np.count_nonzero(proven))
 
     certain, parts = 0, slices(len(wanted), SEARCHES_PER_TASK)
@@ -133,10 +134,18 @@ class Rows(NamedTuple):
     elements: np.ndarray
     weights: np.ndarray
     lengths: np.ndarray
+    hashes: np.ndarray  # of the elements
+    counts: np.ndarray  # in how many texts each element is
 
     @classmethod
-    def of(cls, texts: pa.LargeStringArray, run: Run, cuts: Sequence[Shingles] = CUTS) -> Self:
-        """Number the elements of all texts from the rarest on, and weight each by its rarity."""
+    def of(
+        cls,
+        texts: pa.LargeStringArray,
+        run: Run,
+        cuts: Sequence[Shingles] = CUTS,
+        rarities: Rarities | None = None,
+    ) -> Self:
+        """Number the elements of all texts from the rarest on, and weight each by its rarity, counted here or given."""
         parts = slices(len(texts), TEXTS_PER_TASK)
         sets, seen, counts = [], [np.zeros(0, np.uint64)], [np.zeros(0)]
         for one, elements, texts_with in run.map(lambda part: elements_of(texts[part], cuts), parts):
@@ -145,8 +154,11 @@ class Rows(NamedTuple):
             counts.append(texts_with)
         known, where = np.unique(np.concatenate(seen), return_inverse=True)
         count = np.bincount(where, np.concatenate(counts), len(known))
+        every = len(texts)
+        if rarities is not None:
+            every, count = rarities.texts, rarities.counts_of(known)
         order = np.argsort(count, kind="stable")
-        weights = np.log(1 + len(texts) / count[order])
+        weights = np.log(1 + every / count[order])
         ranks = np.empty(len(known), np.int32)
         ranks[order] = np.arange(len(known))
         table = table_of(known)
@@ -157,7 +169,8 @@ class Rows(NamedTuple):
         ):
             numbered.append(elements)
             lengths.append(of_rows)
-        return cls(np.cumsum(sizes), join_arrays(numbered, run), weights, np.concatenate(lengths))
+        counted = known[order], count[order]
+        return cls(np.cumsum(sizes), join_arrays(numbered, run), weights, np.concatenate(lengths), *counted)
 
 
 def elements_of(texts: pa.LargeStringArray, cuts: Sequence[Shingles]) -> tuple[Sets, np.ndarray, np.ndarray]:

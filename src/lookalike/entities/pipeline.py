@@ -1,7 +1,9 @@
 """Resolve records: read, check, normalise, find candidates, score, estimate, choose matches."""
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from lookalike.entities.kinds import make_column
 from lookalike.entities.labels import ENOUGH, MatchLabels, read_labels, recalibrate, with_labelled
 from lookalike.entities.learned import by_evidence
 from lookalike.entities.mixture import LEAST_FIELDS
+from lookalike.entities.models import ResolveModel
 from lookalike.entities.probabilities import LIKELY, Probabilities, Witness, by_mixture, by_validation
 from lookalike.entities.proposing import propose_fields
 from lookalike.entities.reading import RecordTables, read
@@ -41,6 +44,7 @@ def resolve(
     validate: Field | str | None = None,
     max_lag: float | None = None,
     labels: Any = None,
+    model: Any = None,
     precision: float | None = None,
     one_to_one: bool = False,
     golden_by: Mapping[str, str] | None = None,
@@ -70,6 +74,9 @@ def resolve(
             columns left, right (ids) and match (yes, no or unsure). They correct the probabilities of
             all pairs, and a labelled pair gets its label. They must not have been chosen by their
             answer: known matches alone would make all others look more likely.
+        model: what an earlier run learned, from `found.save_model(path)`: a path, or `found.model()`.
+            Fields, settings and probabilities are those of the model, and nothing is learned anew; a
+            parameter that differs from the model is an error.
         precision: the share of matches that must be true, as expected from their probabilities; by
             default a pair is a match if its probability is at least 0.5.
         one_to_one: whether each record can have only one match.
@@ -97,14 +104,19 @@ def resolve(
     """
     given = None if fields is None else as_fields(fields)
     run = Run(threads) if run is None else run
+    known = None if model is None else ResolveModel.load(model)
     tables = read(left, right, id, run)
+    settings: dict[str, Any] = {
+        "validate": validate, "max_lag": max_lag, "threshold": threshold, "nearest": nearest, "seed": seed
+    }  # fmt: skip
+    if known is not None:
+        settings, given = settled(known, tables, settings, given, labels), known.fields
     compared = propose(tables, validate, run) if given is None else given
     asked = check(
-        tables, compared, validate=validate, max_lag=max_lag, precision=precision, one_to_one=one_to_one,
-        golden_by=golden_by, threshold=threshold, nearest=nearest, seed=seed,
+        tables, compared, precision=precision, one_to_one=one_to_one, golden_by=golden_by, **settings,
     )  # fmt: skip
     labelled = None if labels is None else read_labels(labels, tables, run)
-    columns = normalise_fields(tables, asked.fields, run)
+    columns = normalise_fields(tables, asked.fields, run, known)
     asked = replace(asked, fields=of_kinds(asked.fields, columns))
     candidates = find_candidates(
         columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
@@ -116,9 +128,11 @@ def resolve(
         left, right, found_by = with_labelled(labelled, left, right, found_by)
     weights = np.array([field.weight for field in asked.fields])
     with run.stage("score"):
-        comparisons = comparisons_of(columns, run)
+        comparisons = comparisons_of(columns, run, None if known is None else known.rarities)
     pairs = score_pairs(comparisons, weights, left, right, run)
-    if witness is not None:
+    if known is not None:
+        found = known.estimate(columns, comparisons, pairs, tables.sides, run)
+    elif witness is not None:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
     elif tables.sides.two:
         found = by_evidence(columns, comparisons, pairs, tables.sides, asked.seed, run)
@@ -140,7 +154,10 @@ def resolve(
         "note": "; ".join(notes), "guess": found.guess, "proposed": given is None, "candidate_recall": recall,
         "seconds": run.seconds,
     }  # fmt: skip
-    return choose(tables, asked, columns, candidates, pairs, found, labelled, stats)
+    learned = replace(found, values=found.values[:0])  # since the result keeps it
+    make = partial(ResolveModel.of, tables, asked.fields, asked.validate, vars(asked), columns, learned)
+    make = make if known is None else partial(ResolveModel.load, known)
+    return choose(tables, asked, columns, candidates, pairs, found, labelled, make, stats)
 
 
 # --- check ---
@@ -159,6 +176,18 @@ class ResolveSettings:
     threshold: float
     nearest: int
     seed: int
+
+
+def settled(
+    known: ResolveModel, tables: RecordTables, given: Mapping[str, Any], fields: list[Field] | None, labels: Any
+) -> dict[str, Any]:
+    """Return the settings of a model; raise an error for other tables, or a parameter that differs from it."""
+    known.check_tables(len(tables.tables))
+    if labels is not None:
+        raise UsageError(f"labels cannot correct a model: give {argument('labels')} to the run that saves the model.")
+    defaults = {name: one.default for name, one in inspect.signature(resolve).parameters.items()}
+    validate = given["validate"] if given["validate"] is None else as_fields([given["validate"]])[0]
+    return known.settled({**given, "validate": validate}, defaults, fields)
 
 
 def check(
@@ -212,12 +241,15 @@ def of_kinds(fields: Sequence[Field], columns: Sequence[Column]) -> list[Field]:
     return [replace(field, kind=column.kind) for field, column in zip(fields, columns, strict=True)]
 
 
-def normalise_fields(tables: RecordTables, fields: list[Field], run: Run) -> list[Column]:
-    """Return the normalised columns of all fields."""
+def normalise_fields(
+    tables: RecordTables, fields: list[Field], run: Run, known: ResolveModel | None = None
+) -> list[Column]:
+    """Return the normalised columns of all fields, read as those of the known model if it is unclear how."""
     columns = []
+    styles: Sequence[Sequence[bool | None]] = [(None, None)] * len(fields) if known is None else known.styles
     with run.stage("fields", len(fields)) as tick:
-        for field in fields:
-            columns.append(make_column(field, tables.columns(field), run))
+        for field, style in zip(fields, styles, strict=True):
+            columns.append(make_column(field, tables.columns(field), run, style))
             tick(1)
     return columns
 
@@ -260,7 +292,7 @@ def remarks(columns: list[Column], witness: Witness | None, left_out: int, found
 
 def choose(
     tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
-    found: Probabilities, labels: MatchLabels | None, stats: dict[str, Any],
+    found: Probabilities, labels: MatchLabels | None, make_model: Callable[[], ResolveModel], stats: dict[str, Any],
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
     order = np.lexsort((-pairs.score, -found.values))  # pairs that are equal in both stay in the order of records
@@ -269,7 +301,7 @@ def choose(
         left=pairs.left[order], right=pairs.right[order] - split, score=pairs.score[order], points=pairs.points[order],
         probability=found.values[order], tables=tables, fields=asked.fields, columns=columns, candidates=candidates,
         cut_off=cut_off, basis=found.basis, validated_by=asked.validate, validation=found.validation,
-        mixture=found.mixture, labels=labels, golden_by=asked.golden_by or {}, stats=stats,
+        mixture=found.mixture, labels=labels, make_model=make_model, golden_by=asked.golden_by or {}, stats=stats,
     )  # fmt: skip
     rows = np.flatnonzero(every.probability >= cut_off)
     if asked.one_to_one:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,10 @@ from lookalike.entities.mixture import LEAST_FIELDS, MISSING_LEVEL, Mixture, fit
 from lookalike.entities.scores import FieldComparison, ScoredPairs, points_of_pairs
 from lookalike.entities.validation import Validation, shares_by_score
 from lookalike.items.sides import Sides
+
+if TYPE_CHECKING:
+    from lookalike.entities.evidence import Experience
+    from lookalike.entities.labels import Correction
 
 LEVEL_POINTS = (40.0, 75.0, 99.0)  # the least points with which a field agrees somewhat, nearly, fully
 RANDOM_PAIRS = 200_000
@@ -27,6 +32,8 @@ class Probabilities:
     basis: str
     validation: Validation | None = None
     mixture: Mixture | None = None
+    experience: "Experience | None" = None
+    correction: "Correction | None" = None  # by labels
     guess: bool = False  # too few informative fields to learn from
     notes: list[str] = field(default_factory=list)
 
@@ -95,6 +102,13 @@ def as_levels(points: np.ndarray) -> np.ndarray:
     levels: np.ndarray = np.searchsorted(LEVEL_POINTS, np.nan_to_num(points), side="right").astype(np.uint8)
     levels[np.isnan(points)] = MISSING_LEVEL
     return levels
+
+
+def levels_for(mixture: Mixture, points: np.ndarray) -> np.ndarray:
+    """Return how well each field agrees, at most as well as any pair did from which the mixture was fitted."""
+    levels = as_levels(points)
+    most = np.array([len(shares) - 1 for shares in mixture.m], np.uint8)
+    return np.where(levels == MISSING_LEVEL, levels, np.minimum(levels, most))
 
 
 def random_pairs(records: int, sides: Sides, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,7 @@ made.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,8 +18,9 @@ import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, argument
 from lookalike.core.run import Run
-from lookalike.entities.fields import WORDS, Field, normalise, unit_vectors
+from lookalike.entities.fields import WORDS, Field, normalise
 from lookalike.entities.kinds import hinted_kind, make_column, words_of
+from lookalike.entities.rarities import unit_vectors
 from lookalike.entities.scores import FULL_POINTS, field_points
 
 LEAST_FILLED = 0.02  # the least share of records with a value
@@ -29,7 +31,7 @@ CLEARLY = 1.5  # how many times as much as the next one the best record must hav
 FEW = 10  # with fewer pairs, nothing can be said about two columns
 AGREEMENT, ERRORS = 0.01, 4.0  # the least excess over random pairs: a similarity, and in standard errors
 OVERLAP = 0.3  # the least share of words that two columns have in common, where no records can be linked
-RUNNING = r"^[\pL _-]{0,8}(\d{1,18})$"  # a number, perhaps with letters before it
+RUNNING = r"^[\pL _-]{0,8}(?P<number>\d{1,18})$"  # a number, perhaps with letters before it
 MEANING_ONE = ("phone", "email", "address")  # kinds whose names in HINTS mean the same
 ADMINISTRATIVE = {"created", "updated", "modified", "inserted", "imported", "loaded", "timestamp"}  # not of the entity
 IDS = {"id", "ids", "uuid", "guid", "key", "index", "row"}
@@ -67,19 +69,23 @@ def propose_fields(tables: Sequence[pa.Table], skipped: Sequence[Collection[str]
 
 
 def identifying(table: pa.Table, skip: Collection[str], run: Run) -> list[FoldedColumn]:
-    """Return the columns that can identify records: not constant, empty, nested, or a running number."""
+    """Return the columns that can identify records: texts, numbers or dates, not constant, not a running number."""
     names = table.schema.names
     out = []
     for name in dict.fromkeys(names):
-        usable = names.count(name) == 1 and name not in skip and ADMINISTRATIVE.isdisjoint(words_of(name))
-        column = table[name] if usable else None
-        if column is None or pa.types.is_nested(column.type) or not len(column):
+        if not name or names.count(name) > 1 or name in skip or not ADMINISTRATIVE.isdisjoint(words_of(name)):
             continue
-        texts = normalise(column, "text", run=run).values
-        filled = len(texts) - texts.null_count >= max(1, LEAST_FILLED * len(texts))
-        if filled and (len(texts) == 1 or (pc.count_distinct(texts).as_py() > 1 and not runs_on(texts))):
-            out.append(FoldedColumn(name, texts))
+        with suppress(DataError):  # lists, bytes and other types that cannot be a field
+            texts = normalise(table[name], "text", run=run).values
+            if _tells_apart(texts):
+                out.append(FoldedColumn(name, texts))
     return out
+
+
+def _tells_apart(texts: pa.LargeStringArray) -> bool:
+    if len(texts) - texts.null_count < max(1, LEAST_FILLED * len(texts)):
+        return False
+    return len(texts) == 1 or (pc.count_distinct(texts).as_py() > 1 and not runs_on(texts))
 
 
 def runs_on(texts: pa.LargeStringArray) -> bool:
@@ -88,8 +94,7 @@ def runs_on(texts: pa.LargeStringArray) -> bool:
     >>> [runs_on(pa.array(texts, pa.large_string())) for texts in (["a 3", "a 1", "a 2"], ["7", "7"], ["1", "999"])]
     [True, False, False]
     """
-    digits = pc.extract_regex(texts, RUNNING.replace(r"(\d", r"(?P<number>\d"))
-    numbers = pc.struct_field(digits, "number").drop_null().cast(pa.int64())
+    numbers = pc.struct_field(pc.extract_regex(texts, RUNNING), "number").drop_null().cast(pa.int64())
     if not len(numbers) or len(numbers) < len(texts):
         return False
     least, most = pc.min_max(numbers).values()

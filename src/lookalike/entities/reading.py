@@ -13,7 +13,7 @@ from lookalike.core.wording import counted
 from lookalike.entities.fields import Field
 from lookalike.entities.stacking import Stacked, stacked
 from lookalike.io.records import read_table
-from lookalike.io.tables import plain
+from lookalike.io.tables import plain, without_views
 from lookalike.items.sides import Sides
 from lookalike.search.collection import unique_ids
 
@@ -44,18 +44,29 @@ class RecordTables:
 
     def stack(self, fields: Sequence[Field]) -> Stacked:
         """Put all records into one table, where the ids and the two columns of each field are one column."""
+        for table, where in zip(self.tables, self.names, strict=True):
+            for name in table.column_names:
+                one_column(table.column_names, name, f"the {where} has", "")
         ids = [(self.id_columns[0], self.id_columns[-1])] if all(self.id_columns) else []
         return Stacked.of(self.tables, [*ids, *((field.left, field.right) for field in fields)])
 
 
 def read(left: Any, right: Any, id: str | None, run: Run) -> RecordTables:
     """Read one table or two, and the ids of their records."""
-    tables = [read_table(side, "records", run) for side in (left, right) if side is not None]
+    tables = [viewless(read_table(side, "records", run)) for side in (left, right) if side is not None]
     names = ["table"] if len(tables) == 1 else ["first table", "second table"]
     given = id_columns(id)
     columns = [id_column(table, name) for table, name in zip(tables, given, strict=False)]
     ids = [ids_of(table, column, where) for table, column, where in zip(tables, columns, names, strict=True)]
     return RecordTables(tables, names, columns, ids)
+
+
+def viewless(table: pa.Table) -> pa.Table:
+    """Return the same rows with plain strings in place of string views, from which Arrow cannot take rows."""
+    kinds = [without_views(one.type) for one in table.schema]
+    if kinds == table.schema.types:
+        return table
+    return table.cast(pa.schema([one.with_type(kind) for one, kind in zip(table.schema, kinds, strict=True)]))
 
 
 def id_columns(id: str | None) -> tuple[str, str]:
@@ -87,7 +98,10 @@ def ids_of(table: pa.Table, name: str, where: str) -> pa.Array:
         raise DataError(f"column {name!r} holds {column.type}, which cannot be an id.")
     if column.null_count:
         raise DataError(f"column {name!r} for the id is empty in {counted(column.null_count, 'row')}.")
-    return unique_ids([plain(pa.table({"id": column}))["id"]])
+    try:
+        return unique_ids([plain(pa.table({"id": column}))["id"]])
+    except pa.ArrowInvalid:
+        raise DataError(f"column {name!r} for the id holds bytes that are not valid UTF-8.") from None
 
 
 def column_of(table: pa.Table, name: str, what: str, where: str) -> pa.ChunkedArray:

@@ -1,9 +1,10 @@
 """The result of entity resolution: scored pairs, the probability that each is a match, and why."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from lookalike.entities.grouping import Links, RecordClusters, group
 from lookalike.entities.labels import ENOUGH, MatchLabels
 from lookalike.entities.learned import weights_table
 from lookalike.entities.mixture import Mixture
+from lookalike.entities.models import ResolveModel
 from lookalike.entities.reading import RecordTables
 from lookalike.entities.scores import FULL_POINTS, NEUTRAL, PENALTY
 from lookalike.entities.validation import Validation
@@ -54,6 +56,7 @@ class Resolution(Result):
     validation: Validation | None = None
     mixture: Mixture | None = None
     labels: MatchLabels | None = None
+    make_model: Callable[[], ResolveModel] | None = None  # from what was learned
     golden_by: Mapping[str, str] = field(default_factory=dict)  # the rules of golden records, unless others are given
     stats: dict[str, Any] = field(default_factory=dict)
     every: "Resolution | None" = None
@@ -136,6 +139,22 @@ class Resolution(Result):
             else self.mixture.weights([one.name for one in self.fields])
         )
 
+    def model(self) -> ResolveModel:
+        """Return what was learned, to resolve other records of the same kind by `resolve(..., model=)`."""
+        assert self.make_model is not None
+        return self.make_model()
+
+    def save_model(self, path: str | Path) -> None:
+        """Write what was learned to a file of JSON, for `resolve(..., model=path)`."""
+        self.model().save(path)
+
+    def cut_at(self, cut_off: float) -> "Resolution":
+        """Return the same pairs with another cut-off, from which pairs are matches."""
+        every = self.every or self
+        rows = np.flatnonzero(every.probability >= cut_off)
+        some = {name: getattr(every, name)[rows] for name in ("left", "right", "score", "points", "probability")}
+        return replace(every, **some, cut_off=cut_off, every=replace(every, cut_off=cut_off))
+
     def clusters(self) -> RecordClusters:
         """Return the groups of records that the matches join, without chains of weak links.
 
@@ -145,6 +164,10 @@ class Resolution(Result):
 
     @cached_property
     def _clusters(self) -> RecordClusters:
+        return self.clusters_from(None)
+
+    def clusters_from(self, known: np.ndarray | None) -> RecordClusters:
+        """Return the clusters if some records are in one already; `known` is the first record of each one's."""
         every, sides = self.every or self, self.candidates.sides
         numbers = [found.left * self.candidates.records + found.right for found in (every, self)]
         match = np.isin(numbers[0], numbers[1]) & (every.probability >= self.cut_off)
@@ -152,7 +175,7 @@ class Resolution(Result):
         there = np.array([np.asarray(column.values.is_valid()) for column in self.columns])
         equal = ((every.points == FULL_POINTS) | ~(there[:, every.left] | there[:, right]).T).all(axis=1)
         links = Links.of(every.left, right, every.probability, every.score, match, equal, self.cut_off)
-        groups = group(self.candidates.records, links, sides)
+        groups = group(self.candidates.records, links, sides, known)
         return RecordClusters(
             ids=self.tables.all_ids, stats=self.stats, holder=ComparedRecords(every), sides=sides, **groups._asdict()
         )

@@ -17,8 +17,9 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run, slices
 from lookalike.entities.comparing import SOFT, Forms
-from lookalike.entities.fields import Column, unit_vectors
+from lookalike.entities.fields import Column
 from lookalike.entities.kinds import names_apart
+from lookalike.entities.rarities import Rarities, unit_vectors
 from lookalike.measures import edit
 
 FULL_POINTS = 100.0  # for two values that are the same
@@ -89,10 +90,15 @@ def points_of_pairs(
     return out
 
 
-def comparisons_of(columns: Sequence[Column], run: Run) -> "list[FieldComparison]":
-    """Prepare all fields to be compared."""
+def comparisons_of(
+    columns: Sequence[Column], run: Run, rarities: Mapping[str, Rarities] | None = None
+) -> "list[FieldComparison]":
+    """Prepare all fields to be compared; `rarities` of words, by field, replace those in the columns."""
     coded = run.map(lambda column: column.values.dictionary_encode(), columns)
-    made = [FieldComparison(column, one, run) for column, one in zip(columns, coded, strict=True)]
+    known = rarities or {}
+    made = [
+        FieldComparison(column, one, run, known.get(column.name)) for column, one in zip(columns, coded, strict=True)
+    ]
     if apart := names_apart([(column.name, column.kind) for column in columns]):
         made[apart[0]].swapped = SwappedNames.of(columns, *apart, run)
     return made
@@ -101,15 +107,13 @@ def comparisons_of(columns: Sequence[Column], run: Run) -> "list[FieldComparison
 class FieldComparison:
     """A field of all records, ready to be compared."""
 
-    def __init__(self, column: Column, coded: pa.DictionaryArray, run: Run) -> None:
+    def __init__(self, column: Column, coded: pa.DictionaryArray, run: Run, rarities: Rarities | None = None) -> None:
         self.name = column.name
         self.swapped: SwappedNames | None = None  # if this is a given name, and there is a surname
         self.codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)  # one for each distinct value
-        rows = np.zeros(len(coded.dictionary), np.int64)
-        rows[self.codes[self.codes >= 0]] = np.flatnonzero(self.codes >= 0)  # any record with each value
-        written = column.canonical.take(pa.array(rows))
+        written = written_once(column, self.codes, len(coded.dictionary))
         self.forms = Forms(column.kind, coded.dictionary, written, run)
-        self.vectors = unit_vectors(written) if column.kind == "text" and len(rows) else None
+        self.vectors = unit_vectors(written, rarities) if column.kind == "text" and len(written) else None
 
     def points(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the points of pairs of records, nan where missing; each pair of values is compared once."""
@@ -126,6 +130,20 @@ class FieldComparison:
             apart = np.minimum(apart, SOFT + UNLIKE * (1 - common) + self.forms.between_remarks(a, b))
         out[differ] = np.maximum(0.0, FULL_POINTS - PENALTY * apart**2).astype(np.float32)[where]
         return out
+
+
+def written_once(column: Column, codes: np.ndarray, distinct: int) -> pa.LargeStringArray:
+    """Return each distinct value of a column with its short forms written out; records have `codes`."""
+    rows = np.zeros(distinct, np.int64)
+    rows[codes[codes >= 0]] = np.flatnonzero(codes >= 0)  # any record with each value
+    return column.canonical.take(pa.array(rows))
+
+
+def rarities_of(column: Column) -> Rarities:
+    """Count the words of a column of texts as its comparison does: in its distinct values."""
+    coded = column.values.dictionary_encode()
+    codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)
+    return Rarities.of(written_once(column, codes, len(coded.dictionary)))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Put the records of two tables into one, with the columns that belong together as one column."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,14 +70,11 @@ def free(name: str, taken: Any) -> str:
 
 def stacked(one: Any, other: Any, name: str) -> pa.ChunkedArray:
     """Put a column under another: in the type that holds both, else as texts."""
-    kind = one.type if one.type == other.type else widened(one.type, other.type) or pa.large_string()
-    try:
-        parts = [part.cast(kind) for part in (one, other)]
-    except pa.ArrowInvalid:  # a value that the wider type cannot hold
-        kind = pa.large_string()
-        parts = [part.cast(kind) for part in (one, other)]
-    except pa.ArrowNotImplementedError:
-        types = f"{one.type} in the first table and {other.type} in the second"
-        raise DataError(f"column {name!r} holds {types}, and no type holds both.") from None
-    chunks = [chunk for part in parts for chunk in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])]
-    return pa.chunked_array(chunks, kind)
+    wider = one.type if one.type == other.type else widened(one.type, other.type)
+    for kind in (wider or pa.large_string(), pa.large_string()):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a value or a type that this one cannot hold
+            parts = [part.cast(kind) for part in (one, other)]
+            chunks = [part.chunks if isinstance(part, pa.ChunkedArray) else [part] for part in parts]
+            return pa.chunked_array([*chunks[0], *chunks[1]], kind)
+    types = f"{one.type} in the first table and {other.type} in the second"
+    raise DataError(f"column {name!r} holds {types}, and no type holds both.")

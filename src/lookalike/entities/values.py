@@ -209,15 +209,27 @@ UNDECIDED = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 LONGEST_NUMBER = 300  # digits; a longer one would not fit a float
 
 
-def numbers(values: list[str]) -> list[str | None]:
+def numbers(values: list[str], decimal_comma: bool | None = None) -> list[str | None]:
     """Return numbers without currency, percent sign, thousands separators and superfluous zeros.
 
-    In 1,234 the comma is a decimal comma if more values show one, as 12,5 does, than a point.
+    In 1,234 the comma is a decimal comma if more values show one, as 12,5 does, than a point. If
+    they show neither, `decimal_comma` decides.
     """
     found = [_number_parts(value) for value in values]
     marks = [_decimal_mark(digits) for _, digits, _ in found]
-    usual = "," if marks.count(",") > marks.count(".") else "."
+    shown = _has_decimal_comma(marks)
+    usual = "," if (decimal_comma if shown is None else shown) else "."
     return [_number(*parts, mark or usual) for parts, mark in zip(found, marks, strict=True)]
+
+
+def has_decimal_comma(values: list[str]) -> bool | None:
+    """Return whether more values show a decimal comma than a point; None if they show neither."""
+    return _has_decimal_comma([_decimal_mark(digits) for _, digits, _ in map(_number_parts, values)])
+
+
+def _has_decimal_comma(marks: list[str]) -> bool | None:
+    commas, points = marks.count(","), marks.count(".")
+    return commas > points if commas or points else None
 
 
 def _number_parts(value: str) -> tuple[str, str, str]:

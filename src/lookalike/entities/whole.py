@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from lookalike.core.run import Run, slices
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.entities.neighbours import Rows, whole_texts
+from lookalike.entities.rarities import Rarities
 from lookalike.kernels.overlaps import overlaps
 
 PAIRS_PER_TASK = 1 << 16
@@ -41,24 +42,37 @@ class WeighedRows(NamedTuple):
 class WholeTexts(NamedTuple):
     """The distinct texts of whole records, as words, as trigrams and as words with digits."""
 
+    texts: int  # among which the rarities were counted
     codes: np.ndarray  # the text of each record
     words: WeighedRows
     grams: WeighedRows
     numbers: WeighedRows
 
     @classmethod
-    def of(cls, columns: Sequence[Column], run: Run) -> Self:
-        """Cut the texts of all records into elements, weighted by their rarity; numbers weigh 1."""
+    def of(cls, columns: Sequence[Column], run: Run, known: tuple[Rarities, Rarities] | None = None) -> Self:
+        """Cut the texts of all records into elements, weighted by their rarity; numbers weigh 1.
+
+        The rarities of words and of trigrams are counted here, or `known`.
+        """
         coded = whole_texts(columns).fill_null("").dictionary_encode()
         texts = coded.dictionary
-        words, grams = (Rows.of(texts, run, (shingles,)) for shingles in (WORDS, TRIGRAMS))
+        words, grams = (
+            Rows.of(texts, run, (shingles,), rarities)
+            for shingles, rarities in zip((WORDS, TRIGRAMS), known or (None, None), strict=True)
+        )
         numbers = Rows.of(pc.replace_substring_regex(texts, WORDS_WITHOUT_DIGITS, " "), run, (WORDS,))
         return cls(
+            known[0].texts if known else len(texts),
             np.asarray(coded.indices).astype(np.int64),
             WeighedRows.of(words, words.weights),
             WeighedRows.of(grams, grams.weights),
             WeighedRows.of(numbers, np.ones(len(numbers.weights))),
         )
+
+    def rarities(self) -> tuple[Rarities, Rarities]:
+        """Return the rarities of words and of trigrams."""
+        words, grams = (Rarities.counted(self.texts, one.rows.hashes, one.rows.counts) for one in self[2:4])
+        return words, grams
 
     def nearness(self, left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
         """Return the cosines of pairs of records, by their words and trigrams."""
@@ -78,7 +92,7 @@ class WholeTexts(NamedTuple):
         Rarities are given as shares of the highest there can be, that of an element of one record.
         """
         one, other = self.codes[left], self.codes[right]
-        full = np.log(1 + len(self.words.sums))
+        full = np.log(1 + self.texts)
         shared, rarest, only_one, only_other = self.words.overlaps(one, other)
         letters = self.grams.overlaps(one, other)[0]
         numbers = self.numbers.overlaps(one, other)[0]

@@ -11,7 +11,7 @@ May import: `find`, `search` and the packages below. To keep another kind of ite
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -241,18 +241,22 @@ class Index(Asking):
         *,
         replace: bool = False,
         batch: int = BATCH,
+        also: Callable[[Writer], object] | None = None,
         run: Run | None = None,
     ) -> int:
         """Add texts, sets, vectors or bits, or those of a `Source`, table or path; return how many.
 
         Items without ids get the next free numbers. Either all items are added, for good, or none.
         An id that already exists is an error; with `replace`, the new item replaces the old one.
-        `batch` items are written at a time.
+        `batch` items are written at a time. `also` is called first, to check or attach something
+        within the same transaction.
         """
         run, batch = run or Run(), whole("batch", batch)
         given = ids_of(ids)
         added, waiting = 0, Waiting()
         with run.stage("add") as tick, self.store.writing() as writer:
+            if also is not None:
+                also(writer)
             encoder, first = self._encoder(), writer.next_number()
             batches = numbered(self._batches(items, given, run), writer.next_id())
             for entries in run.map(encoder.encode, encoder.fitting(batches)):

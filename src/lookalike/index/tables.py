@@ -42,6 +42,7 @@ TABLES = ("items", "texts", "ids", "contents", "buckets")
 SETTINGS, NEXT, COUNT, NEXT_ID = b"settings", b"next", b"count", b"next id"
 CONTENT_ENTRY, BUCKET_ENTRY = "20s0s", "12s0s"  # a key and an empty value
 BATCH = b"batch "  # before the digest of a batch and the place of a record
+ATTACHED = b"attached "  # before the key of an entry that an application keeps with the items
 
 Check = Callable[[], None]  # raises an error to end the work of its caller
 
@@ -130,6 +131,11 @@ class Reader:
                     return
                 yield bytes(record)
 
+    def attached(self, key: bytes) -> bytes | None:
+        """Return an entry that an application keeps with the items, or None."""
+        found = self.txn.get(ATTACHED + key)
+        return None if found is None else bytes(found)
+
     def distinct(self, table: str, width: int) -> int:
         """Count the distinct prefixes of `width` bytes among the keys of a table."""
         count, last = 0, b""
@@ -157,6 +163,13 @@ class Writer(Reader):
     def put_batch(self, digest: bytes, place: int, record: bytes) -> None:
         """Save a record of a batch."""
         self.txn.put(BATCH + digest + place.to_bytes(8, "big"), record)
+
+    def attach(self, key: bytes, entry: bytes | None) -> None:
+        """Save an entry of an application, or remove it."""
+        if entry is None:
+            self.txn.delete(ATTACHED + key)
+        else:
+            self.txn.put(ATTACHED + key, entry)
 
     def add(self, parts: Sequence[Entries], run: Run) -> None:
         """Add items whose ids are new."""

@@ -84,7 +84,7 @@ def read_table(given: Any, what: str, run: Run) -> pa.Table:
     try:
         taken = given if isinstance(given, dict) else unwrapped(given)[0]
         return pa.Table.from_pylist(taken) if isinstance(taken, list) else pa.table(taken)
-    except (TypeError, ValueError, AttributeError, pa.ArrowException):
+    except (TypeError, ValueError, AttributeError, OverflowError, pa.ArrowException):
         raise UsageError(
             f"{what} must be a table, a data frame, a list of dictionaries or a path; got {type(given).__name__}."
         ) from None

@@ -14,8 +14,8 @@ def join_supported(left, right, indptr, others, evidence, unknown, most, split, 
     how much that speaks for joining. A link joins its two groups if the sum over all pairs between
     them is at least 0. A pair that was not compared counts `unknown`, but at most `most` of them per
     item of the smaller group do. Unless `split` is ONE, only pairs across it count. The links are
-    gone through again until none of them joins. `parent` becomes that of the groups, whose root is
-    their first item.
+    gone through again until none of them joins. `parent` has the groups from which to begin, and
+    becomes that of the groups at the end; the root of a group is its first item.
 
     The compared pairs of the smaller group are visited for each link: O(pairs * log(items)) for
     links that join; more only if large groups have many links that do not.
@@ -26,6 +26,12 @@ def join_supported(left, right, indptr, others, evidence, unknown, most, split, 
     size, first = np.ones(n, np.int64), np.zeros(n, np.int64)  # of groups, by their roots; before the split
     for item in range(min(n, max(split, 0))):
         first[item] = 1
+    for item in range(n):
+        root = find(parent, item)
+        if root != item:
+            after[item], after[root] = after[root], after[item]
+            size[root] += 1
+            first[root] += first[item]
     again = True
     while again:
         again = False

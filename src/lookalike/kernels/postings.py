@@ -76,7 +76,7 @@ def rows_of_elements(indptr, elements, rows, count):
 def nearest_by_elements(queries, indptr, elements, weights, lengths, by_indptr, by_rows, k, most, alone):
     """Return the k rows nearest to each query, best first: (rows, cosines, proven).
 
-    Missing ones are -1 and 0. Ties go to the first row. If `alone`, a query is no row of its own.
+    Missing ones are -1 and 0. Ties go to the first row. If `alone`, a query is not its own neighbour.
 
     The rows of the rarest element are read first, and each row's common weight is added up. After
     that of some elements, a row that has not been met can have a cosine of at most the rest of the

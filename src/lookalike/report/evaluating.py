@@ -83,7 +83,7 @@ def evaluate(
     with run.stage("compare"):
         if found.has("left", "right"):
             ranked = Ranked.of(found, by, threshold)
-            true = Truth.of(known, truth_kind, truth_columns, found.table["right"])
+            true = Truth.of(known, truth_kind, truth_columns, ids_in(found.table, "right", found.name))
             return pairs_against(found, ranked, true, tables)
         for name, value in (("by", by), ("threshold", threshold), ("tables", tables)):
             if value is not None:
@@ -108,11 +108,17 @@ def result_table(result: Any, run: Run) -> ResultFile:
 
 def as_columns(truth: Any) -> Any:
     """Return a list or set of pairs as a table; anything else as it is."""
-    if isinstance(truth, set | frozenset):
-        truth = sorted(truth)
-    if not isinstance(truth, list) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in truth):
+    if not isinstance(truth, list | set | frozenset):
         return truth
-    return pa.table({"left": pa.array([a for a, _ in truth]), "right": pa.array([b for _, b in truth])})
+    pairs = list(truth)
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        return truth
+    try:
+        return pa.table({"left": pa.array([a for a, _ in pairs]), "right": pa.array([b for _, b in pairs])})
+    except (pa.ArrowException, OverflowError) as error:
+        raise UsageError(
+            f"the ids of true pairs must be all texts or all 64-bit integers: {' '.join(str(error).split())}."
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +147,7 @@ class Ranked:
         return cls(name, found.numbers(name).astype(float) if name else None, stated, threshold)
 
     def at(self, rows: np.ndarray) -> "Ranked":
-        """Return the same for some of the pairs."""
+        """Return the values of some of the pairs."""
         values, stated = (None if one is None else one[rows] for one in (self.values, self.probability))
         return Ranked(self.by, values, stated, self.threshold)
 

@@ -30,8 +30,6 @@ class Truth:
         have = table.column_names
         if not have:  # an empty file of JSON lines
             return cls(kind or "pairs", NO_IDS, NO_IDS)
-        for name in names or ():
-            one_column(have, name, "the truth has", "")
         names = names or usual_columns(have, kind)
         if len(names) != 2:
             raise UsageError(f"truth_columns must be two columns; got {', '.join(names) or 'none'}.")
@@ -92,6 +90,7 @@ NO_IDS = pa.chunked_array([pa.array([], pa.string())])
 
 def ids_in(table: pa.Table, name: str, what: str) -> pa.ChunkedArray:
     """Return a column of ids, each of which must be there."""
+    one_column(table.column_names, name, f"{what} has", "")
     column = table[name]
     if column.null_count or pa.types.is_nested(column.type):
         raise DataError(f"{what}: the column {name!r} must hold an id in each row.")
@@ -105,8 +104,10 @@ def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType:
 
 def compared_as_text(result: pa.DataType, truth: pa.DataType) -> bool:
     """Return whether ids of different types are compared as texts."""
+    if result == truth or pa.types.is_null(result) or pa.types.is_null(truth):
+        return False  # nulls are the ids of an empty list
     texts = [pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in (result, truth)]
-    return result != truth and not all(texts) and common_type([result, truth]) != pa.int64()
+    return not all(texts) and common_type([result, truth]) != pa.int64()
 
 
 def numbered(*columns: pa.ChunkedArray) -> list[np.ndarray]:

@@ -124,6 +124,12 @@ class Evaluation(Agreement):
         last = np.flatnonzero(np.append(np.diff(ranked) != 0, np.ones(min(1, len(ranked)), bool)))
         return ranked[last], last + 1, np.cumsum(hits[order])[last]
 
+    @property
+    def _best(self) -> int:
+        """The position of the threshold with the best F1."""
+        _, found, both = self._thresholds
+        return int(np.argmax(both / (found + self.truth)))
+
     def curve(self, rows: int = 1000) -> pa.Table:
         """Return precision, recall and F1 at each threshold, the strictest first.
 
@@ -133,9 +139,8 @@ class Evaluation(Agreement):
         """
         thresholds, found, both = self._thresholds
         if len(found) > rows:
-            best = np.argmax(both / (found + self.truth))
             even = np.searchsorted(found, np.linspace(1, found[-1], rows - 1))
-            chosen = np.unique(np.append(even, best))
+            chosen = np.unique(np.append(even, self._best))
             thresholds, found, both = thresholds[chosen], found[chosen], both[chosen]
         each = [Agreement(pairs, self.truth, true) for pairs, true in zip(found.tolist(), both.tolist(), strict=True)]
         columns = {"threshold": thresholds, "pairs": found, "true": both}
@@ -199,11 +204,11 @@ class Evaluation(Agreement):
         if self.expected is not None:
             said.append(f"stated: {self.expected:,.1f} of the pairs are true, by their probabilities; {self._actual()}")
         if self.values is not None and len(self.values) and self.truth:
-            table = self.curve()
-            best = table.slice(int(np.argmax(table["f1"].to_numpy())), 1).to_pylist()[0]
+            threshold, found, both = (float(column[self._best]) for column in self._thresholds)
+            best = Agreement(int(found), self.truth, int(both))
             said.append(
-                f"best F1: {best['f1']:.4f} at {self.by} {self._sign} {best['threshold']:.4g} "
-                f"(precision {best['precision']:.4f}, recall {best['recall']:.4f})"
+                f"best F1: {best.f1:.4f} at {self.by} {self._sign} {threshold:.4g} "
+                f"(precision {best.precision:.4f}, recall {best.recall:.4f})"
             )
         intervals = ASSUMED if self.bcubed is None else WIDER
         return [*said, *(f"note: {note}" for note in (*self.notes, intervals))]

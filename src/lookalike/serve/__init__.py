@@ -1,11 +1,12 @@
-"""Serve an index over HTTP: an interface for programs, and a page for people.
+"""Serve an index over HTTP: an interface for programs, and a page for people; and a page to label pairs.
 
 Needs the extra `serve`: pip install 'lookalike[serve]'.
 
-Lives here: `app` (the operations), `messages` and `reading` (requests and answers), `work` (threads
-and their time), `guard` and `access` (limits and tokens), `connections` and `running` (slow clients
-and the end), `journal` and `metrics` (records), `describing` (OpenAPI), and `page` (the web page,
-without a build step).
+Lives here: `app` (the operations), `messages` and `reading` (requests and answers), `failures`
+(errors), `work` (threads and their time), `guard` and `access` (limits and tokens), `connections`
+and `running` (slow clients and the end), `journal` and `metrics` (records), `describing` (OpenAPI),
+`label_page` (asks which pairs are matches), and `page` (the web pages, without a build step), whose
+files `page_files` serves.
 May import: `index` and the packages below. A new operation is a function in `app`, with messages.
 """
 
@@ -29,7 +30,7 @@ try:
 except ImportError as error:
     raise UsageError("the server needs FastAPI and uvicorn: pip install 'lookalike[serve]'.") from error
 
-__all__ = ["Limits", "make_app", "serve"]
+__all__ = ["Limits", "listening", "make_app", "serve"]
 
 PATIENCE = 5  # seconds to wait for another writer
 GRACE = 10  # seconds until the process has ended when it is stopped

@@ -1,19 +1,14 @@
 """The HTTP interface of an index: query, add, remove and monitor; and its page for browsers."""
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
 from starlette.convertors import Convertor, register_url_convertor
-from starlette.exceptions import HTTPException
 
 from lookalike import __version__
-from lookalike.core.errors import AlreadyThere, LookalikeError, NotThere, StoreError, TooCostly
 from lookalike.core.wording import counted
 from lookalike.index import Index
 from lookalike.items.pages import article_text, visible_text
@@ -21,7 +16,8 @@ from lookalike.items.passages import shared_passages
 from lookalike.items.shingles import Shingles
 from lookalike.serve.access import Token, Tokens
 from lookalike.serve.describing import described, some_items
-from lookalike.serve.guard import Guard, log
+from lookalike.serve.failures import report_errors
+from lookalike.serve.guard import Guard
 from lookalike.serve.limits import Limits, Refused
 from lookalike.serve.messages import (
     ADDITIONS,
@@ -38,6 +34,7 @@ from lookalike.serve.messages import (
     ToCompare,
 )
 from lookalike.serve.metrics import Metrics
+from lookalike.serve.page_files import add_page
 from lookalike.serve.reading import read_message
 from lookalike.serve.work import Desk, StoppableRun, Work
 
@@ -45,14 +42,6 @@ ABOUT = "Look up similar items in an index, add items and remove them. Every mat
 TAG = re.compile(r"<[a-zA-Z!/?]")
 LONGEST = 200_000  # characters of each text that are compared for shared passages
 POINTS = 101  # of the curve
-TYPES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-STATUSES: dict[type[LookalikeError], int] = {
-    NotThere: 404,
-    AlreadyThere: 409,
-    TooCostly: 413,
-    StoreError: 503,
-    LookalikeError: 400,
-}
 
 
 def make_app(
@@ -70,8 +59,9 @@ def make_app(
         redirect_slashes=False,
     )
     handlers = Handlers(index, metrics, limits, read_only)
-    _errors(app)
+    report_errors(app)
     _routes(app, handlers)
+    add_page(app, "index")
     app.openapi_schema = described(app.openapi(), index.kind, some_items(*index.holds()), tokens is not None)
     return Guard(app, metrics, limits, tokens, handlers.desk)
 
@@ -226,49 +216,3 @@ def _routes(app: FastAPI, handlers: Handlers) -> None:
     app.get("/health")(handlers.health)
     app.head("/health", include_in_schema=False)(handlers.health)
     app.get("/metrics", response_class=PlainTextResponse)(handlers.count)
-    for name, kind in TYPES.items():
-        path = "/" if name == "index.html" else f"/{name}"
-        app.get(path, include_in_schema=False)(_file(name, kind))
-
-
-def _file(name: str, kind: str) -> Callable[[], Response]:
-    """Return a handler that serves a file of the page."""
-    content = files("lookalike.serve").joinpath("page", name).read_bytes()
-    if kind == "text/css":  # same colours as in reports
-        content = files("lookalike.report").joinpath("page", "colours.css").read_bytes() + content
-    return lambda: Response(content, media_type=kind)
-
-
-def _errors(app: FastAPI) -> None:
-    """Report each error as one line in one form; for internal errors, the log has the details."""
-
-    def refused(request: Request, error: Refused) -> JSONResponse:
-        return JSONResponse({"error": error.reason}, error.status, error.headers)
-
-    def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        return JSONResponse({"error": f"number must be true or false; got {error.errors()[0]['input']!r}."}, 422)
-
-    def unknown(request: Request, error: HTTPException) -> JSONResponse:
-        return JSONResponse({"error": f"{error.detail}."}, error.status_code, error.headers)
-
-    def failed(request: Request, error: LookalikeError) -> JSONResponse:
-        status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
-        line = str(error).replace(" use replace=True", ' use "replace": true')  # as in a request
-        if status < 500:
-            return JSONResponse({"error": line.partition("; use Vectors.of(")[0].rstrip(".") + "."}, status)
-        log.error("%s", error)
-        said = "the index is unavailable; see the server log."
-        return JSONResponse({"error": said}, status, {"Retry-After": "5"})
-
-    def broken(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": "internal error; see the server log."}, 500)
-
-    handlers: dict[type[Exception], Callable[[Request, Any], JSONResponse]] = {
-        Refused: refused,
-        RequestValidationError: invalid,
-        HTTPException: unknown,
-        LookalikeError: failed,
-        Exception: broken,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)

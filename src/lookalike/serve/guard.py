@@ -20,7 +20,7 @@ from lookalike.serve.limits import App, Limits, Receive, Refused, Scope, Send
 from lookalike.serve.metrics import Metrics
 from lookalike.serve.work import Desk
 
-PAGE = ("/", "/page.css", "/page.js", "/icon.svg")
+PAGE = ("/", "/page.css", "/page.js", "/common.js", "/icon.svg")
 OPEN = (*PAGE, "/health")  # without a token: they reveal nothing about the index
 ALWAYS = ("/health", "/metrics")  # answered however busy the server is
 ROUTES = (*OPEN, "/openapi.json", "/metrics", "/info", "/query", "/compare", "/items")

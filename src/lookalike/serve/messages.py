@@ -1,6 +1,7 @@
 """Requests and answers of the server, as pydantic checks them and OpenAPI describes them."""
 
-from typing import Annotated, Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
@@ -144,3 +145,40 @@ class Error(Message):
     """What is wrong, in one line."""
 
     error: str
+
+
+# --- the page of `lookalike label` ---
+
+
+class LabelState(Message):
+    """How far the user has come."""
+
+    before: int  # answers of earlier sessions
+    answers: int  # of this session
+    pairs: int  # of this session
+    file: str
+
+
+class ShownField(Message):
+    """The values of two records side by side, in parts with their styles; None if missing."""
+
+    name: str
+    left: Sequence[tuple[str, str]] | None
+    right: Sequence[tuple[str, str]] | None
+    same: bool | None  # None if they were not compared
+
+
+class PairToLabel(Message):
+    """Two records: their ids, the fields that are compared, and the other columns."""
+
+    left: str
+    right: str
+    fields: list[ShownField]
+    others: list[ShownField]
+
+
+class ToKeep(Message):
+    """An answer about the pair at a position."""
+
+    at: Annotated[StrictInt, Field(ge=0)]
+    match: Literal["yes", "no", "unsure"]

@@ -26,7 +26,7 @@ FINISHING, CLOSING = 0.5, 0.7  # shares of the grace until requests in progress 
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, for an index."""
+    """uvicorn's server, for an application behind a guard."""
 
     def __init__(self, guard: Guard, grace: float, reloads: list[Callable[[], None]], last: Callable[[], None]) -> None:
         super().__init__(
@@ -48,14 +48,14 @@ class Server(uvicorn.Server):
 
     def run_on(self, listener: socket.socket) -> None:
         """Run until SIGINT or SIGTERM."""
-        sparing = Sparing()
+        sparing, others = Sparing(), threading.enumerate()
         for name in ("asyncio", "uvicorn.error", log.name):
             logging.getLogger(name).addFilter(sparing)
         try:
             with suppress(KeyboardInterrupt):  # uvicorn raises it again at the end
                 self.run(sockets=[listener])
             self.guard.desk.close()
-            wait_for_workers()
+            wait_for_workers(others)
         finally:
             if self.timer is not None:
                 self.timer.cancel()
@@ -84,6 +84,10 @@ class Server(uvicorn.Server):
             self.timer.start()
         super().handle_exit(sig, frame)
 
+    def end(self) -> None:
+        """Stop as on Ctrl-C."""
+        self.handle_exit(signal.SIGINT, None)
+
     def _leave(self) -> None:
         """Exit now, with a thread still at work."""
         self.last()
@@ -95,8 +99,8 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def wait_for_workers() -> None:
-    """Wait for threads that are still at work: they use the index."""
+def wait_for_workers(others: list[threading.Thread]) -> None:
+    """Wait for threads that are still at work on requests: they use the index."""
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
+        if thread not in others and not thread.daemon:
             thread.join()

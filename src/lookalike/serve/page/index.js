@@ -1,6 +1,7 @@
 // The page of an index: looks up the text in the box; matches can be compared and removed, and the text added.
 
-const byId = (id) => document.getElementById(id);
+import { byId, counted, element, Failed, request, say, trying } from "./common.js";
+
 const WAIT = 200; // milliseconds between the last key and the query
 const SURE = 4000; // milliseconds within which a second press removes
 const HINTS = {
@@ -28,35 +29,14 @@ let compared = 0; // like `asked`, for comparisons
 
 // --- asking the server ---
 
-class Failed extends Error {}
+const ask = (method, path, body) => request(method, path, body, askToken);
 
-async function ask(method, path, body) {
-  const headers = {};
-  const token = sessionStorage.getItem("token");
-  if (token) headers.Authorization = `Bearer ${encodeURI(token)}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
-  let response;
-  try {
-    response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
-  } catch {
-    throw new Failed("The server is not responding.");
-  }
-  if (response.status === 401) {
-    if (sessionStorage.getItem("token") !== token) return ask(method, path, body); // a new one was given meanwhile
-    sessionStorage.removeItem("token");
-    known = null; // with another token, it is requested again
-    byId("main").hidden = true;
-    byId("ask-token").hidden = false;
-    byId("token").focus();
-  }
-  if (response.status === 204) return null;
-  const answer = await response.json().catch(() => ({ error: `the server answered with status ${response.status}.` }));
-  if (response.status === 401 && token) answer.error = "this token is wrong.";
-  if (!response.ok) throw new Failed(sentence(answer.error));
-  return answer;
+function askToken() {
+  known = null; // with another token, it is requested again
+  byId("main").hidden = true;
+  byId("ask-token").hidden = false;
+  byId("token").focus();
 }
-
-const sentence = (line) => line.charAt(0).toUpperCase() + line.slice(1);
 
 // A number and a string can be spelled the same.
 function place(id) {
@@ -64,26 +44,7 @@ function place(id) {
   return `items/${encodeURIComponent(id)}?number=${typeof id === "number"}`;
 }
 
-async function trying(work) {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof Failed)) throw error;
-    say(error.message, true);
-    return false;
-  }
-  return true;
-}
-
-function say(line, wrong = false) {
-  byId("status").textContent = wrong ? "" : line;
-  byId("error").textContent = wrong ? line : "";
-  byId("error").hidden = !wrong;
-}
-
 // --- the index and its curve ---
-
-const counted = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
 function ready() {
   known ??= begin().catch((error) => {
@@ -213,12 +174,6 @@ async function find() {
     ...(best.crowded ? ["Some candidates were skipped, because there were too many."] : []),
     ...(closed ? ["The index keeps no texts to compare with."] : []),
   ].join(" "));
-}
-
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
 }
 
 function list() {

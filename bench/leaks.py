@@ -1,0 +1,164 @@
+"""Measure how test questions planted in a corpus are found: recall, false alarms, and time.
+
+    python bench/leaks.py EVALS CORPUS [--rows N] [--plant N] [--datatrove N] [--markdown FILE]
+
+EVALS is a folder of JSON lines with a column `question`, such as GSM8K and MMLU; CORPUS a Parquet file with
+a column `text`. Half of the different questions, chosen by a hash of the question, served to choose the
+defaults of `decontaminate`; the other half is planted in the corpus, each in another document, in the
+middle of its text, verbatim or changed in one of seven ways. All questions are looked for. With
+--datatrove, its n-gram decontamination runs on the N first documents that have a plant and as many others.
+"""
+
+import argparse
+import random
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from shared import Table, machine, publish
+
+import lookalike as la
+from lookalike.core.run import Run
+from lookalike.leaks.items import read_tests
+
+Change = Callable[[str, random.Random, list[str]], str]
+
+
+def reworded(share: float) -> Change:
+    """Return a change of this share of the words, at least one, to others."""
+
+    def change(text: str, random_: random.Random, words: list[str]) -> str:
+        parts = text.split(" ")
+        for at in random_.sample(range(len(parts)), min(len(parts), max(1, round(share * len(parts))))):
+            parts[at] = random_.choice(words)
+        return " ".join(parts)
+
+    return change
+
+
+CHANGES: dict[str, Change] = {
+    "verbatim": lambda text, random_, words: text,
+    "lines wrapped anew": lambda text, random_, words: re.sub(
+        r"\s+", lambda _: random_.choice([" ", " ", "\n   ", "  "]), text
+    ),
+    "other case": lambda text, random_, words: random_.choice([text.upper(), text.lower(), text.title()]),
+    "other punctuation": lambda text, random_, words: re.sub(
+        r"[^\w\s]", lambda mark: random_.choice(["", mark[0], " ", "-", '"']), text
+    ),
+    "1% of the words changed": reworded(0.01),
+    "3% of the words changed": reworded(0.03),
+    "10% of the words changed": reworded(0.1),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("evals", type=Path, metavar="EVALS", help="a folder of JSON lines with questions")
+    parser.add_argument("corpus", type=Path, metavar="CORPUS", help="a Parquet file with a column text")
+    parser.add_argument("--rows", type=int, metavar="N", help="use only the first N documents")
+    parser.add_argument("--plant", type=int, default=7000, metavar="N", help="how many questions to plant")
+    parser.add_argument("--datatrove", type=int, default=0, metavar="N", help="documents with a plant for datatrove")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the tables to this file")
+    given = parser.parse_args()
+    files = read_tests(str(given.evals), None, None, Run())
+    questions = sorted({one for file in files for one in file.questions.to_pylist()})
+    texts = pq.read_table(given.corpus, columns=["text"])["text"].slice(0, given.rows).to_pylist()
+    plants = plant(texts, [one for one in questions if crc32(one.encode()) % 2], given.plant)
+    size = sum(len(text.encode()) for text in texts)
+    found, cpu = search(texts, questions)
+    blocks: list[str | Table] = [
+        f"{len(texts):,} documents, {size / 1e6:,.0f} MB; {len(questions):,} different questions, "
+        f"{len(plants):,} of them planted. {machine('lookalike', 'datatrove', 'numpy', 'numba')}",
+        recalls(plants, found),
+        f"lookalike: {len(set(found) - set(plants)):,} of the {len(texts) - len(plants):,} other documents are leaks. "
+        f"CPU time {cpu:.1f} s: {size / 1e6 / cpu:,.0f} MB/s, {1e6 * cpu / len(texts):,.0f} microseconds per document.",
+    ]
+    if given.datatrove:
+        blocks += compare(texts, questions, plants, given.datatrove)
+    publish(blocks, given.markdown)
+
+
+Plants = dict[int, tuple[str, str]]  # by document: the kind of change, and the question
+
+
+def plant(texts: list[str], questions: list[str], most: int) -> Plants:
+    """Put questions into texts, each into another one; return which and where."""
+    random_ = random.Random(1)
+    words = re.findall(r"\w+", " ".join(texts[:300]))
+    chosen = random_.sample(questions, min(most, len(questions), len(texts)))
+    plants = {}
+    for at, question in zip(random_.sample(range(len(texts)), len(chosen)), chosen, strict=True):
+        kind = list(CHANGES)[len(plants) % len(CHANGES)]
+        text = texts[at]
+        middle = text.find(" ", random_.randrange(len(text) + 1))
+        middle = len(text) if middle < 0 else middle
+        texts[at] = f"{text[:middle]} {CHANGES[kind](question, random_, words)} {text[middle:]}"
+        plants[at] = kind, question
+    return plants
+
+
+def search(texts: list[str], questions: list[str]) -> tuple[dict[int, set[str]], float]:
+    """Return the questions found in each document, and the CPU time."""
+    corpus = pa.table({"text": pa.array(texts, pa.large_string())})
+    la.decontaminate(corpus.slice(0, 100), questions)  # loads the kernels
+    start = time.process_time()
+    found = la.decontaminate(corpus, questions)
+    cpu = time.process_time() - start
+    leaks: dict[int, set[str]] = {}
+    for document, row in zip(found.found["document"].to_pylist(), found.found["row"].to_pylist(), strict=True):
+        leaks.setdefault(document, set()).add(questions[row])
+    return leaks, cpu
+
+
+def recalls(plants: Plants, found: dict[int, set[str]]) -> Table:
+    """Return how many of the planted questions were found, by the kind of change and the length."""
+    lengths = ((1, 10), (10, 20), (20, 1 << 30))
+    rows = [["planted", "found", "1 to 9 words", "10 to 19 words", "20 words or more", "other questions found too"]]
+    for kind in [*CHANGES, "all"]:
+        some = {at: question for at, (how, question) in plants.items() if kind in (how, "all")}
+        cells = []
+        for low, high in ((1, 1 << 30), *lengths):
+            those = {at: question for at, question in some.items() if low <= len(question.split()) < high}
+            hits = sum(question in found.get(at, ()) for at, question in those.items())
+            cells.append(f"{hits / max(1, len(those)):.3f} of {len(those):,}")
+        others = sum(len(found.get(at, set()) - {question}) for at, question in some.items())
+        rows.append([kind, *cells, f"{others:,}"])
+    return rows
+
+
+def compare(texts: list[str], questions: list[str], plants: Plants, most: int) -> list[str | Table]:
+    """Return the same figures for datatrove, whose n-grams of 12 words are looked up in all questions."""
+    from datatrove.data import Document
+    from datatrove.pipeline.decont.n_grams import NGramsDecontFilter
+    from datatrove.utils.text import ngrams, simplify_text
+
+    peer = NGramsDecontFilter("/nonexistent")
+    size = peer.config.n_grams
+
+    def grams(text: str) -> set[int]:
+        tokens = peer.tokenizer.word_tokenize(simplify_text(text, peer.config.norm_config))
+        return {peer.hash_func(" ".join(gram)) for gram in ngrams(tokens, size)}
+
+    peer._index_hashes = dict.fromkeys(set().union(*map(grams, questions)), "questions")
+    with_plant = sorted(plants)[:most]
+    others = [at for at in range(len(texts)) if at not in plants][:most]
+    start = time.process_time()
+    flagged = {at for at in [*with_plant, *others] if peer.filter(Document(texts[at], str(at))) is not True}
+    cpu = time.process_time() - start
+    some = {at: plants[at] for at in with_plant}
+    found = {at: {plants[at][1]} for at in flagged if at in plants}
+    table = [row[:-1] for row in recalls(some, found)]
+    return [
+        f"datatrove, n-grams of {size} words, on {len(with_plant):,} documents with a plant; it finds a plant if it "
+        f"removes the document. Of {len(others):,} other documents, {len(flagged & set(others)):,} are removed. CPU time "
+        f"{1e6 * cpu / (len(with_plant) + len(others)):,.0f} microseconds per document.",
+        table,
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -21,6 +21,7 @@ NAVIGATION = {
     "Start": ["quick-start", "report", "evaluate"],
     "Jobs": [
         "dedup-a-corpus",
+        "passages",
         "decontaminate",
         "mirrored-pages",
         "news",
@@ -57,6 +58,7 @@ BENCH = DOCS.parent / "bench"
 FUNCTIONS = {
     "Inputs": ["Source", "Shingles", "Sets", "Vectors", "Bits"],
     "Search": ["find_pairs", "find_matches", "find_clusters", "dedup"],
+    "Passages": ["find_passages", "dedup_units", "Passages", "Cuts"],
     "Test questions": ["decontaminate", "Leaks"],
     "Evaluation": ["evaluate", "Evaluation"],
     "Results": [

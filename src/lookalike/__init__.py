@@ -28,11 +28,15 @@ _HOMES = {
     "find_matches": "lookalike.find",
     "find_clusters": "lookalike.find",
     "dedup": "lookalike.find",
+    "find_passages": "lookalike.passages",
+    "dedup_units": "lookalike.passages",
     "decontaminate": "lookalike.leaks",
     "evaluate": "lookalike.report.evaluating",
     "Pairs": "lookalike.results",
     "Clusters": "lookalike.results",
     "Dedup": "lookalike.results",
+    "Passages": "lookalike.passages",
+    "Cuts": "lookalike.passages",
     "Leaks": "lookalike.leaks",
     "Evaluation": "lookalike.results.evaluation",
     "Explanation": "lookalike.results",
@@ -61,6 +65,7 @@ if TYPE_CHECKING:
     from lookalike.items.shingles import Shingles
     from lookalike.items.vectors import Vectors
     from lookalike.leaks import Leaks, decontaminate
+    from lookalike.passages import Cuts, Passages, dedup_units, find_passages
     from lookalike.report.evaluating import evaluate
     from lookalike.results import Clusters, Dedup, Explanation, Pairs
     from lookalike.results.evaluation import Evaluation

@@ -31,6 +31,7 @@ COMMANDS = {
     "sets": "List all similar pairs of sets: one set per line, or one element of a set per row.",
     "vectors": "List all similar pairs of vectors: embeddings, rows of numbers, bit codes or pictures.",
     "dedup": "Remove documents that are similar to one that is kept; write the rest with all columns.",
+    "passages": "List all passages that occur twice or more, within documents or between them.",
     "decontaminate": "Remove documents that contain test items, or cut these from them; write the rest.",
     "clusters": "Group documents connected by similar pairs into clusters, without listing the pairs.",
     "resolve": "Find records of the same person or thing in two tables or one, with probabilities.",

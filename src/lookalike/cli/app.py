@@ -124,6 +124,12 @@ class GivenOptions:
             if name in self.names:
                 raise UsageError(f"--{name.replace('_', '-')} cannot be used with {where}.")
 
+    def need(self, names: Iterable[str], other: str) -> None:
+        """Raise an error if one of these options was given, as they need another."""
+        for name in names:
+            if name in self.names:
+                raise UsageError(f"--{name.replace('_', '-')} is only for {other}.")
+
 
 @contextmanager
 def explaining_memory(values: Mapping[str, Any], given: GivenOptions) -> Iterator[None]:
@@ -145,6 +151,8 @@ def can_use_files(values: Mapping[str, Any]) -> bool:
     """Return whether a command with these values of options supports --memory."""
     from lookalike.measures.table import HASHED, SHORT
 
+    if "memory" in values and ("measure" not in values or values.get("unit") is not None):  # passages
+        return "-" not in values["inputs"]
     return (
         "memory" in values
         and SHORT.get(values["measure"], values["measure"]) in HASHED

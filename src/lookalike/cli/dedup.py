@@ -27,6 +27,8 @@ KEEP = ("lowest-id", "first", "longest")
     "lookalike dedup corpus.parquet -o clean.parquet --removed removed.parquet",
     "lookalike dedup crawl.jsonl.zst -t 0.7 -s word:5 --keep longest -o clean.jsonl",
     "lookalike dedup pages.parquet --article -s stop:3 --stop-words de -o clean.parquet",
+    "lookalike dedup crawl.jsonl.zst --unit paragraph --copies 3 --least 5 --removed cut.csv -o clean.jsonl",
+    "lookalike dedup corpus.parquet --unit span:50 -o clean.parquet",
     "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
     "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
     "lookalike dedup s3a://crawl/pages.parquet --engine spark -o s3a://crawl/clean.parquet",
@@ -38,7 +40,9 @@ def dedup(
     removed: Annotated[
         str | None,
         option(
-            metavar="FILE", help="Also write the ids of removed documents, each with the kept one it is similar to."
+            metavar="FILE",
+            help="Also write the ids of removed documents, each with the kept one it is similar to; with --unit, what "
+            "was cut from where.",
         ),
     ] = None,
     keep: Annotated[
@@ -49,6 +53,7 @@ def dedup(
             offer=KEEP,
         ),
     ] = "lowest-id",
+    cut: opt.CutOptions,
     against: Annotated[
         str | None, option(metavar="INDEX", help="Also remove documents that are similar to one in this index.")
     ] = None,
@@ -61,6 +66,13 @@ def dedup(
     """Remove documents that are similar to one that is kept; write the rest with all columns."""
     from lookalike.cli.documents import uses_spark
 
+    if cut.unit is not None:
+        from lookalike.cli.cutting import dedup_in_texts
+
+        check_files(inputs, options, removed)
+        dedup_in_texts(inputs, options, cut, given, removed, columns)
+        return
+    given.need(("copies", "least", "case"), "--unit")
     if uses_spark(options, removed):
         from lookalike.cli.on_spark import dedup_on_spark
 

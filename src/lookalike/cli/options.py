@@ -418,6 +418,31 @@ class EngineOptions:
     ] = None
 
 
+@dataclass(frozen=True)
+class CutOptions:
+    """What to cut out of texts."""
+
+    unit: Annotated[
+        str | None,
+        option(
+            metavar="(line|sentence|paragraph|span:N)",
+            help="Cut repeated lines, sentences, paragraphs or spans of N words out of the texts; keep the documents.",
+            offer=("line", "sentence", "paragraph", "span:50"),
+        ),
+    ] = None
+    copies: Annotated[int, option(metavar="N", help="With --unit: how many copies of each to keep.")] = 1
+    least: Annotated[
+        int, option(metavar="N", help="With --unit: drop documents left with fewer lines etc., or words of spans.")
+    ] = 1
+    case: Annotated[
+        str,
+        option(
+            help="With --unit: ignore the difference between capital and small letters, or keep it.",
+            offer=("ignore", "keep"),
+        ),
+    ] = "ignore"
+
+
 # --- all options of a command ---
 
 

@@ -4,28 +4,18 @@ Shingles are made from texts in normal form, perhaps in lower case, with white s
 each is traced back to its characters. As in `Shingles`, windows are equal if their hashes are.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow.compute as pc
 
-from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import Shingles, as_array
-from lookalike.kernels.characters import INDEX, KIND, PAGE, PAGES, UNSTABLE
+from lookalike.items.units import units_of
 
 MOST = 200_000  # characters of each text that are compared
 TRIED = 16  # places of a window in the left text that are tried
-
-# What a unit is, with every character written as its kind: separator, white space, letter, lone
-# letter, mark.
-LETTERS = bytes.maketrans(bytes(range(5)), b"SWLAM")
-WORD = {"drop": b"L[LM]*|AM*", "keep": b"L[LM]*|[AS]M*"}
-CHARACTER = {"collapse": b"[^W]|(?<=[^W])W+(?=[^W])", "keep": b"[SWLAM]", "remove": b"[^W]"}
 
 
 class Passage(NamedTuple):
@@ -127,75 +117,27 @@ def _equal(left: list[int], right: list[int], i: int, j: int) -> int:
 
 def windows(text: str, shingles: Shingles) -> Windows:
     """Return the shingles of a text with their places in it."""
-    clean, starts, ends = prepared(text, shingles)
-    hashes = shingles.hashes(as_array([clean]))[1].tolist()
-    units = unit_spans(clean, shingles)
+    texts = as_array([text])
+    hashes = shingles.hashes(shingles.prepare(texts))[1].tolist()
+    units = units_of(texts, shingles, characters=True)
     if shingles.unit == "stop":
-        first, last = _spots([clean[start:end] for start, end in units], shingles)
+        first, last = _spots(units.hashes, shingles)
     else:
-        first, last = list(range(len(units) - shingles.k + 1)), list(range(shingles.k - 1, len(units)))
+        n = len(units.hashes)
+        first, last = list(range(n - shingles.k + 1)), list(range(shingles.k - 1, n))
     if not first and hashes:  # too short: all characters are one shingle
-        units = unit_spans(clean, shingles if shingles.unit == "char" else Shingles())
-        first, last = [0], [len(units) - 1]
-    return Windows(hashes, first, last, [starts[start] for start, _ in units], [ends[end - 1] for _, end in units])
+        if shingles.unit != "char":
+            units = units_of(texts, Shingles(), characters=True)
+        first, last = [0], [len(units.hashes) - 1]
+    return Windows(hashes, first, last, units.starts.tolist(), units.stops.tolist())
 
 
-def unit_spans(clean: str, shingles: Shingles) -> list[tuple[int, int]]:
-    """Return where the characters or words are in a prepared text; collapsed space is one unit."""
-    kinds = (_traits(clean) & KIND).tobytes().translate(LETTERS)
-    pattern = CHARACTER[shingles.space] if shingles.unit == "char" else WORD[shingles.punctuation]
-    return [found.span() for found in re.finditer(pattern, kinds)]
-
-
-def _spots(words: list[str], shingles: Shingles) -> tuple[list[int], list[int]]:
+def _spots(words: np.ndarray, shingles: Shingles) -> tuple[list[int], list[int]]:
     """Return the positions of the first and the last word of each stop-word shingle."""
-    chain = [at for at, word in enumerate(words) if word not in shingles._skipped]
-    after = accumulate(word not in shingles._skipped for word in words)  # where in the chain the next words begin
+    antecedents, skipped = (np.isin(words, hashes) for hashes in shingles.spot_hashes)
+    chain = np.flatnonzero(~skipped)
+    after = np.cumsum(~skipped)  # where in the chain the next words begin
     reach = (shingles.k - 1) * shingles.distance
-    spots = [
-        (at, chain[begin + reach - 1] if reach else at)
-        for at, (word, begin) in enumerate(zip(words, after, strict=True))
-        if word in shingles._antecedents and begin + reach <= len(chain)
-    ]
-    return [first for first, _ in spots], [last for _, last in spots]
-
-
-def prepared(text: str, shingles: Shingles) -> tuple[str, list[int], list[int]]:
-    """Return the text as `Shingles.prepare` makes it, and where each of its characters comes from.
-
-    The text is cut where no normal form joins the two sides, and each piece is prepared by itself.
-    Lowercasing replaces single characters without context (a capital sigma never becomes a final
-    one), so the prepared pieces add up to the prepared text. They can differ from it only in marks
-    newer than the table of characters (Unicode 14) that follow other marks.
-    """
-    if text.isascii():
-        places = list(range(len(text) + 1))
-        return text.lower() if shingles.lowercase else text, places[:-1], places[1:]
-    cuts = _cuts(text, shingles.form)
-    pieces = shingles.prepare(as_array([text[start:end] for start, end in pairwise(cuts.tolist())]))
-    data, begins, stops = text_bounds(pieces)
-    sizes = pc.utf8_length(pieces).to_numpy()
-    clean = data[begins[0] : stops[-1]].tobytes().decode()
-    return clean, np.repeat(cuts[:-1], sizes).tolist(), np.repeat(cuts[1:], sizes).tolist()
-
-
-def _cuts(text: str, form: str) -> np.ndarray:
-    """Return where pieces of the text start, and its end.
-
-    A piece starts at each character that no normal form moves or joins to others: those whose
-    decomposition begins with a stable one.
-    """
-    if form == "none":
-        return np.arange(len(text) + 1)
-    characters = sorted(set(text))
-    parts = pc.utf8_normalize(as_array(characters), "NFKD" if form == "nfkc" else "NFD").to_pylist()
-    stable = _traits("".join(part[0] for part in parts)) & UNSTABLE == 0
-    begins = dict(zip(characters, stable.tolist(), strict=True))
-    return np.array([0, *(at for at, char in enumerate(text) if at and begins[char]), len(text)])
-
-
-def _traits(text: str) -> np.ndarray:
-    """Return the entry of each character in the table."""
-    codes = np.frombuffer(text.encode("utf-32-le"), "<u4")
-    traits: np.ndarray = PAGES[INDEX[codes // PAGE], codes % PAGE]
-    return traits
+    first = np.flatnonzero(antecedents & (after + reach <= len(chain)))
+    last = chain[after[first] + reach - 1] if reach else first
+    return first.tolist(), last.tolist()

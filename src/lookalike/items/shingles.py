@@ -214,11 +214,17 @@ class Shingles:
         keep = np.uint64(0xFFFFFFFF_FFFFFFFF if self.bits == 64 else 0xFFFFFFFF_00000000)
         made: Rows
         if self.unit == "stop":
-            made = text.hash_spots(data, starts, stops, *self._spot_hashes, self.k, self.distance, keep)
+            made = text.hash_spots(data, starts, stops, *self.spot_hashes, self.k, self.distance, keep)
         else:
-            unit = text.CHAR if self.unit == "char" else text.TOKEN if self.punctuation == "keep" else text.WORD
-            made = text.hash_texts(data, starts, stops, unit, self.k, SPACES.index(self.space), keep)
+            unit, white = self.codes
+            made = text.hash_texts(data, starts, stops, unit, self.k, white, keep)
         return made
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """What a unit is, and what becomes of white space between characters, as kernels name them."""
+        unit = text.CHAR if self.unit == "char" else text.TOKEN if self.punctuation == "keep" else text.WORD
+        return unit, SPACES.index(self.space)
 
     @cached_property
     def _antecedents(self) -> frozenset[str]:
@@ -240,7 +246,8 @@ class Shingles:
         return frozenset(word for form in prepared for word in split_words(form))
 
     @cached_property
-    def _spot_hashes(self) -> tuple[np.ndarray, np.ndarray]:
+    def spot_hashes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The hashes of the words that shingles can begin with, and of those that are skipped after them."""
         return _hash_words(self._antecedents), _hash_words(self._skipped)
 
 

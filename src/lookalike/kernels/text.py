@@ -155,6 +155,14 @@ def words(data, start, stop, punctuation, out):
 
 
 @kernel
+def text_units(data, start, stop, unit, white, out):
+    """Hash each unit of data[start:stop] into `out`; return how many there are."""
+    if unit == CHAR:
+        return characters(data, start, stop, white, out)
+    return words(data, start, stop, unit == TOKEN, out)
+
+
+@kernel
 def windows(units, n, k, keep, out):
     """Hash every k consecutive units into `out`; return how many windows there are.
 
@@ -204,10 +212,7 @@ def hash_texts(data, starts, stops, unit, k, white, keep):
     hashes = np.empty(total, np.uint64)
     indptr = np.zeros(texts + 1, np.int64)
     for t in range(texts):
-        if unit == CHAR:
-            n = characters(data, starts[t], stops[t], white, units)
-        else:
-            n = words(data, starts[t], stops[t], unit == TOKEN, units)
+        n = text_units(data, starts[t], stops[t], unit, white, units)
         if unit == CHAR or n >= k:
             made = windows(units, n, k, keep, hashes[indptr[t] :])
         else:

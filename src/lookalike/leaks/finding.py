@@ -13,9 +13,9 @@ from lookalike.core.errors import DataError, UsageError, whole
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
 from lookalike.io.tables import in_one
-from lookalike.items.passages import prepared, unit_spans
 from lookalike.items.sets import text_bounds
 from lookalike.items.shingles import as_array, split_words
+from lookalike.items.units import units_of
 from lookalike.kernels.leaks import find_items
 from lookalike.leaks.items import RULE, TINY_RULE, Limits, QuestionFile, group, make_lookup, read_tests, sequences
 from lookalike.leaks.result import FOUND, Leaks, join_ids
@@ -150,14 +150,13 @@ class PlacedWords:
     """A text with the places of its words, in characters."""
 
     def __init__(self, text: str):
-        self.text = text
-        self.clean, self.starts, self.ends = prepared(text, RULE)
-        self.words = unit_spans(self.clean, RULE)
+        self.text, self.texts = text, as_array([text])
+        self.words = units_of(self.texts, RULE, characters=True)
 
     def bounds(self, first: int, last: int, punctuation: bool) -> tuple[int, int]:
         """Return where word `first` starts and the one before `last` ends; marks can be words too."""
-        spans = unit_spans(self.clean, TINY_RULE) if punctuation else self.words
-        return self.starts[spans[first][0]], self.ends[spans[last - 1][1] - 1]
+        units = units_of(self.texts, TINY_RULE, characters=True) if punctuation else self.words
+        return int(units.starts[first]), int(units.stops[last - 1])
 
     def end_of(self, answer: str, place: int) -> int | None:
         """Return where an answer ends that begins at most REACH words after a place, if it does.
@@ -166,10 +165,10 @@ class PlacedWords:
         """
         wanted = split_words(RULE.prepare(as_array([answer]))[0].as_py())
         least = min(len(wanted), ANSWER)
-        after = [span for span in self.words if self.starts[span[0]] >= place][: REACH + len(wanted)]
-        words = [self.clean[start:stop] for start, stop in after]
+        begin = int(np.searchsorted(self.words.starts, place))
+        words = split_words(RULE.prepare(self.texts)[0].as_py())[begin : begin + REACH + len(wanted)]
         for at in range(min(REACH, len(words) - least) + 1 if wanted else 0):
             same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words[at:], wanted, strict=False)))
             if same >= least:
-                return self.ends[after[at + same - 1][1] - 1]
+                return int(self.words.stops[begin + at + same - 1])
         return None

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from lookalike import __version__
 from lookalike.core.run import Run, slices
-from lookalike.results.base import BATCH
+from lookalike.results.base import BATCH, Result
 from lookalike.results.clusters import Clusters
 from lookalike.results.dedup import Dedup
 from lookalike.results.pairs import Pairs
 
 
-def tables_of(result: Pairs | Clusters | Dedup, run: Run) -> Iterator[pa.Table]:
+def tables_of(result: Result, run: Run) -> Iterator[pa.Table]:
     """Yield the rows of `to_arrow` in tables of a bounded size, whose ids threads look up; the first is empty."""
     rows = int(np.count_nonzero(result.sizes > 1)) if isinstance(result, Clusters) else len(result)
     yield result._table(slice(0))

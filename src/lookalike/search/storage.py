@@ -26,15 +26,22 @@ READING = ("text", "id", "format", "on_error", "on_bad_file", "html", "article",
 @contextmanager
 def storage_for(items: list[Any], settings: Settings) -> Iterator[Storage]:
     """Open the storage that the settings ask for."""
-    if settings.memory is None and settings.workdir is None:
+    in_files = settings.memory is not None or settings.workdir is not None
+    with open_storage(_about(items, settings) if in_files else {}, settings.memory, settings.workdir) as storage:
+        yield storage
+
+
+@contextmanager
+def open_storage(about: dict[str, Any], memory: str | int | None, workdir: str | Path | None) -> Iterator[Storage]:
+    """Open a storage in files if one of both is given, else in memory; `about` is what the run depends on."""
+    if memory is None and workdir is None:
         yield Storage()
         return
-    about = _about(items, settings)
     with ExitStack() as opened:
-        workdir = settings.workdir
         if workdir is None:
             workdir = opened.enter_context(TemporaryDirectory(prefix="lookalike-"))
-        size = parse_memory("2GB" if settings.memory is None else settings.memory)
+        size = parse_memory("2GB" if memory is None else memory)
+        about = {"version": __version__, **about}
         yield opened.enter_context(FolderStorage(Path(workdir), about, size))
 
 
@@ -56,18 +63,14 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
     if len(items) > 1:
         raise UsageError(f"{both} are not supported for two collections.")
     source = items[0]
-    files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
-    if not files:
-        how = remedy("pass a path, a list of Paths, or Source(path)", "name the files instead of standard input")
-        raise UsageError(f"{both} support only one collection of texts, read from files: {how}.")
+    files = source_files(source)
     measure = SHORT.get(settings.measure, settings.measure)
     if measure not in HASHED or settings.method == "exact" or settings.recall == 1:
         exact = argument("method", "exact")
         raise UsageError(f"{both} support only Jaccard similarity, containment and a recall below 1, not {exact}.")
     threshold: Any = MEASURES[measure].default if settings.threshold is None else settings.threshold
     return {
-        "version": __version__,
-        "files": stamps(files),
+        "files": files,
         **{name: getattr(source, name) for name in READING},
         "threshold": str(parse_threshold(measure, threshold)),
         "measure": measure,
@@ -78,6 +81,16 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
         "result": settings.result,
         "keep": settings.keep if isinstance(settings.keep, str) else digest(settings.keep),
     }
+
+
+def source_files(source: Any) -> Any:
+    """Return the stamps of the files of a source; raise an error if it has none."""
+    files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
+    if not files:
+        how = remedy("pass a path, a list of Paths, or Source(path)", "name the files instead of standard input")
+        both = f"{parameter('memory')} and {parameter('workdir')}"
+        raise UsageError(f"{both} support only one collection of texts, read from files: {how}.")
+    return stamps(files)
 
 
 def digest(values: Any) -> str:

@@ -153,9 +153,9 @@ def compare(texts: list[str], questions: list[str], plants: Plants, most: int) -
     found = {at: {plants[at][1]} for at in flagged if at in plants}
     table = [row[:-1] for row in recalls(some, found)]
     return [
-        f"datatrove, n-grams of {size} words, on {len(with_plant):,} documents with a plant; it finds a plant if it "
-        f"removes the document. Of {len(others):,} other documents, {len(flagged & set(others)):,} are removed. CPU time "
-        f"{1e6 * cpu / (len(with_plant) + len(others)):,.0f} microseconds per document.",
+        f"datatrove, n-grams of {size} words, on {len(with_plant):,} documents with a plant; it finds a plant "
+        f"if it removes the document. Of {len(others):,} other documents, {len(flagged & set(others)):,} are removed. "
+        f"CPU time {1e6 * cpu / (len(with_plant) + len(others)):,.0f} microseconds per document.",
         table,
     ]
 

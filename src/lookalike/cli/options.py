@@ -115,6 +115,16 @@ Columns = Annotated[
     str | None,
     option(metavar="NAMES", help="Columns to write besides text and id, such as url,date; default: all."),
 ]
+Mark = Annotated[
+    bool,
+    flag(
+        "--mark",
+        help="Write all rows, with the columns duplicate_of, similarity, cluster and copies, instead of dropping any.",
+    ),
+]
+MarkRows = Annotated[
+    bool, flag("--rows", help="Write all rows of the inputs, with the columns cluster and size, instead of a list.")
+]
 VectorColumn = Annotated[
     str | None, option(metavar="COLUMN", help="Column, or array of a .npz file, that holds the vectors.", panel=INPUT)
 ]

@@ -3,7 +3,6 @@
 from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.outputs import check_outputs, write_page
-from lookalike.cli.progress import TerminalRun
 from lookalike.cli.workdir import working_in
 from lookalike.core.errors import UsageError
 
@@ -40,13 +39,13 @@ def clusters(
 
 def mark_clusters(inputs: list[str], options: opt.CollectionOptions, columns: str | None) -> None:
     """Write all rows of the inputs with the cluster of each."""
-    from lookalike.cli.documents import open_documents, search_settings, summarize_documents
+    from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
     from lookalike.cli.rows import check_written, write_rows
     from lookalike.find import find_clusters
     from lookalike.results.files import settings_of
 
     check_outputs(options.output, inputs)
-    run = TerminalRun(**vars(options.running))
+    run = start_run(options)
     with working_in(options.work, options.output.out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)

@@ -8,7 +8,6 @@ from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_outputs, check_page, write_page
-from lookalike.cli.progress import TerminalRun
 from lookalike.cli.workdir import working_in
 from lookalike.core.errors import DataError, UsageError, one_column
 
@@ -115,13 +114,13 @@ def dedup_locally(
 ) -> None:
     """Write the kept documents, or all with `mark`, with their columns; write the removed ones to `removed`."""
     from lookalike import find
-    from lookalike.cli.documents import open_documents, search_settings, summarize_documents
+    from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
     from lookalike.cli.rows import check_written, write_rows
     from lookalike.io.write import writing
     from lookalike.results.files import settings_of, tables_of
 
     out = options.output.out
-    run = TerminalRun(**vars(options.running))
+    run = start_run(options)
     with working_in(options.work, out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)

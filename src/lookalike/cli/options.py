@@ -115,6 +115,16 @@ Columns = Annotated[
     str | None,
     option(metavar="NAMES", help="Columns to write besides text and id, such as url,date; default: all."),
 ]
+Mark = Annotated[
+    bool,
+    flag(
+        "--mark",
+        help="Write all rows, with the columns duplicate_of, similarity, cluster and copies, instead of dropping any.",
+    ),
+]
+MarkRows = Annotated[
+    bool, flag("--rows", help="Write all rows of the inputs, with the columns cluster and size, instead of a list.")
+]
 VectorColumn = Annotated[
     str | None, option(metavar="COLUMN", help="Column, or array of a .npz file, that holds the vectors.", panel=INPUT)
 ]
@@ -347,6 +357,9 @@ Sketch = Annotated[
 Seed = Annotated[int, option(metavar="N", help="Seed of the hash functions.", panel=RUNNING)]
 Threads = Annotated[int | None, option(metavar="N", help="Number of threads; default: all cores.", panel=RUNNING)]
 Quiet = Annotated[bool, flag("--quiet", "-q", help="Print errors only.")]
+LogFormat = Annotated[
+    str, option(help="Lines on standard error: text, or json (an object each).", offer=("text", "json"), panel=RUNNING)
+]
 MaxPairs = Annotated[int, option(metavar="N", help="Fail if there are more pairs than this.", panel=RUNNING)]
 
 FamilyName = Annotated[
@@ -370,6 +383,23 @@ class RunOptions:
 
     threads: Threads = None
     quiet: Quiet = False
+    log_format: LogFormat = "text"
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """What a scheduler wants to know before and after."""
+
+    stats: Annotated[
+        str | None,
+        option(
+            metavar="FILE",
+            help="Also write what was done as JSON: plan, counts, recall, times, memory, files with checksums.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, flag("--dry-run", help="Print the plan, and the time, memory and disk it needs; do nothing else.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -456,6 +486,7 @@ class DocumentOptions:
     shingling: ShingleOptions
     search: SearchOptions
     running: RunOptions
+    job: JobOptions
 
 
 @dataclass(frozen=True)

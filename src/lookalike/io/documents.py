@@ -184,6 +184,14 @@ class Source(ItemSource):
         """Return the names of all columns of the inputs; of JSON lines, those of the first lines."""
         return list(dict.fromkeys(name for part in self.parts for name in self._schema(part).names))
 
+    def written_names(self) -> list[str]:
+        """Return the names of the columns that `tables` and `lines` return, as far as they are known."""
+        names = self.column_names()
+        if self.columns is None:
+            return names
+        keys = {name for part in self.parts for name in self._keys(part).names}
+        return [name for name in names if name in keys or name in self.columns]
+
     def text_columns(self) -> list[str]:
         """Return the names of the text columns of those inputs that are tables."""
         tables = (part for part in self.parts if FORMATS[part.format].columns)

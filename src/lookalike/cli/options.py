@@ -69,11 +69,12 @@ Id = Annotated[
     str | None,
     option(metavar="COLUMN", help="Column that holds the id; - uses row numbers; default: id, if any.", panel=INPUT),
 ]
-DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text", "files")
+DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "database", "text", "files")
 Format = Annotated[
     str | None,
     option(
-        help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per file).",
+        help="Format: parquet, arrow, jsonl, csv, tsv, excel, database, text (one document per line) or files (one per "
+        "file).",
         offer=DOCUMENT_FORMATS,
         panel=INPUT,
     ),
@@ -178,7 +179,7 @@ class SetOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: parquet, arrow, jsonl, csv, tsv, excel or text (one set per line).",
+            help="Format: parquet, arrow, jsonl, csv, tsv, excel, database or text (one set per line).",
             panel=INPUT,
         ),
     ] = None
@@ -197,7 +198,7 @@ class VectorOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel or pictures.",
+            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel, database or pictures.",
             panel=INPUT,
         ),
     ] = None
@@ -212,7 +213,8 @@ class TableOptions:
 
     separator: CsvSeparator = None
     format: Annotated[
-        str | None, option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv or excel.", panel=INPUT)
+        str | None,
+        option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv, excel or database.", panel=INPUT),
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"

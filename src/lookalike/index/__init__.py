@@ -13,7 +13,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from secrets import randbits
@@ -28,6 +28,7 @@ from lookalike.core.errors import (
     DataError,
     LookalikeError,
     NotThere,
+    StoreError,
     UsageError,
     argument,
     choice,
@@ -36,7 +37,7 @@ from lookalike.core.errors import (
     remedy,
     whole,
 )
-from lookalike.core.run import Run, Tick
+from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.index.asking import Asking
 from lookalike.index.batches import (
     BATCH,
@@ -93,7 +94,8 @@ class Index(Asking):
         if settings is None:
             raise UsageError("an index is opened with Index.open(path), and made with Index.build or Index.create.")
         super().__init__(store, settings)
-        self.group = Group(self._write_together)
+        self.group = Group(self._write_together, self._tidy)
+        self._tidied = True  # whether the last change left its tables tidy
 
     def close(self) -> None:
         """Write what waits to be written, and close the files."""
@@ -288,8 +290,9 @@ class Index(Asking):
                 tick(len(entries.ids))
             check_all_named(given, added + waiting.items)
             added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
-            writer.settle(run)
+            self._tidied = writer.settle(run)
             self._settle(writer, encoder)
+        self._tidy(run)
         return added
 
     def add_later(self, items: list[Any], ids: Iterable[Id] | None = None, *, replace: bool = False) -> "Future[int]":
@@ -338,8 +341,18 @@ class Index(Asking):
                     if writer.changes > before:
                         raise
                     results.append(error)
-            writer.settle()
+            self._tidied = writer.settle()
         return results
+
+    def _tidy(self, run: Run = ONE_THREAD) -> None:
+        """Tidy the tables after a large change, in small ones, whose pages the next ones use again.
+
+        The change itself is on disk: if this fails, as on a full disk, it is done with the next one.
+        """
+        with suppress(StoreError):
+            while not self._tidied:
+                with self.store.writing() as writer:
+                    self._tidied = writer.settle(run)
 
     def _make(self, writer: Writer, coding: Coding, change: Change, own: tuple[Entries, range]) -> int:
         """Make one change of several; errors of the caller come before anything is written."""
@@ -388,7 +401,7 @@ class Index(Asking):
 
     def _settle(self, writer: Writer, encoder: Encoder) -> None:
         """Save the coding that the first items chose."""
-        if encoder.coding is not None:
+        if encoder.coding is not None and self._coding is None:
             writer.put_settings({**(writer.settings() or self.settings), "coding": encoder.coding.settings()})
 
     def _fit(self, batch: Any) -> Coding:
@@ -416,7 +429,8 @@ class Index(Asking):
                     raise NotThere(f"there is no item {identity!r} in the index.")
                 drop(writer, self._coding, identity)
                 removed += 1
-            writer.settle()
+            self._tidied = writer.settle()
+        self._tidy()
         return removed
 
     @contextmanager

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -151,7 +152,7 @@ class Asking:
     def _bounds(self, threshold: float | None, k: int | None) -> tuple[float, int | None]:
         return self._threshold(threshold), None if k is None else whole("k", k)
 
-    @property
+    @cached_property
     def threshold(self) -> float:
         """The similarity or distance within which items are found, unless a query gives another."""
         return float(Fraction(self.settings["wanted"]["threshold"]))

@@ -7,6 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import cache
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -104,9 +105,7 @@ class Coding(ABC):
     @staticmethod
     def _spread(keys: np.ndarray) -> np.ndarray:
         """Make the keys of different tables different, since all are stored together."""
-        with np.errstate(over="ignore"):
-            tables = mix.py_func(np.arange(1, keys.shape[1] + 1, dtype=np.uint64) * GOLDEN)
-        return np.where(keys == EMPTY, EMPTY, keys ^ tables)
+        return np.where(keys == EMPTY, EMPTY, keys ^ numbers_of_tables(keys.shape[1]))
 
 
 class SetCoding(Coding):
@@ -305,6 +304,14 @@ class VectorCoding(Coding):
         centre = None if self.centre is None else self.centre.tolist()
         own = {"kind": self.kind, "size": self.size, "dtype": self.dtype.str, "centre": centre}
         return {**self.plan.saved(), **own}
+
+
+@cache
+def numbers_of_tables(tables: int) -> np.ndarray:
+    """Return a number for each table that its keys are combined with."""
+    with np.errstate(over="ignore"):
+        numbers: np.ndarray = mix.py_func(np.arange(1, tables + 1, dtype=np.uint64) * GOLDEN)
+    return numbers
 
 
 def in_bytes(indptr: np.ndarray, values: np.ndarray) -> pa.LargeBinaryArray:

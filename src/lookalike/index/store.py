@@ -57,7 +57,7 @@ class Store:
     def _open(self, read_only: bool, create: bool) -> None:
         with self._known_errors():
             self._hold(fcntl.LOCK_SH)
-            options: dict[str, Any] = {"max_dbs": 8, "max_readers": 1024, "create": create}
+            options: dict[str, Any] = {"max_dbs": 16, "max_readers": 1024, "create": create}
             lock = not (read_only and self._is_fixed())
             self.env = self._environment(readonly=read_only, lock=lock, **options)
             try:

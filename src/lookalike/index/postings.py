@@ -86,17 +86,20 @@ class Postings:
         found: list[list[int]] = [[] for _ in hashes]
         owners: list[int] = []
         blocks: list[Any] = []
+        enough = most // LEAST_EQUAL + 2
         for at, one in enumerate(hashes):
             key = self._key(one)
             there = cursor.set_range(key)
-            for _ in range(most // LEAST_EQUAL + 2):
-                if not there or cursor.key()[:5] != key[:5]:
+            for _ in range(enough if there else 0):
+                place = cursor.key()
+                if len(place) != len(key):
+                    raise damaged(f"the table of {self.name}", "a key")
+                if place[4] != key[4]:  # a block of another slice
                     break
                 owners.append(at)
                 blocks.append(cursor.value())
-                if cursor.key()[5:9] != key[5:9]:
+                if place[8] != key[8] or place[5:9] != key[5:9] or not cursor.next():
                     break  # else the next block can hold some, too
-                there = cursor.next()
         if not blocks:
             return found
         keys = np.array([hashes[at] >> 24 & 0xFFFFFFFF for at in owners], np.uint64)

@@ -115,9 +115,9 @@ class Reader:
     def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
         """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""
         check()
-        buckets = [numbers[:most] for numbers in self.postings("buckets").find(buckets_of(keys), most)]
-        found = {number for numbers in buckets for number in numbers}
-        crowded = any(len(numbers) == most for numbers in buckets)
+        buckets = self.postings("buckets").find(buckets_of(keys), most)
+        crowded = max(map(len, buckets), default=0) >= most
+        found = {number for numbers in buckets for number in (numbers[:most] if crowded else numbers)}
         return sorted(found), crowded
 
     def twins(self, content: bytes) -> Iterator[int]:

@@ -136,6 +136,22 @@ def unpack_blocks(data, bounds):
 
 
 @kernel
+def first_in_block(data, start, count, wanted):
+    """Return (place, key, at) of the first of `count` entries with a key from `wanted` on, at bit `at`.
+
+    The place is `count` if there is none.
+    """
+    key_width, width = np.int64(data[start]), np.int64(data[start]) + np.int64(data[start + 1])
+    key, at = get_bits(data, 8 * start + 32, HALF), 8 * (start + HEAD)
+    for place in range(count):
+        key += get_bits(data, at, key_width)
+        if key >= wanted:
+            return place, key, at
+        at += width
+    return count, key, at
+
+
+@kernel
 def find_in_blocks(data, bounds, wanted):
     """Return (numbers, ends): those of the entries with key wanted[i] in block i, up to ends[i].
 
@@ -150,18 +166,16 @@ def find_in_blocks(data, bounds, wanted):
         if count < 0:
             ends[-1] = -1
             return found[:0], ends
+        place, key, at = first_in_block(data, start, count, wanted[i])
         key_width, number_width = np.int64(data[start]), np.int64(data[start + 1])
-        key, at = get_bits(data, 8 * start + 32, HALF), 8 * (start + HEAD)
-        for _ in range(count):
-            key += get_bits(data, at, key_width)
-            if key > wanted[i]:
-                break
-            if key == wanted[i]:
-                if n == len(found):
-                    found = grown(found, n)
-                found[n] = get_bits(data, at + key_width, number_width)
-                n += 1
+        while place < count and key == wanted[i]:
+            if n == len(found):
+                found = grown(found, n)
+            found[n] = get_bits(data, at + key_width, number_width)
+            n += 1
+            place += 1
             at += key_width + number_width
+            key += get_bits(data, at, key_width)
         ends[i] = n
     return found[:n].copy(), ends
 

@@ -18,7 +18,7 @@ from lookalike.core.wording import counted
 from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
-from lookalike.index.looking import Found, Looked, look_up
+from lookalike.index.looking import Found, Looked, look_up, look_up_all
 from lookalike.index.records import Id, intact, is_id
 from lookalike.index.settings import read_settings
 from lookalike.index.store import Store
@@ -106,12 +106,14 @@ class Asking:
             return [Looked([])] * len(batch)
         encoded = coding.encode(batch)
         with self.store.reading() as reader:
-            return [look_up(reader, coding, encoded, place, threshold, k, check=check) for place in range(len(batch))]
+            if len(batch) == 1:
+                return [look_up(reader, coding, encoded, 0, threshold, k, check=check)]
+            return look_up_all(reader, coding, encoded, threshold, k, check)
 
     def query_batch(
         self, items: Any, *, threshold: float | None = None, k: int | None = 10, run: Run | None = None
     ) -> Pairs:
-        """Look up many items as `query` does; return pairs of an item given and an item found."""
+        """Look up many items as `query` does, but together; return pairs of an item given and an item found."""
         run = run or Run()
         bounds = self._bounds(threshold, k)
         asked: list[Any] = []
@@ -119,8 +121,9 @@ class Asking:
         found: Found = []
         stats = {"candidates": 0, "crowded": 0, "threshold": bounds[0], **({} if k is None else {"nearest": k})}
         with run.stage("query") as tick:
-            for batch, names in numbered(self._batches(items, None, run)):
-                for place, looked in enumerate(self._looks(batch, *bounds), len(asked)):
+            batches = numbered(self._batches(items, None, run))
+            for names, several in run.map(lambda task: (task[1], self._looks(task[0], *bounds)), batches):
+                for place, looked in enumerate(several, len(asked)):
                     left.extend([place] * len(looked.found))
                     found.extend(looked.found)
                     stats["candidates"] += looked.candidates

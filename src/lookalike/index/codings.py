@@ -65,8 +65,8 @@ class Coding(ABC):
         """Return the bytes that keep each item."""
 
     @abstractmethod
-    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
-        """Return the similarities or distances of the item at `place` and others, from their payloads."""
+    def measure(self, rows: Any, others: Sequence[Content], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return the similarities or distances of pairs: of rows, and of others, given their payloads."""
 
     @abstractmethod
     def settings(self) -> Settings:
@@ -182,13 +182,11 @@ class SetCoding(Coding):
         indptr = np.append(0, np.cumsum(sizes))
         return Sets(indptr, unpack_differences(data, ends[:-1], ends[1:], indptr))
 
-    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
-        if not others:
-            return np.zeros(0)
-        one, rows = encoded.rows[place], self._rows(others)
-        indptr = np.append(0, rows.indptr + len(one))
-        left, right = np.zeros(len(others), np.int64), np.arange(1, len(others) + 1)
-        shared = np.maximum(0, overlaps(indptr, np.concatenate((one, rows.elements)), left, right, 0, 1))
+    def measure(self, rows: Any, others: Sequence[Content], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        read = self._rows(others)
+        indptr = np.append(rows.indptr, read.indptr[1:] + rows.indptr[-1])
+        right = right + len(rows)
+        shared = np.maximum(0, overlaps(indptr, np.concatenate((rows.elements, read.elements)), left, right, 0, 1))
         sizes = np.diff(indptr)
         return MEASURES[self.plan.measure].of_overlaps(shared, sizes[left], sizes[right])
 
@@ -285,12 +283,9 @@ class VectorCoding(Coding):
         keys: np.ndarray = fold_bands(signatures, plan.bands.bands, plan.bands.rows)
         return keys
 
-    def measure(self, encoded: Encoded, place: int, others: Sequence[Content]) -> np.ndarray:
-        if not others:
-            return np.zeros(0)
-        one = rows_of(encoded.rows, np.array([place]))
-        space = space_of([joined([one, self._items(others)])], self.plan.measure, float(self.plan.threshold))
-        return space.measured(np.zeros(len(others), np.int64), np.arange(1, len(others) + 1))
+    def measure(self, rows: Any, others: Sequence[Content], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        space = space_of([joined([rows, self._items(others)])], self.plan.measure, float(self.plan.threshold))
+        return space.measured(left, len(rows) + right)
 
     def recall(self, threshold: float) -> float:
         if self.plan.parts:

@@ -83,7 +83,8 @@ class Kept:
 
     def _sweep(self) -> None:
         """Write the next stride anew, without its removed items."""
-        stride, size = [], 0
+        stride: list[tuple[bytes, bytes]] = []
+        size = 0
         for key, record in self._under(self.txn.cursor(db=self.records), self._key(self.swept), self._end()):
             if len(stride) == STRIDE or size > STRIDE_BYTES:
                 following = int.from_bytes(key[4:], "big")

@@ -37,7 +37,7 @@ LOW = np.uint64(0xFFFFFFFF)
 class SliceParts(NamedTuple):
     """All that a slice consists of before it is folded."""
 
-    blocks: bytes  # one after another
+    blocks: np.ndarray  # one after another
     bounds: np.ndarray
     changes: np.ndarray  # recent entries
     gone: np.ndarray  # which of them were removed
@@ -238,7 +238,7 @@ def merged(parts: SliceParts) -> np.ndarray:
         raise damaged("a table", "a block")
     if not len(parts.changes) and not parts.new:
         return np.asarray(entries)
-    whole = np.concatenate([entries, parts.changes[~parts.gone], *parts.new])
+    whole: np.ndarray = np.concatenate([entries, parts.changes[~parts.gone], *parts.new])
     whole.sort(kind="stable")  # which merges what is sorted already
     whole = whole[np.append(True, whole[1:] != whole[:-1])[: len(whole)]]
     if parts.gone.any():

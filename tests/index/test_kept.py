@@ -37,32 +37,33 @@ def test_records_stay_in_order_through_many_rounds(place, monkeypatch, seed):
             with index.store.reading() as reader:
                 assert [(number, bytes(record)) for number, record in reader.kept.since()] == sorted(there.items())
                 some = draw.randrange(first + 2)
-                assert [number for number, _ in reader.kept.since(some)] == [
-                    one for one in sorted(there) if one >= some
-                ]
+                later = [number for number, _ in reader.kept.since(some)]
+                assert later == [number for number in sorted(there) if number >= some]
                 assert all(bytes(reader.kept.get(number)) == record for number, record in there.items())
     assert rounds > 3
 
 
 @pytest.mark.slow
-def test_scattered_changes_leave_no_gaps(tmp_path):
-    """After two changes for each item the file is little larger than a compacted one, and nothing is lost."""
-    texts = texts_of(6000)
+def test_scattered_changes_leave_no_gaps(place):
+    """The items stay in full pages, the pages of old ones are used again, and nothing is lost.
+
+    The index is small beside a change, so gaps of that size remain.
+    """
+    texts = texts_of(4500)
     draw = random.Random(1)
-    with Index.build(tmp_path / "some.index", texts[:3000], threshold=0.8, store_text=True, seed=1) as index:
-        ids = list(range(3000))
-        for start in range(3000, 6000, 50):
-            gone = draw.sample(ids, 50)
+    with Index.build(place, texts[:1500], threshold=0.8, store_text=True, seed=1) as index:
+        ids = list(range(1500))
+        for start in range(1500, 4500, 100):
+            gone = set(draw.sample(ids, 100))
             index.remove(gone)
-            added = range(start, start + 50)
-            index.add(texts[start : start + 50], added)
-            ids = [*(set(ids) - set(gone)), *added]
-        assert sorted(index.ids()) == sorted(ids)
-        assert index.verify() == 3000
-        sizes = index.info(buckets=False)
-        items, kept_items = sizes["bytes of items"], index.store.byte_size()
-        before = state(index)
+            added = range(start, start + 100)
+            index.add(texts[start : start + 100], added)
+            ids = [*(name for name in ids if name not in gone), *added]
+        assert list(index.ids()) == ids
+        assert index.verify() == 1500
+        before, sizes = state(index), index.info(buckets=False)
         index.compact()
         assert state(index) == before
-        assert items <= 1.2 * index.info(buckets=False)["bytes of items"]
-        assert kept_items <= 1.6 * index.store.byte_size()  # of so small an index: gaps are those of two changes
+        compacted = index.info(buckets=False)
+        assert sizes["bytes of items"] <= 1.3 * compacted["bytes of items"]
+        assert sizes["bytes"] - compacted["bytes"] < 1_000_000

@@ -51,6 +51,7 @@ from lookalike.index.batches import (
 )
 from lookalike.index.codings import Coding, SetCoding, VectorCoding, rows_of, shingle_settings
 from lookalike.index.entries import Entries, Waiting, salt_of
+from lookalike.index.exporting import readable, rows_in, settings_in
 from lookalike.index.grouping import Change, Group
 from lookalike.index.records import Id
 from lookalike.index.replay import Replay
@@ -166,10 +167,15 @@ class Index(Asking):
             "notes": notes or {},
             "coding": None,
         }
+        return cls._empty(path, settings)
+
+    @classmethod
+    def _empty(cls, path: Path, settings: dict[str, Any]) -> "Index":
+        """Create an index with these settings."""
         store = Store(path, create=True)
         with store.writing() as writer:
             writer.put_settings(settings)
-            writer.put_salt(salt_of(seed))
+            writer.put_salt(salt_of(settings["wanted"]["seed"]))
         return cls(store, settings)
 
     @classmethod
@@ -249,6 +255,31 @@ class Index(Asking):
             store.close()
             raise
 
+    @classmethod
+    def restore(cls, path: str | Path, source: str | Path, *, run: Run | None = None) -> "Index":
+        """Make an index of the items that `export` wrote to a Parquet file; it gives the same answers.
+
+        Args:
+            path: the folder of the index, which must not exist yet.
+            source: the Parquet file.
+            run: a `lookalike.core.run.Run`: how many threads to use, and how to show progress.
+
+        Returns:
+            The index, open for writing.
+        """
+        path, source, run = Path(path), Path(source), run or Run()
+        settings = settings_in(source)
+        with building(path) as place:
+            index = cls._empty(place, settings)
+            try:
+                with run.stage("restore") as tick, readable(source), index.store.writing() as writer:
+                    encoder = index._encoder()
+                    index._take(writer, encoder, run.map(encoder.encode_column, rows_in(source)), BULK, run, tick)
+                    writer.settle(run)
+            finally:
+                index.close()
+        return cls.open(path)
+
     # --- change ---
 
     def add(
@@ -276,20 +307,13 @@ class Index(Asking):
                 tick(0)  # which may end the run
                 return self.group.put(few).result()
         given = ids_of(ids)
-        added, waiting = 0, Waiting()
         with run.stage("add") as tick, self.store.writing() as writer:
             if also is not None:
                 also(writer)
-            encoder, first = self._encoder(), writer.next_number()
+            encoder = self._encoder()
             batches = numbered(self._batches(items, given, run), writer.next_id())
-            for entries in run.map(encoder.encode, encoder.fitting(batches)):
-                waiting.append(entries)
-                if waiting.items >= batch or waiting.byte_size > BATCH_BYTES:
-                    added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
-                    waiting = Waiting()
-                tick(len(entries.ids))
-            check_all_named(given, added + waiting.items)
-            added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
+            entries = run.map(encoder.encode, encoder.fitting(batches))
+            added = self._take(writer, encoder, entries, batch, run, tick, replace, given)
             self._tidied = writer.settle(run)
             self._settle(writer, encoder)
         self._tidy(run)
@@ -377,6 +401,28 @@ class Index(Asking):
 
     def _encoder(self) -> Encoder:
         return Encoder(self._known(), self._fit, salt_of(self.settings["wanted"]["seed"]))
+
+    def _take(
+        self,
+        writer: Writer,
+        encoder: Encoder,
+        entries: Iterable[Entries],
+        batch: int,
+        run: Run,
+        tick: Tick,
+        replace: bool = False,
+        given: Iterator[Id] | None = None,
+    ) -> int:
+        """Write entries, about `batch` items at a time; return how many."""
+        added, waiting, first = 0, Waiting(), writer.next_number()
+        for some in entries:
+            waiting.append(some)
+            if waiting.items >= batch or waiting.byte_size > BATCH_BYTES:
+                added += self._write(writer, waiting.parts, encoder, replace, first, run, tick)
+                waiting = Waiting()
+            tick(len(some.ids))
+        check_all_named(given, added + waiting.items)
+        return added + self._write(writer, waiting.parts, encoder, replace, first, run, tick)
 
     def _write(
         self, writer: Writer, parts: list[Entries], encoder: Encoder, replace: bool, first: int, run: Run, tick: Tick

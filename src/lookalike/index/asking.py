@@ -12,12 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from lookalike.core.errors import AlreadyThere, NotThere, whole, within
+from lookalike.core.errors import AlreadyThere, NotThere, UsageError, whole, within
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
 from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
 from lookalike.index.checking import check
 from lookalike.index.codings import Coding, coding_of
+from lookalike.index.exporting import write_items
 from lookalike.index.looking import Found, Looked, look_up, look_up_all
 from lookalike.index.records import Id, intact, is_id
 from lookalike.index.settings import read_settings
@@ -106,8 +107,9 @@ class Asking:
             return [Looked([])] * len(batch)
         encoded = coding.encode(batch)
         with self.store.reading() as reader:
-            if len(batch) == 1:
-                return [look_up(reader, coding, encoded, 0, threshold, k, check=check)]
+            if len(batch) == 1 or self.store.old:
+                places = range(len(batch))
+                return [look_up(reader, coding, encoded, place, threshold, k, check=check) for place in places]
             return look_up_all(reader, coding, encoded, threshold, k, check)
 
     def query_batch(
@@ -283,6 +285,31 @@ class Asking:
         [(0, 0.75)]
         """
         self.store.backup(Path(path))
+
+    def export(self, path: str | Path, run: Run | None = None) -> None:
+        """Write the items and settings to a Parquet file, from which `Index.restore` makes the index again.
+
+        Its columns are `id` and `text`, `vector`, `bits` or `hashes`: what the index keeps of an item.
+
+        >>> from tempfile import mkdtemp
+        >>> from lookalike.index import Index
+        >>> folder = Path(mkdtemp())
+        >>> with Index.build(folder / "some.index", ["one two", "three four"], store_text=True) as index:
+        ...     index.export(folder / "some.parquet")
+        >>> import pyarrow.parquet as pq
+        >>> pq.read_table(folder / "some.parquet").to_pylist()
+        [{'id': 0, 'text': 'one two'}, {'id': 1, 'text': 'three four'}]
+        >>> with Index.restore(folder / "again.index", folder / "some.parquet") as again:
+        ...     again.query("one two")
+        [(0, 1.0)]
+        """
+        run = run or Run()
+        self.store.check_format()
+        if "kind" in self.settings["notes"] and self.settings["notes"]["kind"] == "records":
+            raise UsageError("an index of records cannot be exported; copy it with `backup`.")
+        coding = self._known()
+        with run.stage("export"), self.store.reading() as reader:
+            write_items(reader, coding, str(path), run)
 
     def verify(self, run: Run | None = None) -> int:
         """Check that the hash tables agree with the items, or raise an error; return how many items."""

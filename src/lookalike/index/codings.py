@@ -80,6 +80,14 @@ class Coding(ABC):
     def again(self, payloads: Sequence[Content]) -> Encoded:
         """Encode items again, from their payloads."""
 
+    @abstractmethod
+    def column(self, payloads: Sequence[Content]) -> tuple[str, pa.Array]:
+        """Return what the bytes of some items keep, as a column of a table, and the name of the column."""
+
+    @abstractmethod
+    def of_column(self, column: pa.Array) -> Encoded:
+        """Encode the items of such a column."""
+
     def shown(self, payload: Content) -> Any:
         """Return an item as a user would give it, or None if the payload does not hold it."""
         return None
@@ -154,6 +162,19 @@ class SetCoding(Coding):
 
     def shown(self, payload: Content) -> Any:
         return self.texts.decode([payload])[0].as_py() if self.texts is not None else None
+
+    def column(self, payloads: Sequence[Content]) -> tuple[str, pa.Array]:
+        if self.texts is not None:
+            return "text", self.texts.decode(payloads)
+        rows = self._rows(payloads)
+        return "hashes", pa.LargeListArray.from_arrays(pa.array(rows.indptr), pa.array(rows.elements))
+
+    def of_column(self, column: pa.Array) -> Encoded:
+        if self.texts is not None:
+            return self.encode(column.cast(pa.large_string()))
+        lists = column.cast(pa.large_list(pa.uint64()))
+        indptr = np.append(0, np.cumsum(lists.value_lengths().to_numpy().astype(np.int64)))
+        return self._encode(Sets.sorted(indptr, lists.flatten().to_numpy(), bag=False))
 
     def _encode(self, sets: Sets, texts: pa.LargeStringArray | None = None) -> Encoded:
         keys = self._spread(band_keys(self.plan, sets.indptr, sets.elements))
@@ -255,6 +276,16 @@ class VectorCoding(Coding):
 
     def again(self, payloads: Sequence[Content]) -> Encoded:
         return self.encode(self._items(payloads))
+
+    def column(self, payloads: Sequence[Content]) -> tuple[str, pa.Array]:
+        items = self._items(payloads)
+        values = items.words if isinstance(items, Bits) else items.values
+        name = "bits" if isinstance(items, Bits) else "vector"
+        return name, pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+    def of_column(self, column: pa.Array) -> Encoded:
+        values = column.flatten().to_numpy().reshape(len(column), -1)
+        return self.encode(Bits(values, self.size) if self.kind == "bits" else Vectors(values))
 
     def shown(self, payload: Content) -> Any:
         items = self._items([payload])

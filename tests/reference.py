@@ -994,14 +994,14 @@ def bits(values):
 
 
 def block(entries):
-    """Return the block of sorted entries: widths and count, then differences of keys, and numbers."""
+    """Return the block of sorted entries: widths, count and first key, then differences of keys, and numbers."""
     keys, numbers = [one >> 32 for one in entries], [one & 0xFFFFFFFF for one in entries]
     steps = [0, *(b - a for a, b in pairwise(keys))]
     widths = max(step.bit_length() for step in steps), max(number.bit_length() for number in numbers)
     pairs = [
         (value, width) for entry in zip(steps, numbers, strict=True) for value, width in zip(entry, widths, strict=True)
     ]
-    return bytes(widths) + len(entries).to_bytes(2, "little") + bits(pairs)
+    return bytes(widths) + len(entries).to_bytes(2, "little") + keys[0].to_bytes(4, "little") + bits(pairs)
 
 
 def hash_name(name, salt):

@@ -253,6 +253,35 @@ def backup(
         run.say(f"copied: {counted(len(copy), 'item')}, {copy.info(buckets=False)['bytes']:,} bytes")
 
 
+@command("lookalike index export news.index news.parquet", of=index)
+def export(
+    path: opt.IndexPath,
+    target: Annotated[str, typer.Argument(metavar="FILE", help="Parquet file to write.")],
+    *,
+    running: opt.RunOptions,
+) -> None:
+    """Write the items and settings of an index to a Parquet file."""
+    run = TerminalRun(**vars(running))
+    with open_index(path, read_only=True) as opened:
+        opened.export(target, run)
+        run.say(f"exported: {counted(len(opened), 'item')}")
+
+
+@command("lookalike index restore news.index news.parquet", of=index)
+def restore(
+    path: opt.IndexPath,
+    source: Annotated[str, typer.Argument(metavar="FILE", help="Parquet file that `export` has written.")],
+    *,
+    running: opt.RunOptions,
+) -> None:
+    """Make an index of the items that `export` has written; it gives the same answers."""
+    from lookalike.index import Index
+
+    run = TerminalRun(**vars(running))
+    with Index.restore(path, source, run=run) as made:
+        print_summary(run, made, f"restored: {counted(len(made), 'item')}")
+
+
 @command("lookalike index verify news.index", of=index)
 def verify(path: opt.IndexPath, *, running: opt.RunOptions) -> None:
     """Check that the hash tables of an index agree with its items."""

@@ -366,6 +366,16 @@ def test_table_of_weights(run: Commands, companies: tuple[Path, Path], out: Path
     assert {row["field"] for row in rows} == {"name", "address", "phone"}
 
 
+def test_larger_than_memory(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
+    for name, more in (("all.csv", []), ("parts.csv", ["--memory", "1GB"])):
+        assert run("resolve", *companies, *COMPANY_FIELDS, *more, "-o", out / name, "--all").code == 0
+    assert (out / "parts.csv").read_bytes() == (out / "all.csv").read_bytes()
+    assert left_in(out) == {"all.csv", "parts.csv"}
+    assert run("resolve", *companies, "--memory", "1GB").err.splitlines()[-1] == (
+        "lookalike: --memory needs a folder for temporary files: set --workdir, or write to a file with --out."
+    )
+
+
 def test_the_same_files_each_time(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
     made = []
     for threads in (1, 2):

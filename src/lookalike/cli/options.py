@@ -428,6 +428,21 @@ class WorkOptions:
 
 
 @dataclass(frozen=True)
+class RecordWorkOptions(WorkOptions):
+    """The same for a run that starts again after an interruption."""
+
+    workdir: Annotated[
+        str | None,
+        option(
+            metavar="DIR",
+            help="Folder for these files, which are deleted at the end; default with --memory: the name of the --out "
+            "file with .work added.",
+            panel=RUNNING,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class EngineOptions:
     """Whether to run on this machine or on a cluster."""
 

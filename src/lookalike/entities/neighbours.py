@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.arrays import join_arrays
 from lookalike.core.run import Run, Tick, slices
+from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.entities.rarities import Rarities
 from lookalike.items.sets import Sets
@@ -68,20 +68,23 @@ class Neighbours:
         )
 
 
-def nearest_by(column: Column, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None) -> Neighbours:
+def nearest_by(
+    column: Column, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None, storage: Storage = IN_MEMORY
+) -> Neighbours:
     """Find the k nearest neighbours of records by a field: in the other table, if there are two.
 
     `searched` says for which records; by default for all. Records without a value, or that share no
     word or shingle with another, have no neighbours.
     """
-    return nearest_texts(column.canonical, sides, k, run, searched)
+    return nearest_texts(column.canonical, sides, k, run, searched, storage, column.name)
 
 
 def nearest_as_whole(
-    columns: Sequence[Column], sides: Sides, k: int, run: Run, searched: np.ndarray | None = None
-) -> Neighbours:
+    columns: Sequence[Column], sides: Sides, k: int, run: Run, searched: np.ndarray | None = None,
+    storage: Storage = IN_MEMORY,
+) -> Neighbours:  # fmt: skip
     """Find the k nearest neighbours of records by all fields together, as if they were one text."""
-    return nearest_texts(whole_texts(columns, run), sides, k, run, searched)
+    return nearest_texts(whole_texts(columns, run), sides, k, run, searched, storage)
 
 
 def whole_texts(columns: Sequence[Column], run: Run) -> pa.LargeStringArray:
@@ -99,13 +102,14 @@ def _joined(some: list[pa.LargeStringArray]) -> pa.LargeStringArray:
 
 
 def nearest_texts(
-    texts: pa.LargeStringArray, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None
-) -> Neighbours:
+    texts: pa.LargeStringArray, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None,
+    storage: Storage = IN_MEMORY, name: str = "",
+) -> Neighbours:  # fmt: skip
     """Find the k nearest neighbours of records by their texts; each distinct text is searched for once."""
     coded = texts.dictionary_encode()
     codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)
     with run.stage("words"):
-        rows = Rows.of(coded.dictionary, run)
+        rows = Rows.of(coded.dictionary, run, storage=storage, name=f"elements {name}".rstrip())
     first, second = sides.apart(np.flatnonzero(codes >= 0))
     ways = [(first, second), (second, first)] if sides.two else [(first, first)]
     if searched is not None:
@@ -171,9 +175,18 @@ class Rows(NamedTuple):
         run: Run,
         cuts: Sequence[Shingles] = CUTS,
         rarities: Rarities | None = None,
+        storage: Storage = IN_MEMORY,
+        name: str = "",
     ) -> Self:
         """Number the elements of all texts from the rarest on, and weight each by its rarity, counted here or given."""
-        made = list(run.map(lambda part: TextElements.of(texts[part], cuts), slices(len(texts), TEXTS_PER_TASK)))
+        made: list[TextElements] = []
+        filled = 0
+        elements = storage.empty(name, len(cuts) * most_elements(texts), np.int32)
+        for one in run.map(lambda part: TextElements.of(texts[part], cuts), slices(len(texts), TEXTS_PER_TASK)):
+            place = elements[filled : filled + len(one.elements)]
+            place[:] = one.elements
+            made.append(one._replace(elements=place))
+            filled += len(place)
         known, where = np.unique(joined([one.hashes for one in made], np.uint64), return_inverse=True)
         every = len(texts)
         count = np.bincount(where, joined([one.counts for one in made], np.int64), len(known))
@@ -190,12 +203,13 @@ class Rows(NamedTuple):
             return np.asarray(rank_rows(one.indptr, one.elements, ranks[numbers], weights))
 
         lengths = joined(list(run.map(rank, range(len(made)))), np.float64)
-        sizes = [np.zeros(1, np.int64), *(np.diff(one.indptr) for one in made)]
-        elements = [np.zeros(0, np.int32), *(one.elements for one in made)]
-        made.clear()  # so that each part's memory can be freed
-        return cls(
-            np.cumsum(np.concatenate(sizes)), join_arrays(elements, run), weights, lengths, known[order], count[order]
-        )
+        indptr = np.append(0, np.cumsum(joined([np.diff(one.indptr) for one in made], np.int64)))
+        return cls(indptr, elements[:filled], weights, lengths, known[order], count[order])
+
+
+def most_elements(texts: pa.LargeStringArray) -> int:
+    """Return more elements than any cut makes of some texts: a text has one, or at most one per byte."""
+    return len(texts) + (pc.sum(pc.binary_length(texts)).as_py() or 0)
 
 
 class TextElements(NamedTuple):

@@ -79,3 +79,13 @@ def two_best(rows, values, count):
         elif value > second[row]:
             second[row] = value
     return best, second
+
+
+@kernel
+def count_nearest(left, right, values, best):
+    """Count for each row the pairs in which it is nearest to the other: those with the other's best value."""
+    counts = np.zeros(len(best), np.int64)
+    for at in range(len(left)):
+        counts[left[at]] += values[at] >= best[right[at]]
+        counts[right[at]] += values[at] >= best[left[at]]
+    return counts

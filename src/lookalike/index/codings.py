@@ -189,7 +189,7 @@ class SetCoding(Coding):
         one, rows = encoded.rows[place], self._rows(others)
         indptr = np.append(0, rows.indptr + len(one))
         left, right = np.zeros(len(others), np.int64), np.arange(1, len(others) + 1)
-        shared = np.maximum(0, overlaps(indptr, np.concatenate((one, rows.elements)), left, right, 0, 1))
+        shared = np.maximum(0, overlaps(indptr, np.concatenate((one, rows.elements)), None, left, right, 0, 1))
         sizes = np.diff(indptr)
         return MEASURES[self.plan.measure].of_overlaps(shared, sizes[left], sizes[right])
 

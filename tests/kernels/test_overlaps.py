@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.kernels.overlaps import count_apart, overlaps, two_best
+from lookalike.kernels.overlaps import count_apart, overlaps, sums_of_rows, two_best
 from tests import reference as ref
 
 ROWS = st.lists(st.lists(st.integers(0, 9), unique=True, max_size=7).map(sorted), min_size=1, max_size=12)
@@ -21,6 +21,12 @@ def pairs_of(rows, data):
     places = st.integers(0, len(rows) - 1)
     pairs = data.draw(st.lists(st.tuples(places, places), max_size=9))
     return np.array(pairs, np.int64).reshape(-1, 2).T
+
+
+@given(ROWS, WEIGHTS)
+def test_sums_of_rows(rows, weights):
+    found = sums_of_rows(*as_arrays(rows), np.array(weights))
+    assert found.tolist() == pytest.approx([sum(weights[one] for one in row) for row in rows])
 
 
 @given(ROWS, WEIGHTS, st.data())

@@ -8,7 +8,7 @@ neighbours: the time grows with the number of records, not with that of pairs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,13 @@ from lookalike.entities.rarities import Rarities
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
-from lookalike.kernels.postings import nearest_by_elements, number_rows, rows_of_elements, spread_to_records, table_of
+from lookalike.kernels.postings import (
+    nearest_by_elements,
+    number_distinct,
+    rank_rows,
+    rows_of_elements,
+    spread_to_records,
+)
 from lookalike.kernels.sets import group_rows
 from lookalike.theory.sorting import order_of
 
@@ -136,6 +142,11 @@ def _nearest(
     return Neighbours(np.repeat(records, there.sum(axis=1)), found[there], similarity[there], len(wanted), certain)
 
 
+def joined(parts: Sequence[np.ndarray], kind: Any) -> np.ndarray:
+    """Return arrays of a kind in one; there can be none."""
+    return np.concatenate([np.zeros(0, kind), *parts])
+
+
 def _distinct(codes: np.ndarray, count: int) -> np.ndarray:
     """Return which of `count` codes there are, in ascending order; to sort them takes longer."""
     there = np.zeros(count, np.bool_)
@@ -162,36 +173,43 @@ class Rows(NamedTuple):
         rarities: Rarities | None = None,
     ) -> Self:
         """Number the elements of all texts from the rarest on, and weight each by its rarity, counted here or given."""
-        parts = slices(len(texts), TEXTS_PER_TASK)
-        sets, seen, counts = [], [np.zeros(0, np.uint64)], [np.zeros(0)]
-        for one, elements, texts_with in run.map(lambda part: elements_of(texts[part], cuts), parts):
-            sets.append(one)
-            seen.append(elements)
-            counts.append(texts_with)
-        known, where = np.unique(np.concatenate(seen), return_inverse=True)
-        count = np.bincount(where, np.concatenate(counts), len(known))
+        made = list(run.map(lambda part: TextElements.of(texts[part], cuts), slices(len(texts), TEXTS_PER_TASK)))
+        known, where = np.unique(joined([one.hashes for one in made], np.uint64), return_inverse=True)
         every = len(texts)
+        count = np.bincount(where, joined([one.counts for one in made], np.int64), len(known))
         if rarities is not None:
             every, count = rarities.texts, rarities.counts_of(known)
         order = np.argsort(count, kind="stable")
         weights = np.log(1 + every / count[order])
         ranks = np.empty(len(known), np.int32)
         ranks[order] = np.arange(len(known))
-        table = table_of(known)
-        sizes = np.concatenate([np.zeros(1, np.int64), *(one.sizes for one in sets)])
-        numbered, lengths = [np.zeros(0, np.int32)], [np.zeros(0)]
-        for elements, of_rows in run.map(
-            lambda one: number_rows(one.indptr, one.elements, table, known, ranks, weights), sets
-        ):
-            numbered.append(elements)
-            lengths.append(of_rows)
-        counted = known[order], count[order]
-        return cls(np.cumsum(sizes), join_arrays(numbered, run), weights, np.concatenate(lengths), *counted)
+        bounds = np.cumsum([0, *(len(one.hashes) for one in made)])
+
+        def rank(at: int) -> np.ndarray:
+            one, numbers = made[at], where[bounds[at] : bounds[at + 1]]
+            return np.asarray(rank_rows(one.indptr, one.elements, ranks[numbers], weights))
+
+        lengths = joined(list(run.map(rank, range(len(made)))), np.float64)
+        sizes = [np.zeros(1, np.int64), *(np.diff(one.indptr) for one in made)]
+        elements = [np.zeros(0, np.int32), *(one.elements for one in made)]
+        made.clear()  # so that each part's memory can be freed
+        return cls(
+            np.cumsum(np.concatenate(sizes)), join_arrays(elements, run), weights, lengths, known[order], count[order]
+        )
 
 
-def elements_of(texts: pa.LargeStringArray, cuts: Sequence[Shingles]) -> tuple[Sets, np.ndarray, np.ndarray]:
-    """Return the elements of each text, all there are, and in how many of the texts each is."""
-    made = [shingles.hashes(texts) for shingles in cuts]
-    rows = np.concatenate([np.repeat(np.arange(len(texts)), np.diff(indptr)) for indptr, _ in made])
-    sets = Sets.sorted(*group_rows(len(texts), rows, np.concatenate([hashes for _, hashes in made])))
-    return sets, *np.unique(sets.elements, return_counts=True)
+class TextElements(NamedTuple):
+    """The elements of some texts, by number, and what the numbers stand for."""
+
+    indptr: np.ndarray
+    elements: np.ndarray  # numbers, each once per text
+    hashes: np.ndarray  # of each number
+    counts: np.ndarray  # in how many of these texts it is
+
+    @classmethod
+    def of(cls, texts: pa.LargeStringArray, cuts: Sequence[Shingles]) -> Self:
+        """Cut texts into elements."""
+        made = [shingles.hashes(texts) for shingles in cuts]
+        rows = np.concatenate([np.repeat(np.arange(len(texts)), np.diff(indptr)) for indptr, _ in made])
+        sets = Sets.sorted(*group_rows(len(texts), rows, np.concatenate([hashes for _, hashes in made])))
+        return cls(sets.indptr, *number_distinct(sets.elements))

@@ -12,7 +12,7 @@ from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.entities.neighbours import Rows, whole_texts
 from lookalike.entities.rarities import Rarities
 from lookalike.entities.usual import in_slices
-from lookalike.kernels.overlaps import overlaps
+from lookalike.kernels.overlaps import overlaps, sums_of_rows
 
 PAIRS_PER_TASK = 1 << 16
 WORDS_WITHOUT_DIGITS = r"(^| )[^ 0-9]+"
@@ -28,8 +28,7 @@ class WeighedRows(NamedTuple):
     @classmethod
     def of(cls, rows: Rows, weights: np.ndarray) -> Self:
         """Add up the weights of each row."""
-        until = np.append(0.0, np.cumsum(weights[rows.elements]))
-        return cls(rows, weights, until[rows.indptr[1:]] - until[rows.indptr[:-1]])
+        return cls(rows, weights, sums_of_rows(rows.indptr, rows.elements, weights))
 
     def overlaps(self, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, ...]:
         """Weigh what pairs of rows have in common, and what only one of them has; see the kernel."""

@@ -9,6 +9,16 @@ from lookalike.kernels.hashing import kernel
 
 
 @kernel
+def sums_of_rows(indptr, elements, weights):
+    """Return the sum of the weights of each row's elements."""
+    sums = np.zeros(len(indptr) - 1)
+    for row in range(len(sums)):
+        for i in range(indptr[row], indptr[row + 1]):
+            sums[row] += weights[elements[i]]
+    return sums
+
+
+@kernel
 def overlaps(indptr, elements, weights, left, right):
     """Weigh the common elements of pairs of rows: (sums, largest, largest_left, largest_right).
 

@@ -33,6 +33,7 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
+from lookalike.search.needs import needs_of
 from lookalike.search.plan import Effort, Plan
 from lookalike.search.sampling import Sample, expected_effort, take_sample
 from lookalike.search.weighing import NOTHING, PLAIN, Wanted, Weighing, learn
@@ -133,6 +134,7 @@ def take_in_texts(
             plan = replace(plan, memory=plan.memory + size)
     for line in plan.lines():
         run.say(line)
+    run.planned(needs_of(plan, items, size, items * len(sets.elements) / max(1, len(sets)), storage))
 
     def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
         side, table = batch

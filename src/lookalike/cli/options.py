@@ -238,6 +238,19 @@ Shingle = Annotated[
 ]
 
 
+Weights = Annotated[
+    str | None,
+    option(
+        help="Count rare shingles or elements for more: idf compares by weighted Jaccard similarity.",
+        offer=("idf",),
+    ),
+]
+DropCommon = Annotated[
+    str | None,
+    option(metavar="SHARE", help="Ignore shingles or elements in more than this share of the items, such as 1%."),
+]
+
+
 @dataclass(frozen=True)
 class SimilarityOptions:
     """When documents are similar, and how surely similar ones are found."""
@@ -257,6 +270,8 @@ class SimilarityOptions:
     ] = None
     shingle: Shingle = "char:9"
     recall: Recall = 0.99
+    weights: Weights = None
+    drop_common: DropCommon = None
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,9 @@ class SetCoding(Coding):
         read = self._rows(others)
         indptr = np.append(rows.indptr, read.indptr[1:] + rows.indptr[-1])
         right = right + len(rows)
-        shared = np.maximum(0, overlaps(indptr, np.concatenate((rows.elements, read.elements)), left, right, 0, 1))
+        shared = np.maximum(
+            0, overlaps(indptr, np.concatenate((rows.elements, read.elements)), None, left, right, 0, 1)
+        )
         sizes = np.diff(indptr)
         return MEASURES[self.plan.measure].of_overlaps(shared, sizes[left], sizes[right])
 

@@ -77,6 +77,8 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
         "recall": str(settings.recall),
         "seed": str(settings.seed),
         "shingles": str(settings.shingles),
+        "weights": str(settings.weights),
+        "drop_common": str(settings.drop_common),
         "sketch": settings.sketch,
         "result": settings.result,
         "keep": settings.keep if isinstance(settings.keep, str) else digest(settings.keep),

@@ -112,8 +112,9 @@ def find_runs(corpus: Corpus, keep: int, run: Run) -> tuple[Windows, Links, Runs
     """Return the windows with their links, and the runs that repeat earlier ones, verified on the texts.
 
     All links follow from the runs: each window that is not the first of its kind is in a run, so it
-    equals an earlier one, whose own link follows from an earlier run. So if all runs are equal, no two different windows were taken for the same.
-    If two are, by chance, they are hashed by another function.
+    equals an earlier one, whose own link follows from an earlier run. So if all runs are equal, no
+    two different windows were taken for the same. If two are, by chance, they are hashed by another
+    function.
     """
     for seed in range(TRIES):
         windows = windows_of(corpus, seed, run)

@@ -108,11 +108,11 @@ def members_of_keys(ordered, keys, mask):
 
 
 @kernel
-def mark_members(indptr, items, split, out):
-    """Mark the items of all groups; of two collections, of those with items on both sides of `split`."""
+def mark_members(indptr, items, split, begin, out):
+    """Mark the items of all groups that have one from `begin` on; of two collections, on both sides of `split`."""
     for group in range(len(indptr) - 1):
         first, last = items[indptr[group]], items[indptr[group + 1] - 1]
-        if first < split <= last or split < 0:
+        if last >= begin and (split < 0 or first < split <= last):
             for item in items[indptr[group] : indptr[group + 1]]:
                 out[item] = True
 
@@ -177,16 +177,16 @@ def place_of(number, numbers, places):
 
 
 @kernel
-def link_copies(indptr, items, split, numbers, places, length, keep, first, copies, extra):
+def link_copies(indptr, items, split, begin, numbers, places, length, keep, first, copies, extra):
     """Note, for the windows of each group, its first window, how many there are, and which to cut.
 
-    Of two collections, groups without windows on both sides of `split` are passed over, and copies
-    are those on the right. Otherwise `extra` marks all windows but the first `keep` that do not
-    overlap each other, and those that overlap these.
+    Groups without windows from `begin` on are passed over. So are, of two collections, those without
+    windows on both sides of `split`, and copies are then those on the right. Otherwise `extra` marks
+    all windows but the first `keep` that do not overlap each other, and those that overlap these.
     """
     for group in range(len(indptr) - 1):
         inside = items[indptr[group] : indptr[group + 1]]
-        if split >= 0 and not inside[0] < split <= inside[-1]:
+        if inside[-1] < begin or (split >= 0 and not inside[0] < split <= inside[-1]):
             continue
         count = 0
         kept, last = 0, 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lookalike.io import arrow, csv, databases, excel, files, jsonl, lines, parquet
+from lookalike.io import arrow, csv, databases, excel, files, jsonl, lines, parquet, warc
 from lookalike.io.part import CODECS, Block, Part, Task
 
 
@@ -63,6 +63,7 @@ FORMATS: Mapping[str, Format] = {
         (databases.SQLITE,),
         rows=databases.database_rows,
     ),
+    "warc": Format(warc.warc_tasks, warc.warc_schema, (".warc", ".wet"), (b"WARC/",)),
     "text": Format(
         lines.line_tasks, lines.lines_schema, (".txt",), encoded=True, columns=False, spots=lines.line_spots
     ),

@@ -21,6 +21,7 @@ from lookalike.core.errors import DataError, UsageError, argument, remedy
 from lookalike.io.files import why_no_text
 from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIXES, format_of, format_of_start
 from lookalike.io.part import BOM, OF, UTF8, Part
+from lookalike.io.streams import NAME, Iterated, is_iterated
 
 FOREIGN = {  # the first bytes of files that are not text in UTF-8
     b"PK\x03\x04": "is a zip archive; unpack it, or name an Excel workbook .xlsx",
@@ -68,6 +69,8 @@ def find_parts(
     for given in inputs:
         if isinstance(given, pa.Table):
             parts.append(Part("the table", "table", content=given))
+        elif is_iterated(given):
+            parts.append(Part(NAME, "stream", content=Iterated(given)))
         elif not isinstance(given, str | os.PathLike):
             raise UsageError(f"an input must be a path or an Arrow table; got {type(given).__name__}.")
         elif not str(given):

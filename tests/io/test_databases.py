@@ -200,7 +200,7 @@ def test_nothing_in_a_database_runs(tmp_path):
     """A computed column is not read, and a table that is a program is not there."""
     path = sqlite(
         tmp_path / "a.db",
-        "CREATE TABLE docs (text TEXT, big AS (length(hex(zeroblob(400000000)))))",
+        "CREATE TABLE docs (text TEXT, big AS (length(hex(zeroblob(4000000)))))",
         "CREATE VIRTUAL TABLE found USING fts5(text)",
     )
     sqlite(path, "INSERT INTO docs VALUES ('x')")
@@ -234,7 +234,7 @@ def test_another_table_is_another_run(tmp_path):
     from lookalike.search.storage import source_files
 
     path = sqlite(tmp_path / "a.db", DOCS, "CREATE TABLE users (id)", rows=ROWS)
-    stamps = [source_files(la.Source(f"{path}::{name}")) for name in ("docs", "users")]
+    stamps = [source_files(la.Source(f"{path}::{name}"), None) for name in ("docs", "users")]
     assert stamps[0] != stamps[1]
 
 

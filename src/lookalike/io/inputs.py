@@ -18,9 +18,10 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from lookalike.core.errors import DataError, UsageError, argument, remedy
-from lookalike.io.files import ARCHIVE, why_no_text
+from lookalike.io.files import why_no_text
 from lookalike.io.formats import ENCODED, PAGE_SUFFIXES, SUFFIXES, VECTOR_SUFFIXES, format_of, format_of_start
 from lookalike.io.part import BOM, OF, UTF8, Part
+from lookalike.io.streams import NAME, Iterated, is_iterated
 
 FOREIGN = {  # the first bytes of files that are not text in UTF-8
     b"PK\x03\x04": "is a zip archive; unpack it, or name an Excel workbook .xlsx",
@@ -28,7 +29,7 @@ FOREIGN = {  # the first bytes of files that are not text in UTF-8
     b"\xfd7zXZ": "is compressed with xz, which is not supported; pipe it through xzcat and read -",
     b"\xff\xfe": "is in UTF-16; use {} to read it",
     b"\xfe\xff": "is in UTF-16; use {} to read it",
-    b"WARC/": ARCHIVE,
+    b"WARC/": "is a web archive; name it .warc, or set the format to warc",
     b"%PDF": "is a PDF; convert it with pdftotext",
 }
 NOTES = ("_SUCCESS", "_metadata", "_common_metadata")  # side files that other programs write next to tables
@@ -68,6 +69,8 @@ def find_parts(
     for given in inputs:
         if isinstance(given, pa.Table):
             parts.append(Part("the table", "table", content=given))
+        elif is_iterated(given):
+            parts.append(Part(NAME, "stream", content=Iterated(given)))
         elif not isinstance(given, str | os.PathLike):
             raise UsageError(f"an input must be a path or an Arrow table; got {type(given).__name__}.")
         elif not str(given):

@@ -31,7 +31,7 @@ class Part:
     name: str
     format: str
     paths: tuple[Path, ...] = ()
-    content: Any = None  # bytes of standard input, or an Arrow table
+    content: Any = None  # bytes of standard input, an Arrow table, or a data set
     base: Path | None = None  # the folder that ids of whole-file documents are relative to
     names: tuple[str, ...] = ()  # column names for CSV without a header line
     separator: str = ""  # between cells, if not the usual one
@@ -76,6 +76,8 @@ class Part:
         """Return the size in bytes as it is stored."""
         if isinstance(self.content, pa.Table):
             return int(self.content.nbytes)
+        if self.format == "stream":
+            return 0  # nobody knows
         return sum(path.stat().st_size for path in self.paths) if self.content is None else len(self.content)
 
     def byte_size(self) -> int:

@@ -105,7 +105,11 @@ def about_run(sources: list[Source], memory: Any, workdir: Any, about: dict[str,
     if memory is None and workdir is None:
         return {}
     reading = [{name: getattr(source, name) for name in READING} for source in sources]
-    return {"files": [stamp for source in sources for stamp in source_files(source)], "reading": reading, **about}
+    return {
+        "files": [stamp for source in sources for stamp in source_files(source, workdir)],
+        "reading": reading,
+        **about,
+    }
 
 
 def find_runs(corpus: Corpus, keep: int, run: Run) -> tuple[Windows, Links, Runs, Places, Places]:

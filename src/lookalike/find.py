@@ -14,6 +14,7 @@ import numpy as np
 
 from lookalike.core.errors import TooManyPairs, remedy
 from lookalike.core.run import Run
+from lookalike.devices.base import Device
 from lookalike.items.bits import Bits
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
@@ -41,6 +42,7 @@ def find_pairs(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    device: str | Device = "auto",
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -77,6 +79,8 @@ def find_pairs(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
+            pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -107,6 +111,7 @@ def find_pairs(
         filter=filter,
         order=order,
         probes=probes,
+        device=device,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -132,6 +137,7 @@ def find_matches(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    device: str | Device = "auto",
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -168,6 +174,8 @@ def find_matches(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
+            pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: not supported for two collections.
         workdir: not supported for two collections.
@@ -195,6 +203,7 @@ def find_matches(
         filter=filter,
         order=order,
         probes=probes,
+        device=device,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -217,6 +226,7 @@ def find_clusters(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    device: str | Device = "auto",
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -252,6 +262,8 @@ def find_clusters(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
+            pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -278,6 +290,7 @@ def find_clusters(
         filter=filter,
         order=order,
         probes=probes,
+        device=device,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -307,6 +320,7 @@ def dedup(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    device: str | Device = "auto",
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -347,6 +361,8 @@ def dedup(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
+            pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -375,6 +391,7 @@ def dedup(
         filter=filter,
         order=order,
         probes=probes,
+        device=device,
         audit=audit,
         memory=memory,
         workdir=workdir,

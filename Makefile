@@ -6,7 +6,7 @@ MINUTES ?= 10
 unexport PYTHONDONTWRITEBYTECODE # tests start many processes, which would all compile our modules again
 .DEFAULT_GOAL := help
 
-.PHONY: help demo check test test-bounds test-lowest fuzz lint docs bench clean browser java
+.PHONY: help demo check test test-bounds test-lowest test-gpu fuzz lint docs bench clean browser java
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/: .*## /	/'
@@ -37,6 +37,9 @@ test-bounds: .venv/installed-dev ## run the quick tests with compiled code that 
 test-lowest: .venv-lowest/installed ## run the quick tests with the oldest packages that lookalike supports
 	NUMBA_CACHE_DIR=$(CURDIR)/.venv-lowest/numba .venv-lowest/bin/pytest -n 2 --dist worksteal $(QUICK)
 
+test-gpu: .venv-gpu/installed ## run the tests that need a CUDA card
+	NUMBA_CACHE_DIR=$(CURDIR)/.venv-gpu/numba .venv-gpu/bin/pytest -m cuda tests
+
 browser: # Chromium, for the browser tests; as root it is installed from Debian's packages
 	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && apt-get update -qq \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; } \
@@ -55,7 +58,7 @@ bench: .venv/installed-bench ## compare with other tools: make bench CORPUS=file
 	$(BIN)/python bench/documents.py $(CORPUS)
 
 clean: ## remove the environment and all build outputs
-	rm -rf .venv .venv-lowest dist build site docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-gpu dist build site docs/reference .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/installed: pyproject.toml
 	@echo "setting up .venv, once; this takes a minute"
@@ -81,4 +84,9 @@ clean: ## remove the environment and all build outputs
 .venv-lowest/installed: pyproject.toml constraints/lowest.txt
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check --constraint constraints/lowest.txt --editable '.[dev]'
+	touch $@
+
+.venv-gpu/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-gpu
+	.venv-gpu/bin/pip install --quiet --disable-pip-version-check --editable '.[dev,gpu]'
 	touch $@

@@ -14,6 +14,7 @@ import numpy as np
 
 from lookalike.core.errors import TooManyPairs, remedy
 from lookalike.core.run import Run
+from lookalike.devices.base import Device
 from lookalike.items.bits import Bits
 from lookalike.items.shingles import Shingles
 from lookalike.items.vectors import Vectors
@@ -43,6 +44,7 @@ def find_pairs(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    device: str | Device = "auto",
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -83,6 +85,8 @@ def find_pairs(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
+            pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -115,6 +119,7 @@ def find_pairs(
         filter=filter,
         order=order,
         probes=probes,
+        device=device,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -142,6 +147,7 @@ def find_matches(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    device: str | Device = "auto",
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -182,6 +188,8 @@ def find_matches(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
+            pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: not supported for two collections.
         workdir: not supported for two collections.
@@ -211,6 +219,7 @@ def find_matches(
         filter=filter,
         order=order,
         probes=probes,
+        device=device,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -235,6 +244,7 @@ def find_clusters(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    device: str | Device = "auto",
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -274,6 +284,8 @@ def find_clusters(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
+            pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -302,6 +314,7 @@ def find_clusters(
         filter=filter,
         order=order,
         probes=probes,
+        device=device,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -333,6 +346,7 @@ def dedup(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    device: str | Device = "auto",
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -377,6 +391,8 @@ def dedup(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
+            pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -407,6 +423,7 @@ def dedup(
         filter=filter,
         order=order,
         probes=probes,
+        device=device,
         audit=audit,
         memory=memory,
         workdir=workdir,

@@ -64,6 +64,14 @@ class VectorSearchOptions:
             panel=RUNNING,
         ),
     ] = None
+    device: Annotated[
+        str,
+        option(
+            help="Device: cpu, cuda (all pairs on an NVIDIA card; none is missed), or auto (a card if it saves time).",
+            offer=("auto", "cpu", "cuda"),
+            panel=RUNNING,
+        ),
+    ] = "auto"
     audit: Annotated[int, option(metavar="N", help="Measure the recall on a sample of N vectors; 0: no audit.")] = 0
     seed: opt.Seed = 1
 
@@ -74,6 +82,7 @@ class VectorSearchOptions:
     "lookalike vectors embeddings.npy -k 10 -o neighbours.parquet",
     "lookalike vectors queries.npy --against base.npy -k 10 --measure euclidean",
     "lookalike vectors codes.npy --measure hamming -t 3 --result clusters",
+    "lookalike vectors embeddings.npy --measure cosine_similarity -t 0.9 --device cuda --result removed -o removed.csv",
     "lookalike vectors photos/ --measure hamming -t 6",
 )
 def vectors(

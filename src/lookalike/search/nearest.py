@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from lookalike.core.run import Run, Tick, slices
+from lookalike.search.on_device import Joiner
 from lookalike.search.spaces import Space
 from lookalike.search.tables import near_blocks
 
@@ -17,29 +18,35 @@ SHARE = 16  # of more items, one in SHARE shows how far to look
 
 
 def nearest(
-    space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run, tick: Tick = lambda amount: None
+    space: Space,
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    run: Run,
+    tick: Tick = lambda amount: None,
+    joiner: Joiner | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the k of `right` nearest to each of `left`, best first: (left, right, values).
 
-    Items of `left` ascend, and all come before those of `right`.
+    Items of `left` ascend, and all come before those of `right`. With a joiner, a device finds them.
     """
     found = [(left[:0], right[:0], space.measured(left[:0], right[:0]))]
     for part in slices(len(left) if len(right) else 0, ROWS):
-        found += choose(space, left[part], right, k, run)
+        found += choose(space, left[part], right, k, run, joiner)
         tick(part.stop - part.start)
     one, other, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return one, other, values
 
 
 def choose(
-    space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run
+    space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run, joiner: Joiner | None = None
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return the k nearest of some items, in parts, in order."""
     bounds = np.zeros_like(space.bounds)
-    bounds[left] = space.bound(reach(space, left, right, k, run))
+    bounds[left] = space.bound(reach(space, left, right, k, run, joiner))
     near: dict[int, list[np.ndarray]] = defaultdict(list)  # by the first item of a block
     tasks = []
-    for block, numbers in near_blocks(space, left, right, bounds, run):
+    for block, numbers in near_blocks(space, left, right, bounds, run, joiner):
         if block.start not in near:
             tasks += [(block.start, left[block][part]) for part in slices(block.stop - block.start, CHOSEN)]
         near[block.start].append(numbers)
@@ -56,7 +63,9 @@ def choose(
     return list(run.map(work, tasks))
 
 
-def reach(space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run) -> np.ndarray:
+def reach(
+    space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run, joiner: Joiner | None = None
+) -> np.ndarray:
     """Return how far each of `left` must look, at most, to see k of `right`, or all of fewer.
 
     A part's k-th nearest is no nearer than that of the whole, so of many items a random part is
@@ -66,7 +75,7 @@ def reach(space: Space, left: np.ndarray, right: np.ndarray, k: int, run: Run) -
     if len(right) > max(FEW, 2 * k):
         order = np.random.default_rng(len(right)).permutation(len(right))
         some = right[np.sort(order[: max(FEW, 2 * k, len(right) // SHARE)])]
-        return last_of(nearest(space, left, some, k, run)[2], len(left))
+        return last_of(nearest(space, left, some, k, run, joiner=joiner)[2], len(left))
 
     def work(part: slice) -> np.ndarray:
         rows = left[part]

@@ -42,6 +42,8 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
     """Read texts or sets, plan for them and sketch them in one pass."""
     if settings.probes is not None:
         raise UsageError("probes are for vectors, not for sets or texts.")
+    if settings.device not in ("auto", "cpu"):
+        raise UsageError(f"device is for vectors and bits, not for sets or texts; got {settings.device!r}.")
     sets = [side for side in items if isinstance(side, Sets)]
     sources = [side for side in items if isinstance(side, Source)]
     measure = SHORT.get(settings.measure, settings.measure)

@@ -8,6 +8,8 @@ from typing import Any, Self
 
 from lookalike.core.errors import LARGEST_SEED, UsageError, choice, share, whole
 from lookalike.core.run import Run
+from lookalike.devices.base import Device
+from lookalike.devices.opening import NAMES as DEVICES
 from lookalike.items.shingles import Shingles
 
 MAX_PAIRS = 100_000_000
@@ -38,6 +40,7 @@ class Settings:
     workdir: str | Path | None = None
     run: Run = field(default_factory=Run)
     max_pairs: int = MAX_PAIRS
+    device: str | Device = "auto"  # or "cpu" or "cuda": what compares vectors and bits
     k: int | None = None  # how many neighbours of each item are wanted
     keep: Any = "lowest-id"  # of similar items: one of KEEP, or the one with the greatest of these values
 
@@ -54,6 +57,8 @@ class Settings:
             raise UsageError(f"weights must be {IDF}; got {given['weights']!r}.")
         if given.get("drop_common") is not None:
             given["drop_common"] = share("drop_common", given["drop_common"])
+        if not isinstance(given.get("device", "auto"), Device):
+            choice("device", given.get("device", "auto"), DEVICES)
         if isinstance(given.get("keep"), str):
             choice("keep", given["keep"], KEEP)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)

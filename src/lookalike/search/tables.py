@@ -24,6 +24,7 @@ from lookalike.kernels.sorting import sorted_part
 from lookalike.kernels.tables import masked_keys
 from lookalike.search.blocks import REACH, SIDE, Blocks, make_blocks, make_probed_blocks
 from lookalike.search.multiprobe import probe_keys
+from lookalike.search.on_device import Joiner, pieces
 from lookalike.search.spaces import Functions, Space
 from lookalike.theory.banding import too_many
 from lookalike.theory.sorting import low_bits
@@ -170,13 +171,17 @@ def near_numbers(
     run: Run,
     seen: Callable[[int], None],
     finish: Callable[[np.ndarray], Result],
+    joiner: Joiner | None = None,
 ) -> Iterator[Result]:
     """Find pairs that share a bucket and may be near, in parts, some more than once.
 
     Yields what `finish` makes of the numbers of each part, in the thread that found them. `rows`
     are the items to compare, ascending; without tables, all are in one bucket, which is brute
-    force. `seen` is called with the number of pairs compared.
+    force, on a device if there is a joiner. `seen` is called with the number of pairs compared.
     """
+    if joiner is not None:
+        yield from numbers_on_device(joiner, rows, sides, run, seen, finish)
+        return
 
     def work(task: Task) -> Result:
         found = space.near(*task)
@@ -195,6 +200,27 @@ def near_numbers(
                 yield found
 
 
+def numbers_on_device(
+    joiner: Joiner,
+    rows: np.ndarray,
+    sides: Sides,
+    run: Run,
+    seen: Callable[[int], None],
+    finish: Callable[[np.ndarray], Result],
+) -> Iterator[Result]:
+    """Do the same by brute force on a device; threads finish what it has found while it goes on."""
+    left, right = sides.apart(rows)
+    with run.stage("compare", 1) as tick:
+
+        def found() -> Iterator[np.ndarray]:
+            for share, numbers in joiner.near(left, right, joiner.space.bounds[left], not sides.two):
+                tick(share)
+                yield from pieces(numbers)
+
+        yield from run.map(finish, found())
+    seen(len(left) * len(right) if sides.two else len(left) * (len(left) - 1) // 2)
+
+
 def near_pairs(
     space: Space,
     rows: np.ndarray,
@@ -203,10 +229,11 @@ def near_pairs(
     limit: int,
     run: Run,
     seen: Callable[[int], None],
+    joiner: Joiner | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return near pairs of common buckets: (left, right, values). Over `limit` is an error."""
     known = PairNumbers(run)
-    for found in near_numbers(space, rows, tables, sides, run, seen, lambda numbers: distinct([numbers])):
+    for found in near_numbers(space, rows, tables, sides, run, seen, lambda numbers: distinct([numbers]), joiner):
         if known.add(found) and known.merged > limit:
             known.filter(lambda numbers: check(space, numbers)[0])
             if known.merged > limit:
@@ -313,9 +340,16 @@ def near_some(space: Space, some: np.ndarray, rows: np.ndarray, run: Run) -> tup
 
 
 def near_blocks(
-    space: Space, some: np.ndarray, rows: np.ndarray, bounds: np.ndarray, run: Run
+    space: Space, some: np.ndarray, rows: np.ndarray, bounds: np.ndarray, run: Run, joiner: Joiner | None = None
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield near pairs of each block of `some` and each of `rows`: (block of some, ascending numbers)."""
+    """Yield near pairs of each block of `some` and each of `rows`: (block of some, ascending numbers).
+
+    On a device, all of `some` are one block.
+    """
+    if joiner is not None:
+        for _, numbers in joiner.near(some, rows, bounds[some], same=False):
+            yield slice(0, len(some)), np.sort(numbers)
+        return
     order = np.concatenate((some, rows))
 
     def work(block: tuple[slice, slice]) -> tuple[slice, np.ndarray]:

@@ -53,6 +53,8 @@ class VectorPlan(Plan):
     nearest: int = 0  # how many neighbours of each item are wanted; 0 for all
     bounded: bool = True  # whether the threshold limits what is found
     size: int = 0  # dimensions, or bits
+    device: str = ""  # that compares all pairs, if not the processor
+    cost: float = 0.0  # expected, in nanoseconds on one core; 0 if unknown
 
     def lines(self) -> list[str]:
         """Return the plan as two or three lines of text."""
@@ -64,7 +66,8 @@ class VectorPlan(Plan):
         elif self.nearest:
             aim = f"the {self.nearest:,} nearest with {aim}"
         if self.method == "brute":
-            return [f"plan: {aim}, exact: all pairs are compared", *self._reasons()]
+            where = f" on {self.device}" if self.device else ""
+            return [f"plan: {aim}, exact: all pairs are compared{where}", *self._reasons()]
         expected = f"; {about(self.candidates, 'pair')} to compare" if self.items else ""
         if self.bands is None:
             agree = self.parts - int(self.threshold)
@@ -110,7 +113,7 @@ class VectorPlan(Plan):
         return {**super().saved(), "width": self.width, "parts": self.parts}
 
     def settings(self) -> dict[str, str]:
-        own = {"width": self.width, "parts": self.parts, "probes": self.probes, "nearest": self.nearest}
+        own: dict[str, Any] = {"width": self.width, "parts": self.parts, "probes": self.probes, "nearest": self.nearest}
         return {**super().settings(), **{name: f"{value!r}" for name, value in own.items() if value}}
 
 
@@ -229,8 +232,8 @@ def fit_vectors(
     """
     work = look_at(space, rows, sides)
     plan = replace(plan, items=len(rows))
-    brute = replace(plan, method="brute", candidates=work.pairs)
     all_pairs = work.pairs * work.pair + FOUND * work.probers * plan.nearest
+    brute = replace(plan, method="brute", candidates=work.pairs, cost=all_pairs)
     tables = _tables(plan, space, work, probes) if plan.method != "brute" else []
     if not tables:
         if plan.method == "lsh":
@@ -240,6 +243,7 @@ def fit_vectors(
         best, reason = brute, f"{effort.choice(BRUTE, all_pairs)}; no tables reach the recall"
     else:
         cost, best = min(tables, key=cheap)
+        best = replace(best, cost=cost)
         worth = 1.0
         if plan.nearest:  # tables list all pairs within the threshold and miss some of the nearest: they must pay
             cost += FOUND * work.pairs * work.mean(work.distances <= space.distance)

@@ -11,6 +11,7 @@ from lookalike.core.errors import UsageError, choice
 from lookalike.core.run import Run
 from lookalike.core.storage import Storage
 from lookalike.core.wording import counted
+from lookalike.devices.base import Device
 from lookalike.items.bits import Bits
 from lookalike.items.sides import Sides
 from lookalike.items.vectors import NO_DIRECTION, Vectors, zero_rows
@@ -21,9 +22,11 @@ from lookalike.results.explanations import ComparedComponents, SharedElements
 from lookalike.search.audit import Audit
 from lookalike.search.base import Found, IsFound, Labels, Search
 from lookalike.search.collection import unique_ids
+from lookalike.search.device_plan import asked_device, on_device, worthwhile_device
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import no_threshold
 from lookalike.search.nearest import last_of, nearest
+from lookalike.search.on_device import Joiner
 from lookalike.search.plan import Effort
 from lookalike.search.settings import Settings
 from lookalike.search.spaces import BitSpace, Space, VectorSpace, space_of
@@ -74,11 +77,12 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
         for side in sides
     ]
     skipped = sum(side.skipped for side in sides[: len(items)])
+    device = asked_device(settings, sides)
     with run.stage("prepare"):
         space = space_of(sides, measure, float(plan.threshold), run)
         search = VectorSearch(plan, space, space.contents(), ids, settings, skipped, same)
     with run.stage("plan"):
-        search.plan = search.plan_nearest() if settings.threshold is None else search.fit(plan)
+        search.choose(settings, device)
     for line in search.plan.lines():
         run.say(line)
     return search
@@ -103,13 +107,29 @@ class VectorSearch(Search):
         self.run, self.probes, self.skipped, self.storage = settings.run, settings.probes, skipped, Storage()
         self.sides = replace(Sides.of([len(side) for side in ids]), same=same)
         self.unbounded = settings.nearest  # no threshold was given
+        self.joiner: Joiner | None = None  # if a device compares all pairs
         self.live = np.arange(len(space))
         self.lengths = np.zeros(len(space), np.int64)
 
+    def choose(self, settings: Settings, device: Device | None) -> None:
+        """Choose the method, on the device if one is given; otherwise on a card if that takes less time."""
+        plan, reason, bounded = self.plan, "", settings.threshold is not None
+        if device is None:
+            self.plan = self.fit(plan) if bounded else self.plan_nearest()
+            found = worthwhile_device(settings, self.plan, self.space, self.live, self.sides, self._effort)
+            device, reason = found
+        if device is not None:
+            self.space.look(float(plan.threshold))  # planning for neighbours has looked nearer
+            self.plan = on_device(replace(plan, items=len(self)), device, bounded, reason)
+            self.joiner = Joiner(device, self.space, self.run)
+
+    @property
+    def _effort(self) -> Effort:
+        return Effort(threads=self.run.threads, waited=self.run.waited())
+
     def fit(self, plan: VectorPlan) -> VectorPlan:
         """Choose the cheapest method for the items."""
-        effort = Effort(threads=self.run.threads, waited=self.run.waited())
-        return fit_vectors(plan, self.space, self.live, self.sides, self.probes, effort)
+        return fit_vectors(plan, self.space, self.live, self.sides, self.probes, self._effort)
 
     def plan_nearest(self) -> VectorPlan:
         """Plan to look as far as nine of ten sampled items must; brute force needs no bound."""
@@ -148,14 +168,14 @@ class VectorSearch(Search):
             return self._nearest(rows)
         compared: list[int] = []
         tables = self._tables(rows)
-        found = near_pairs(self.space, rows, tables, self.sides, limit, self.run, compared.append)
+        found = near_pairs(self.space, rows, tables, self.sides, limit, self.run, compared.append, self.joiner)
         return Found(*found, self._with_itself(rows), sum(compared))
 
     def _nearest(self, rows: np.ndarray) -> Found:
         """Find the k nearest by brute force."""
         left, right = self.sides.apart(rows)
         with self.run.stage("compare", len(left)) as tick:
-            found = nearest(self.space, left, right, self._looked_for, self.run, tick)
+            found = nearest(self.space, left, right, self._looked_for, self.run, tick, self.joiner)
         return Found(*found, self._with_itself(rows), len(left) * len(right))
 
     def _with_itself(self, rows: np.ndarray) -> np.ndarray:
@@ -176,7 +196,8 @@ class VectorSearch(Search):
 
         tables = self._tables(rows)
         joined = 0
-        for left, right in near_numbers(self.space, rows, tables, self.sides, self.run, compared.append, joining):
+        found = near_numbers(self.space, rows, tables, self.sides, self.run, compared.append, joining, self.joiner)
+        for left, right in found:
             join_pairs(left, right, label)
             joined += len(left)
             if joined > len(self) // SHORTEN:

@@ -1,0 +1,218 @@
+"""A CUDA card, by torch and Triton: rows come through pinned memory, candidates go back.
+
+torch multiplies and rounds to make heads; the kernels in `cuda_kernels` compare them.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+
+from lookalike.core.errors import LookalikeError, parameter
+from lookalike.core.run import Run, slices
+from lookalike.devices import cuda_kernels as kernels
+from lookalike.devices.base import Device, Frame, Loaded, Rows, Side, padded, rounded
+
+PART = 1 << 23  # bytes of rows that are copied at a time
+BLOCK = 4096  # rows per block
+TALL = WIDE = 128  # rows and columns of a tile
+STEP = 64  # numbers of long heads that are multiplied at a time
+CHECKED, CHECKED_STEP = 8, 128  # pairs compared in double precision per program, and components at a time
+WIDE_HEAD = 256  # longer heads do not stay in shared memory
+FOUND = 1 << 24  # rows of tiles with candidates that a batch can list
+CANDIDATES = 1 << 26  # candidates that a batch can list
+SHARE = 0.9  # of the card's free memory to use
+OLDEST = (8, 0)  # compute capability with fast products of 8-bit integers and `cp.async`
+OLDEST_TRITON = (3, 2)
+
+
+def why_not() -> str:
+    """Return why no card can be used, or nothing."""
+    if torch.version.cuda is None:
+        return f"torch {torch.__version__} is built without CUDA; install a build of torch for CUDA"
+    if not torch.cuda.is_available():
+        return _no_card()
+    name, capability = torch.cuda.get_device_name(), torch.cuda.get_device_capability()
+    if capability < OLDEST:
+        return f"{name} has compute capability {capability[0]}.{capability[1]}; {OLDEST[0]}.{OLDEST[1]} is needed"
+    if tuple(map(int, triton.__version__.split(".")[:2])) < OLDEST_TRITON:
+        return f"triton {triton.__version__} is too old; {OLDEST_TRITON[0]}.{OLDEST_TRITON[1]} is needed"
+    return ""
+
+
+def _no_card() -> str:
+    """Return why torch sees no card: it raises an error with the driver's version if that is too old."""
+    try:
+        torch.cuda.init()
+    except (RuntimeError, AssertionError) as error:
+        said = " ".join(str(error).split())
+        if "too old" in said:
+            return f"the NVIDIA driver is too old for torch {torch.__version__}; update it, or install an older torch"
+        if "driver" in said.lower():
+            return "no NVIDIA driver was found; is there a card in this machine?"
+        return said.split(". ")[0].rstrip(".")
+    return "torch sees no card; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+
+
+@contextmanager
+def explaining() -> Iterator[None]:
+    """Turn running out of the card's memory into one line."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        free, total = (size / 1e9 for size in torch.cuda.mem_get_info())
+        torch.cuda.empty_cache()
+        raise LookalikeError(
+            f"the card is out of memory: {free:.1f} of {total:.1f} GB are free, too little for these rows. "
+            f"Free some, or set {parameter('device')} to cpu."
+        ) from error
+
+
+class Cuda(Device):
+    """One CUDA card, torch's current one."""
+
+    block = BLOCK
+
+    def __init__(self, memory: int | None = None):
+        self.name = torch.cuda.get_device_name()
+        self.card = torch.device("cuda", torch.cuda.current_device())
+        free, _ = torch.cuda.mem_get_info()
+        self.found_room = FOUND
+        self.room = CANDIDATES
+        held = 8 * (FOUND + CANDIDATES) + CANDIDATES
+        self.memory = max(0, int(SHARE * free) - held if memory is None else min(memory, int(SHARE * free) - held))
+        self.loading = torch.cuda.Stream()
+        self._lists: tuple[Any, Any, Any] | None = None
+
+    def load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
+        with explaining():
+            return self._load(rows, frame, run)
+
+    def _load(self, rows: Rows, frame: Frame, run: Run) -> Loaded:
+        card = self.card
+        step = max(1, PART // max(1, rows.columns * np.dtype(rows.dtype).itemsize))
+        parts = slices(rows.number, step)
+        buffers: SimpleQueue[Any] = SimpleQueue()
+        kind = torch.from_numpy(np.empty(0, _torch_type(rows.dtype))).dtype
+        for _ in range(min(len(parts), run.threads + 1)):
+            buffers.put(torch.empty((step, rows.columns), dtype=kind, pin_memory=True))
+        with torch.cuda.stream(self.loading):
+            heads = torch.zeros((self.blocks(rows.number) * BLOCK, frame.width), dtype=torch.int8, device=card)
+            squares = torch.zeros((3, rows.number), dtype=torch.float64, device=card)
+            values: Any = None
+            scales: Any = None
+            centre: Any = None
+            basis: Any = None
+            if frame.basis is not None:
+                values = torch.empty((rows.number, rows.columns), dtype=kind, device=card)
+                scales = self._put(rows.scales, np.float64)
+                centre, basis = self._put(frame.centre, np.float64), self._put(frame.basis, np.float64)
+        lock = threading.Lock()  # only one thread at a time adds work to the stream
+
+        def work(part: slice) -> None:
+            pinned = buffers.get()
+            number = part.stop - part.start
+            rows.fill(pinned.numpy()[:number].view(rows.dtype), part)
+            with lock, explaining(), torch.cuda.stream(self.loading):
+                if values is None:
+                    some = pinned[:number].to(card, non_blocking=True)
+                    heads[part, : frame.dimensions] = _bits(some)[:, : frame.dimensions]
+                else:
+                    some = values[part]
+                    some.copy_(pinned[:number], non_blocking=True)
+                    moved = (some.to(torch.float64) - centre) * scales[part, None]
+                    made, *squared = rounded(moved, basis, frame.step)
+                    heads[part, : made.shape[1]] = made.nan_to_num()
+                    for row, some_squares in zip(squares, squared, strict=True):
+                        row[part] = some_squares
+                copied = torch.cuda.Event()
+                copied.record()
+            copied.synchronize()
+            buffers.put(pinned)
+
+        run.each(work, parts)
+        self.loading.synchronize()
+        return Loaded(rows.number, heads, squares.cpu().numpy(), values, scales, centre)
+
+    def _put(self, array: Any, dtype: Any) -> Any:
+        return torch.from_numpy(np.ascontiguousarray(array, dtype)).to(self.card)
+
+    def side(self, loaded: Loaded, allowances: np.ndarray, limits: np.ndarray | None) -> Side:
+        with explaining():
+            kept = None if limits is None else self._put(limits, np.float64)
+            return Side(loaded, self._put(padded(allowances, len(loaded.heads)), np.int32), kept)
+
+    def candidates(self, left: Side, right: Side, frame: Frame, tasks: np.ndarray, same: bool) -> np.ndarray | None:
+        with explaining():
+            listed = self._sift(left, right, frame, self._put(tasks, np.int32), same)
+            number = None if listed is None else self._expand(left, right, frame, listed, same)
+            if number is None:
+                return None
+            pairs = self._buffers()[1][:number]
+            if left.limits is not None and left.loaded.values is not None and number:
+                pairs = pairs[self._near(left, right, frame, pairs)]
+            found: np.ndarray = pairs.cpu().numpy()
+            return found
+
+    def _buffers(self) -> tuple[Any, Any, Any]:
+        """Return the lists of rows and pairs found, and their numbers."""
+        if self._lists is None:
+            found = torch.empty((self.found_room, 2), dtype=torch.int32, device=self.card)
+            pairs = torch.empty((self.room, 2), dtype=torch.int32, device=self.card)
+            self._lists = found, pairs, torch.zeros(1, dtype=torch.int64, device=self.card)
+        return self._lists
+
+    def _sift(self, left: Side, right: Side, frame: Frame, tasks: Any, same: bool) -> int | None:
+        """List rows of tiles with candidates, and return their number, or None if there are too many."""
+        found, _, count = self._buffers()
+        count.zero_()
+        arrays = (left.loaded.heads, right.loaded.heads, left.allowances, right.allowances, tasks, found, count)
+        rest = (self.found_room, frame.width, same, BLOCK, TALL, WIDE)
+        strips = len(tasks) * (BLOCK // TALL)
+        if frame.width <= WIDE_HEAD:
+            stages = 3 if frame.width < WIDE_HEAD else 2
+            kernels.launch(kernels.sift, strips, *arrays, *rest, num_warps=4, num_stages=stages)
+        else:
+            programs = strips * (BLOCK // WIDE)
+            kernels.launch(kernels.sift_deep, programs, *arrays, *rest, STEP, num_warps=4, num_stages=4)
+        number = int(count.item())
+        return number if number <= self.found_room else None
+
+    def _expand(self, left: Side, right: Side, frame: Frame, listed: int, same: bool) -> int | None:
+        """List candidates, and return their number, or None if there are too many."""
+        found, pairs, count = self._buffers()
+        count.zero_()
+        arrays = (left.loaded.heads, right.loaded.heads, left.allowances, right.allowances, found, pairs, count)
+        kernels.launch(kernels.expand, listed, *arrays, self.room, frame.width, same, WIDE, STEP, num_warps=4)
+        number = int(count.item())
+        return number if number <= self.room else None
+
+    def _near(self, left: Side, right: Side, frame: Frame, pairs: Any) -> Any:
+        """Return which pairs are near in double precision."""
+        near = torch.empty(len(pairs), dtype=torch.bool, device=self.card)
+        one, other = left.loaded, right.loaded
+        arrays = (one.values, other.values, one.scales, other.scales, left.limits, right.limits, one.centre, pairs)
+        rest = (near.view(torch.int8), len(pairs), frame.dimensions, CHECKED, CHECKED_STEP)
+        kernels.launch(kernels.recheck, triton.cdiv(len(pairs), CHECKED), *arrays, *rest, num_warps=4)
+        return near
+
+    def close(self) -> None:
+        self._lists = None
+        torch.cuda.empty_cache()
+
+
+def _torch_type(dtype: Any) -> Any:
+    """Return the type of the same size that torch has."""
+    return np.int64 if np.dtype(dtype) == np.uint64 else np.dtype(dtype)
+
+
+def _bits(words: Any) -> Any:
+    """Return 1 for each set bit of rows of words, and -1 for others, in order."""
+    places = torch.arange(64, device=words.device)
+    bits = (words[:, :, None] >> places) & 1
+    return (2 * bits - 1).to(torch.int8).flatten(1)

@@ -1,0 +1,219 @@
+"""Heads: short integer vectors whose products bound those of rows, for devices that multiply fast.
+
+A device compares heads, and drops a pair only if its bound proves that the rows are not near. What
+is left is compared in double precision and then verified like any candidate, so the result is that
+of brute force. The proof, with x and z for rows as `spaces.VectorSpace` compares them:
+
+Let B have orthonormal columns, y = B'x, and t the part of x outside their span, |t|**2 = |x|**2 -
+|y|**2. Components of y are rounded to whole steps: y = s q + r with integers q. For the parts p, u and
+w of z that correspond to q, r and t, and Y = B'z,
+
+    x.z = y.Y + t.w,    y.Y = s**2 q.p + y.u + r.Y - r.u
+
+The integer product q.p is exact. The rest is at most |y||u| + |r||Y| + |r||u| + |t||w| (Cauchy and
+Schwarz), and 2ab <= c a**2 + b**2 / c for any c > 0. If no row is longer than M, |r||Y| is also at most
+|r| M, which is less for the few rows with large components, which are cut off. With one c for all rows,
+
+    x.z <= s**2 q.p + e(x) + e(z)
+    e(x) = (c |y|**2 + |r|**2 + |t|**2) / 2 + min(|r|**2 / (2 c), |r| M)
+
+A near pair has x.z >= b + h(x) + h(z), so the sum of the product and two allowances is at least 0:
+
+    q.p + (e(x) - h(x) - b) / s**2 + (e(z) - h(z)) / s**2 >= 0
+
+Allowances are rounded up. With d dimensions, B, y and the squares are off by fewer than 16 (d + 16)
+roundings of 2**-53 relative to |x||z|, for which e(x) has (d + 16) 2**-48 |x|**2 more. For c near
+|r| / |y| the bound is nearly as tight as that of Cauchy and Schwarz.
+
+Few components hold most of what real vectors differ in: columns of B come from a sample of the rows.
+Their random rotation within their span evens out the components, so that one step suits all.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lookalike.devices.base import ALWAYS, LEAST, MOST, WIDEST, Frame, in_steps, rounded
+from lookalike.search.spaces import BitSpace, Space, VectorSpace
+
+WIDTHS = (64, 128, 256)  # of short heads
+UNIT = 128  # wider heads have multiples of it
+SAMPLE = 1024  # rows of each side that show how many pairs a bound lets through
+FITTED = 2048  # rows to which heads are fitted
+ROUNDED = 1024  # of these, rows that show which step is best
+FAR = 4.0  # times a typical row's length, beyond which rows are left out of a sample
+CLIPS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0)  # standard deviations up to which components are not cut off
+
+# The cost of comparing one pair by heads of a width, in picoseconds on one H200, and of a candidate.
+PAIR = {64: 0.18, 128: 0.23, 256: 0.45}
+WIDER = 0.0023  # per component of a wider head
+CANDIDATE = 3000.0
+PREPARED = 0.02  # to prepare a component of a row, in nanoseconds
+
+
+@dataclass(frozen=True)
+class Heads:
+    """How rows of a space become heads and allowances, and what that is expected to save."""
+
+    frame: Frame
+    balance: float = 1.0  # the number c of the proof
+    longest: float = np.inf  # the number M of the proof
+    passing: float = 0.0  # the share of a sample's pairs that pass
+
+    @property
+    def kept(self) -> int:
+        """The number of components of a head."""
+        return self.frame.dimensions if self.frame.basis is None else self.frame.basis.shape[1]
+
+    @property
+    def cost(self) -> float:
+        """The expected cost of a pair, in picoseconds on one H200."""
+        return pair_cost(self.frame.width) + self.passing * CANDIDATE
+
+    def allowances(self, squares: np.ndarray, least: np.ndarray) -> np.ndarray:
+        """Return the allowances of rows from their squared lengths (see `Loaded`) and what is `taken` of them."""
+        if self.frame.basis is None:
+            return whole(-least)
+        return whole((self.slack(squares) - least) / self.frame.step**2)
+
+    def slack(self, squares: np.ndarray) -> np.ndarray:
+        """Return e of the proof."""
+        lengths, products, rest = squares
+        guard = lengths * ((self.frame.dimensions + 16) * 2.0**-48)
+        outside = np.maximum(lengths - products, 0)
+        with np.errstate(invalid="ignore"):  # 0 times infinity
+            cut_off = np.fmin(rest / (2 * self.balance), np.sqrt(rest) * self.longest)
+        found: np.ndarray = (self.balance * products + rest + outside) / 2 + cut_off + guard
+        return found
+
+
+def whole(allowances: np.ndarray) -> np.ndarray:
+    """Round allowances up to integers of 32 bits; one that is not known is ALWAYS."""
+    known = np.where(np.isnan(allowances), ALWAYS, allowances)
+    return np.clip(np.ceil(known), LEAST, ALWAYS).astype(np.int32)
+
+
+def pair_cost(width: int) -> float:
+    """Return the cost of comparing a pair by heads of this width."""
+    return PAIR[width] if width in PAIR else WIDER * width
+
+
+def full_width(dimensions: int) -> int:
+    """Return the width of heads that hold all components, or as many as any head can."""
+    fitting = [width for width in WIDTHS if dimensions <= width]
+    return fitting[0] if fitting else min(WIDEST, -(-dimensions // UNIT) * UNIT)
+
+
+def taken(space: Space, rows: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
+    """Return what the product of near rows is at least, in two terms: h(x), and b + h(x) for rows with bounds."""
+    least = np.zeros(len(rows))
+    if isinstance(space, VectorSpace):
+        least += space.halves[rows]
+    if bounds is not None:
+        least += bounds if isinstance(space, VectorSpace) else space.dimensions - 2.0 * bounds
+    return least
+
+
+def make_heads(space: Space, left: np.ndarray, right: np.ndarray, bounds: np.ndarray) -> Heads:
+    """Choose the heads with which the device is expected to take the least time.
+
+    `bounds` are those of the left rows, in the units of the space.
+    """
+    if isinstance(space, BitSpace):
+        return Heads(Frame(space.dimensions, full_width(max(1, space.dimensions))))
+    assert isinstance(space, VectorSpace)
+    rng = np.random.default_rng(0)
+    samples = [drawn(rng, len(rows), SAMPLE) for rows in (left, right)]
+    ours, theirs = left[samples[0]], right[samples[1]]
+    one, other = rows_of(space, ours), rows_of(space, theirs)
+    # Heads fit some rows better than others: those must not be the rows that show how well they fit.
+    others = np.unique(np.concatenate([rows[drawn(rng, len(rows), FITTED)] for rows in (left, right)]))
+    fit = rows_of(space, rng.permutation(others)[:FITTED])
+    longest = longest_row(space)
+    least, halves = taken(space, ours, bounds[samples[0]]), taken(space, theirs)
+    full = full_width(space.dimensions)
+    best: Heads | None = None
+    for width in [*(width for width in WIDTHS if width < full), full]:
+        if best is not None and pair_cost(width) >= best.cost:
+            break
+        some = fitted(space, fit, width, longest, rng)
+        some = replace(some, passing=passing(some, one, other, least, halves, ours[:, None] != theirs))
+        best = some if best is None or some.cost < best.cost else best
+    assert best is not None
+    return best
+
+
+def drawn(rng: np.random.Generator, number: int, most: int) -> np.ndarray:
+    """Return some of the first numbers, ascending."""
+    return np.sort(rng.choice(number, most, replace=False)) if number > most else np.arange(number)
+
+
+def longest_row(space: VectorSpace) -> float:
+    """Return what no row exceeds in length, as the space compares them."""
+    if space.measure != "euclidean":
+        return 1 + 2.0**-20
+    return float(np.sqrt(2 * space.halves.max(initial=0).astype(np.float64) / (1 - space.slack)) * (1 + 2.0**-20))
+
+
+def rows_of(space: VectorSpace, rows: np.ndarray) -> np.ndarray:
+    """Return rows as the space compares them, in double precision; those too far out are zero."""
+    scales = space.scales[rows, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = (space.values[rows].astype(np.float64) - space.centre) * scales
+    return np.where(scales > 0, moved, 0)
+
+
+def fitted(space: VectorSpace, sample: np.ndarray, width: int, longest: float, rng: np.random.Generator) -> Heads:
+    """Return heads of a width that fit a sample of rows, except for those that are far out."""
+    lengths = np.sqrt((sample * sample).sum(axis=1))
+    inside = lengths <= FAR * np.median(lengths) if len(sample) else lengths > 0
+    sample, lengths = sample[inside], lengths[inside]
+    basis = basis_for(sample, min(width, space.dimensions), rng)
+    products, lengths = sample[:ROUNDED] @ basis, lengths[:ROUNDED]
+    squares = (products * products).sum(axis=1)
+    spread = float(np.sqrt((products * products).mean())) if products.size else 0.0
+    if not spread > 0:
+        return Heads(Frame(space.dimensions, width, space.centre, basis), longest=longest)
+    best: tuple[float, Heads] | None = None
+    for clip in CLIPS:
+        step = spread * clip / MOST
+        _, rest = in_steps(products, step)
+        usable = (squares > 0) & (rest > 0)
+        balance = float(np.sqrt(np.median(rest[usable] / squares[usable]))) if usable.any() else 1.0
+        some = Heads(Frame(space.dimensions, width, space.centre, basis, step), balance, longest)
+        slack = float(some.slack(np.stack((lengths**2, squares, rest))).mean())
+        best = (slack, some) if best is None or slack < best[0] else best
+    assert best is not None
+    return best[1]
+
+
+def passing(
+    heads: Heads, one: np.ndarray, other: np.ndarray, least: np.ndarray, halves: np.ndarray, pairs: np.ndarray
+) -> float:
+    """Return the share of some of the pairs of two samples that the bound of their heads lets through."""
+    assert heads.frame.basis is not None
+    ours, *squares = rounded(one, heads.frame.basis, heads.frame.step)
+    theirs, *other_squares = rounded(other, heads.frame.basis, heads.frame.step)
+    room = heads.allowances(np.array(squares), least)[:, None] + heads.allowances(np.array(other_squares), halves)
+    near = (ours.astype(np.float32) @ theirs.astype(np.float32).T) + room >= 0
+    return float(near[pairs].mean()) if pairs.any() else 0.0
+
+
+def basis_for(sample: np.ndarray, columns: int, rng: np.random.Generator) -> np.ndarray:
+    """Return orthonormal columns that span all dimensions, or the main directions of a sample."""
+    dimensions = sample.shape[1]
+    if columns >= dimensions:
+        return evened(dimensions, rng)
+    single = sample.astype(np.float32)
+    found = rng.normal(size=(dimensions, columns)).astype(np.float32)
+    found = single.T @ (single @ found)
+    return np.asarray(np.linalg.qr(found.astype(np.float64))[0] @ evened(columns, rng))
+
+
+def evened(size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return an orthonormal matrix that spreads each component over all: a cosine transform of random signs."""
+    places = np.arange(size)
+    turns = (2 * places[:, None] + 1) * places % (4 * size)  # exact, unlike the cosine of a large angle
+    matrix = np.cos(turns * (np.pi / (2 * size))) * np.sqrt(2 / max(1, size))
+    matrix[:, :1] /= np.sqrt(2)
+    return np.asarray(matrix * rng.choice([-1.0, 1.0], size)[:, None])

@@ -1,0 +1,100 @@
+"""A CUDA card finds what the plain device finds, and a search on it what brute force finds: `make test-gpu`."""
+
+import numpy as np
+import pytest
+
+import lookalike as la
+from lookalike.core.errors import LookalikeError
+from lookalike.devices.opening import has_torch
+from lookalike.devices.plain import Plain
+from lookalike.items.vectors import Vectors
+from lookalike.search.heads import fitted, longest_row, rows_of
+from lookalike.search.on_device import Joiner, batches
+from lookalike.search.spaces import VectorSpace
+from tests.vector_samples import SINGLE, THRESHOLDS, drawn, drawn_bits
+
+if not has_torch():
+    pytest.skip("torch is not installed", allow_module_level=True)
+import torch
+
+from lookalike.devices.cuda import BLOCK, Cuda, why_not
+
+if why_not():
+    pytest.skip(why_not(), allow_module_level=True)
+pytestmark = pytest.mark.cuda
+
+
+def assert_same(one, other):
+    assert len(one) == len(other)
+    for name in ("left", "right", "values"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def near_rows(measure, items, dimensions):
+    return drawn_bits(1, items, dimensions) if measure == "hamming" else drawn(1, items, dimensions)
+
+
+@pytest.mark.parametrize("width", [64, 128, 256, 384])
+@pytest.mark.parametrize("same", [True, False])
+def test_candidates_are_those_of_the_plain_device(width, same):
+    rows = drawn(2, 3 * BLOCK // 2, min(width, 300))
+    space = VectorSpace(Vectors(rows.astype(np.float32)), "angle", 25.0)
+    every = np.arange(len(rows))
+    heads = fitted(space, rows_of(space, every[:500]), width, longest_row(space), np.random.default_rng(0))
+    found = []
+    for device in (Cuda(), Plain(BLOCK, room=1 << 24)):
+        joiner = Joiner(device, space, SINGLE)
+        loaded = joiner._load(heads, every)
+        sides = joiner._side(heads, loaded, every, space.bounds), joiner._side(heads, loaded, every)
+        tasks = np.concatenate(list(batches(2, 2, same)))
+        pairs = device.candidates(*sides, heads.frame, tasks, same)
+        found.append(sorted(map(tuple, pairs.tolist())))
+    assert found[0] == found[1]
+    assert len(found[0]) > len(rows) / 2
+
+
+@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize("dimensions", [3, 100, 300, 768])
+def test_pairs_are_those_of_brute_force(measure, dimensions):
+    rows = near_rows(measure, 9000, dimensions)
+    common = {"measure": measure, "threshold": THRESHOLDS[measure]}
+    expected = la.find_pairs(rows, method="brute", device="cpu", **common)
+    assert_same(la.find_pairs(rows, device="cuda", **common), expected)
+    expected = la.find_matches(rows[:5000], rows[4000:], method="brute", device="cpu", **common)
+    assert_same(la.find_matches(rows[:5000], rows[4000:], device="cuda", **common), expected)
+
+
+@pytest.mark.parametrize("measure", THRESHOLDS)
+def test_nearest_are_those_of_brute_force(measure):
+    rows = near_rows(measure, 6000, 64)
+    common = {"measure": measure, "k": 4}
+    assert_same(
+        la.find_matches(rows[:1000], rows, device="cuda", **common),
+        la.find_matches(rows[:1000], rows, method="brute", device="cpu", **common),
+    )
+
+
+def test_more_rows_than_fit_and_more_candidates_than_there_is_room_for():
+    rows = drawn(4, 5 * BLOCK, 100).astype(np.float32)
+    common = {"measure": "cosine_similarity", "threshold": 0.4}
+    expected = la.find_pairs(rows, method="brute", device="cpu", **common)
+    small = Cuda(memory=10_000_000)
+    small.found_room, small.room = 2 * BLOCK * BLOCK // 128, BLOCK * BLOCK
+    assert_same(la.find_pairs(rows, device=small, **common), expected)
+
+
+def test_tensors_on_the_card():
+    rows = drawn(5, 500, 20).astype(np.float32)
+    common = {"measure": "angle", "threshold": 20.0}
+    expected = la.find_pairs(rows, method="brute", device="cpu", **common)
+    assert_same(la.find_pairs(torch.from_numpy(rows).cuda(), device="cuda", **common), expected)
+
+
+def test_out_of_memory_is_one_line():
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(0.001)
+    try:
+        with pytest.raises(LookalikeError, match=r"^the card is out of memory: .* GB are free, .* set device to cpu.$"):
+            la.find_pairs(drawn(5, 500, 20), measure="angle", threshold=20.0, device="cuda")
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)

@@ -1,0 +1,187 @@
+"""Searches on a device, in plain NumPy, find the pairs and values of brute force, bit for bit."""
+
+import numpy as np
+import pytest
+
+import lookalike as la
+from lookalike.core.errors import UsageError
+from lookalike.core.run import Run
+from lookalike.devices.plain import Plain
+from lookalike.items.vectors import Vectors
+from lookalike.search import on_device
+from lookalike.search.on_device import Joiner, ahead, batches
+from lookalike.search.spaces import VectorSpace
+from tests.vector_samples import SINGLE, THRESHOLDS, drawn, sample_of
+
+ONE = {"run": SINGLE}
+
+
+class Recording(Plain):
+    """A device that counts what it is asked to do."""
+
+    def __init__(self, *given, **options):
+        super().__init__(*given, **options)
+        self.loads = self.refused = self.listed = 0
+
+    def load(self, rows, frame, run):
+        self.loads += 1
+        return super().load(rows, frame, run)
+
+    def candidates(self, left, right, frame, tasks, same):
+        found = super().candidates(left, right, frame, tasks, same)
+        self.refused += found is None
+        self.listed += 0 if found is None else len(found)
+        return found
+
+
+def assert_same(one, other):
+    assert len(one) == len(other)
+    for name in ("left", "right", "values"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize("items", [0, 1, 2, 130])
+def test_pairs_are_those_of_brute_force(measure, items):
+    rows = sample_of(measure, items, max(items, 2))[:items]
+    common = {"measure": measure, "threshold": THRESHOLDS[measure], **ONE}
+    assert_same(
+        la.find_pairs(rows, device=Plain(32), **common), la.find_pairs(rows, method="brute", device="cpu", **common)
+    )
+
+
+@pytest.mark.parametrize("measure", THRESHOLDS)
+def test_matches_are_those_of_brute_force(measure):
+    rows = sample_of(measure, 5, 150)
+    common = {"measure": measure, "threshold": THRESHOLDS[measure], **ONE}
+    sides = rows[:60], rows[40:]
+    found = la.find_matches(*sides, device=Plain(32), **common)
+    assert len(found) > 20
+    assert_same(found, la.find_matches(*sides, method="brute", device="cpu", **common))
+
+
+@pytest.mark.parametrize("measure", THRESHOLDS)
+@pytest.mark.parametrize("two", [False, True])
+def test_nearest_are_those_of_brute_force(measure, two):
+    rows = sample_of(measure, 6, 700)
+    common = {"measure": measure, "k": 3, **ONE}
+    sides = (rows[:40], rows) if two else (rows[:200],)
+    search = la.find_matches if two else la.find_pairs
+    assert_same(search(*sides, device=Plain(128), **common), search(*sides, method="brute", device="cpu", **common))
+
+
+@pytest.mark.parametrize("measure", THRESHOLDS)
+def test_groups_are_those_of_brute_force(measure):
+    rows = sample_of(measure, 7, 120)
+    common = {"measure": measure, "threshold": THRESHOLDS[measure], **ONE}
+    ours, brute = {"device": Plain(32), **common}, {"method": "brute", "device": "cpu", **common}
+    assert list(la.find_clusters(rows, **ours)) == list(la.find_clusters(rows, **brute))
+    assert la.dedup(rows, **ours).kept.to_pylist() == la.dedup(rows, **brute).kept.to_pylist()
+
+
+@pytest.mark.parametrize("dimensions", [3, 64, 100, 300])
+def test_rows_of_all_sizes(dimensions):
+    """Zero, tiny and huge rows, and rows of which some components are cut off."""
+    rng = np.random.default_rng(dimensions)
+    rows = drawn(1, 90, dimensions)
+    rows[:4] *= np.array([[1e-300], [1e150], [1e-320], [1e300]])
+    rows[4] = np.eye(dimensions)[0]
+    rows[5] = rows[4] + 1e-9 * rng.normal(size=dimensions)
+    rows = rows[rows.any(axis=1)]
+    for measure, threshold in (("angle", 40.0), ("cosine_similarity", -0.5), ("euclidean", 3.0), ("euclidean", 1e200)):
+        common = {"measure": measure, "threshold": threshold, **ONE}
+        assert_same(
+            la.find_pairs(rows, device=Plain(32), **common), la.find_pairs(rows, method="brute", device="cpu", **common)
+        )
+    zeros = np.concatenate((rows, np.zeros((3, dimensions))))
+    common = {"measure": "euclidean", "threshold": 2.0, **ONE}
+    assert_same(
+        la.find_pairs(zeros, device=Plain(32), **common), la.find_pairs(zeros, method="brute", device="cpu", **common)
+    )
+
+
+def test_more_rows_than_fit_and_more_candidates_than_there_is_room_for():
+    """Parts of rows are compared with each other, and a batch without room is halved; nothing changes."""
+    rows = drawn(2, 300, 100)
+    common = {"measure": "angle", "threshold": 95.0, "run": Run(2)}
+    expected = la.find_pairs(rows, method="brute", device="cpu", **common)
+    small, cramped = Recording(32, memory=300_000), Recording(32)
+    assert_same(la.find_pairs(rows, device=small, **common), expected)
+    assert_same(la.find_pairs(rows, device=cramped, **common), expected)
+    assert small.loads > 3
+    assert cramped.refused >= 3
+    two = {"measure": "angle", "threshold": 95.0, **ONE}
+    expected = la.find_matches(rows[:140], rows[100:], method="brute", device="cpu", **two)
+    assert_same(la.find_matches(rows[:140], rows[100:], device=Recording(32, memory=300_000), **two), expected)
+
+
+def test_few_candidates_are_not_near():
+    rows = np.random.default_rng(0).normal(size=(800, 200))
+    rows[400:] = rows[:400] + 0.3 * np.random.default_rng(1).normal(size=(400, 200))
+    device = Recording(128)
+    found = la.find_pairs(rows, measure="cosine_similarity", threshold=0.9, device=device, **ONE)
+    assert len(found) == 400
+    assert device.listed < 1.01 * len(found) + 2
+
+
+def test_the_same_rows_stay_on_the_device():
+    """The neighbours of several batches of rows are searched in rows that are loaded once."""
+    rows = drawn(3, 400)
+    space = VectorSpace(Vectors(rows), "angle", 20.0)
+    device = Recording(64)
+    joiner = Joiner(device, space, SINGLE)
+    for part in (slice(0, 50), slice(50, 100)):
+        list(joiner.near(np.arange(400)[part], np.arange(100, 400), space.bounds[part], same=False))
+    assert device.loads == 3
+    joiner.close()
+
+
+def test_progress_adds_up():
+    rows = drawn(3, 500)
+    space = VectorSpace(Vectors(rows), "angle", 20.0)
+    every = np.arange(500)
+    for memory in (1 << 30, 60_000):
+        joiner = Joiner(Plain(64, memory=memory), space, SINGLE)
+        for same in (True, False):
+            shares = [share for share, _ in joiner.near(every, every, space.bounds, same)]
+            assert sum(shares) == pytest.approx(1)
+
+
+def test_batches_hold_each_pair_of_blocks_once(monkeypatch):
+    monkeypatch.setattr(on_device, "BATCH", 7)
+    pairs = [tuple(pair) for batch in batches(5, 5, True) for pair in batch.tolist()]
+    assert sorted(pairs) == [(a, b) for a in range(5) for b in range(a, 5)]
+    pairs = [tuple(pair) for batch in batches(3, 4, False) for pair in batch.tolist()]
+    assert sorted(pairs) == [(a, b) for a in range(3) for b in range(4)]
+
+
+def test_ahead_keeps_the_order_and_passes_errors_on():
+    assert list(ahead(lambda x: x * x, [1, 2, 3])) == [1, 4, 9]
+    with pytest.raises(ZeroDivisionError):
+        list(ahead(lambda x: 1 / x, [1, 0, 2]))
+
+
+def test_the_plan_names_the_device():
+    found = la.find_pairs(drawn(1, 50), measure="angle", threshold=9, device=Plain(), **ONE)
+    assert found.plan.lines()[0].endswith("all pairs are compared on plain")
+    assert found.plan.exact
+
+
+@pytest.mark.parametrize("options", [{"method": "lsh"}, {"probes": 3}])
+def test_devices_compare_all_pairs(options):
+    with pytest.raises(UsageError, match=r"^device 'cuda' compares all pairs, so it does not support (method|probes)"):
+        la.find_pairs(drawn(1, 50), measure="angle", threshold=9, device=Plain(), **options)
+
+
+def test_devices_compare_dense_vectors():
+    from scipy.sparse import csr_array
+
+    with pytest.raises(UsageError, match="dense vectors and bit codes; got a sparse matrix"):
+        la.find_pairs(csr_array(drawn(1, 50)), measure="angle", threshold=9, device=Plain())
+
+
+def test_sets_need_no_device():
+    with pytest.raises(UsageError, match="device is for vectors and bits, not for sets or texts; got 'cuda'"):
+        la.find_pairs(["a text", "a text"], device="cuda")
+    with pytest.raises(UsageError, match="device must be one of auto, cpu, cuda; got 'gpu'"):
+        la.find_pairs(drawn(1, 50), measure="angle", threshold=9, device="gpu")

@@ -20,9 +20,10 @@ from lookalike.items.vectors import Vectors
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.search import sets
 from lookalike.search.audit import Audit
-from lookalike.search.base import Search
+from lookalike.search.base import Labels, Search
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import take_sides
+from lookalike.search.keeping import Keeping, first_members
 from lookalike.search.settings import MAX_PAIRS, Settings
 from lookalike.search.storage import starting, storage_for
 
@@ -286,11 +287,9 @@ def find_clusters(
         run=run,
     )
     with _started([items], settings) as search:
-        groups = search.identical()
-        label, candidates, crowded = search.labels(groups)
-        label[search.live] = label[groups.first[search.live]]
+        label, groups, found = _clusters(search)
         measured = _audit(search, settings, lambda a, b: label[a] == label[b])
-        stats = _stats(search, groups, candidates, crowded)
+        stats = _stats(search, groups, found.candidates, found.crowded)
         return Clusters(label, search.ids[0], search.plan, measured, stats, search)
 
 
@@ -303,6 +302,8 @@ def dedup(
     method: str = "auto",
     shingles: Shingles | str = "char:9",
     keep: Any = "lowest-id",
+    copies: int = 1,
+    drop_all: bool = False,
     sketch: str = "minhash",
     filter: str | None = None,
     order: Sequence[Any] | None = None,
@@ -339,7 +340,13 @@ def dedup(
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
         keep: which of several similar items to keep: the one with the "lowest-id" (of items without
             ids, the first), the "first", the "longest", or the one with the greatest of the values
-            given, one per item.
+            given, one per item. For texts with other columns also rules by these, the first of which
+            decides: "score:max,date:min", "meta.quality:max,longest", or [("score", "max"), ("date",
+            "min")]. Without a direction it is max; items without a value come last.
+        copies: how many items of each group to keep: the one that stands for the group, and the next
+            ones in the order of `keep`. Each removed item is similar to the first of them.
+        drop_all: whether to remove all items that are similar to another one, and keep only those
+            that are similar to none.
         sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
             "suffix", which are applied in this order; by default all four are used.
@@ -371,6 +378,8 @@ def dedup(
         method=method,
         shingles=shingles,
         keep=keep,
+        copies=copies,
+        drop_all=drop_all,
         sketch=sketch,
         filter=filter,
         order=order,
@@ -382,17 +391,43 @@ def dedup(
         threads=threads,
         run=run,
     )
-    with _started([items], settings) as search:
-        visit = search.order(settings)
+    taken = take_sides([items], settings.measure, settings.run)
+    rules = Keeping.of(settings.keep).read(taken[0], settings.run)
+    with _started(taken, settings) as search:
+        if settings.drop_all:
+            return _drop_all(search, settings)
+        visit = search.order(rules)
         groups = search.identical(visit)
         centre, values, candidates, crowded = search.stars(groups, visit)
         heads = groups.first[search.live]
         centre[search.live], values[search.live] = centre[heads], values[heads]
-        kept = centre == np.arange(len(centre))
-        measured = _audit(search, settings, lambda a, b: ~(kept[a] & kept[b]))
+        alone = centre == np.arange(len(centre))
+        kept = alone if settings.copies == 1 else first_members(centre, visit, settings.copies)
+        measured = _audit(search, settings, lambda a, b: ~(alone[a] & alone[b]))
         counts = {"kept": int(kept.sum()), "dropped": int((~kept).sum())}
         stats = _stats(search, groups, candidates, crowded, **counts)
-        return Dedup(centre, values, search.ids[0], search.plan.kind, search.plan, measured, stats, search)
+        plan = search.plan
+        return Dedup(centre, values, search.ids[0], plan.kind, plan, measured, stats, search, kept)
+
+
+def _drop_all(search: Search, settings: Settings) -> Dedup:
+    """Keep the items that are similar to no other: those that are alone in their cluster."""
+    label, groups, found = _clusters(search)
+    kept = np.bincount(label, minlength=len(label))[label] == 1
+    measured = _audit(search, settings, lambda a, b: label[a] == label[b])
+    counts = {"kept": int(kept.sum()), "dropped": int((~kept).sum())}
+    stats = _stats(search, groups, found.candidates, found.crowded, **counts)
+    plan, values = search.plan, np.full(len(label), np.nan)
+    return Dedup(label, values, search.ids[0], plan.kind, plan, measured, stats, search, kept, drop_all=True)
+
+
+def _clusters(search: Search) -> tuple[np.ndarray, Groups, Labels]:
+    """Return the first item of each item's cluster, and how they were found."""
+    groups = search.identical()
+    found = search.labels(groups)
+    label = found.label
+    label[search.live] = label[groups.first[search.live]]
+    return label, groups, found
 
 
 def _pairs(collections: list[Any], settings: Settings) -> Pairs:

@@ -74,6 +74,8 @@ def dedup_on_spark(
 ) -> None:
     """Write the kept rows, and the removed documents to `removed`."""
     out = options.output.out
+    if "," in keep or keep.endswith((":min", ":max")):
+        raise UsageError(f"--keep must be one rule or one column for --engine spark; got {keep!r}.")
     cluster = begin(options, given, [out] if removed is None else [out, removed])
     with failing():
         frame = read(cluster, inputs, options.reading.columns)

@@ -460,7 +460,10 @@ class CutOptions:
             offer=("line", "sentence", "paragraph", "span:50"),
         ),
     ] = None
-    copies: Annotated[int, option(metavar="N", help="With --unit: how many copies of each to keep.")] = 1
+    copies: Annotated[
+        int,
+        option(metavar="N", help="How many to keep of each group of similar documents; with --unit, of each line etc."),
+    ] = 1
     least: Annotated[
         int, option(metavar="N", help="With --unit: drop documents left with fewer lines etc., or words of spans.")
     ] = 1

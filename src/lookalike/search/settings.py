@@ -6,13 +6,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from lookalike.core.errors import LARGEST_SEED, choice, whole
+from lookalike.core.errors import LARGEST_SEED, UsageError, parameter, whole
 from lookalike.core.run import Run
 from lookalike.items.shingles import Shingles
 
 MAX_PAIRS = 100_000_000
-
-KEEP = ("lowest-id", "first", "longest")  # rules for which of several similar items to keep
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,9 @@ class Settings:
     run: Run = field(default_factory=Run)
     max_pairs: int = MAX_PAIRS
     k: int | None = None  # how many neighbours of each item are wanted
-    keep: Any = "lowest-id"  # of similar items: one of KEEP, or the one with the greatest of these values
+    keep: Any = "lowest-id"  # of similar items: see `keeping.Keeping`
+    copies: int = 1  # how many of similar items to keep
+    drop_all: bool = False  # whether to keep none of similar items
 
     @classmethod
     def of(cls, result: str, *, shingles: Shingles | str, threads: int | None, run: Run | None, **given: Any) -> Self:
@@ -44,11 +44,14 @@ class Settings:
         for name, most in (("audit", None), ("seed", LARGEST_SEED), ("probes", 100)):
             if given.get(name) is not None:
                 given[name] = whole(name, given[name], least=0, most=most)
-        for name in ("max_pairs", "k"):
+        for name in ("max_pairs", "k", "copies"):
             if given.get(name) is not None:
                 given[name] = whole(name, given[name])
-        if isinstance(given.get("keep"), str):
-            choice("keep", given["keep"], KEEP)
+        if given.get("drop_all"):
+            for name, usual in (("keep", cls.keep), ("copies", cls.copies)):
+                if not isinstance(given[name], type(usual)) or given[name] != usual:
+                    none = f"{parameter('drop_all')}, which keeps none of similar items"
+                    raise UsageError(f"{parameter(name)} cannot be used with {none}.")
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         return cls(result, shingles=parsed, run=run or Run(threads), **given)
 

@@ -23,6 +23,7 @@ from lookalike.search.base import Found, IsFound, Labels, Search
 from lookalike.search.collection import unique_ids
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import no_threshold
+from lookalike.search.keeping import Keeping
 from lookalike.search.nearest import last_of, nearest
 from lookalike.search.plan import Effort
 from lookalike.search.settings import Settings
@@ -48,7 +49,7 @@ def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearc
     for name in ("filter", "order", "shingles", "sketch", "memory", "workdir"):
         if settings.given(name):
             raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
-    if isinstance(settings.keep, str) and settings.keep == "longest":
+    if "longest" in [rule.name for rule in Keeping.of(settings.keep).rules]:
         raise UsageError(
             "keep must be 'lowest-id', 'first' or one value per item: vectors and bits all have the same length."
         )

@@ -42,6 +42,8 @@ def find_pairs(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    within: Any = None,
+    across: Any = None,
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -78,6 +80,9 @@ def find_pairs(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        within: count only pairs of items with the same value: the name of a column of texts (also of
+            a field, such as "meta.source"), or one value per item. Null is a value like others.
+        across: count only pairs of items with different values, given in the same way.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -108,6 +113,8 @@ def find_pairs(
         filter=filter,
         order=order,
         probes=probes,
+        within=within,
+        across=across,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -218,6 +225,8 @@ def find_clusters(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    within: Any = None,
+    across: Any = None,
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -253,6 +262,9 @@ def find_clusters(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        within: count only pairs of items with the same value: the name of a column of texts (also of
+            a field, such as "meta.source"), or one value per item. Null is a value like others.
+        across: count only pairs of items with different values, given in the same way.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -279,6 +291,8 @@ def find_clusters(
         filter=filter,
         order=order,
         probes=probes,
+        within=within,
+        across=across,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -308,6 +322,8 @@ def dedup(
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
+    within: Any = None,
+    across: Any = None,
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -354,6 +370,9 @@ def dedup(
             default the rarest first. It affects the speed, not the result.
         probes: for vectors, how many neighbouring buckets of each hash table to look into as well;
             by default as many as save time.
+        within: count only pairs of items with the same value: the name of a column of texts (also of
+            a field, such as "meta.source"), or one value per item. Null is a value like others.
+        across: count only pairs of items with different values, given in the same way.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -384,6 +403,8 @@ def dedup(
         filter=filter,
         order=order,
         probes=probes,
+        within=within,
+        across=across,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -400,7 +421,10 @@ def dedup(
         groups = search.identical(visit)
         centre, values, candidates, crowded = search.stars(groups, visit)
         heads = groups.first[search.live]
-        centre[search.live], values[search.live] = centre[heads], values[heads]
+        joined, value = centre[heads], values[heads]
+        if search.sides.groups is not None:  # then an item is not compared with identical ones, which are in its group
+            joined = np.where(joined == heads, search.live, joined)
+        centre[search.live], values[search.live] = joined, value
         alone = centre == np.arange(len(centre))
         kept = alone if settings.copies == 1 else first_members(centre, visit, settings.copies)
         measured = _audit(search, settings, lambda a, b: ~(alone[a] & alone[b]))
@@ -426,7 +450,12 @@ def _clusters(search: Search) -> tuple[np.ndarray, Groups, Labels]:
     groups = search.identical()
     found = search.labels(groups)
     label = found.label
-    label[search.live] = label[groups.first[search.live]]
+    heads = groups.first[search.live]
+    joined = label[heads]
+    if search.sides.groups is not None:  # then identical items are connected only through others
+        sizes = np.bincount(label[groups.heads], minlength=len(label))
+        joined = np.where(sizes[joined] > 1, joined, search.live)
+    label[search.live] = joined
     return label, groups, found
 
 

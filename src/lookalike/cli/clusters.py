@@ -50,7 +50,7 @@ def mark_clusters(inputs: list[str], options: opt.CollectionOptions, columns: st
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
         check_written(source, options.output.out, MARKS)
-        result = find_clusters(source, **settings, **room)
+        result = find_clusters(source, **vars(options.which), **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
         with run.stage("write", len(result.ids)) as tick:
             write_rows(source, options.output, about, run, tick, marks=result.marks)

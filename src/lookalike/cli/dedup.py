@@ -82,7 +82,7 @@ def dedup(
         return
     check_files(inputs, options, removed)
     if against is not None:
-        given.refuse(("mark", "copies", "drop_all"), "--against")
+        given.refuse(("mark", "copies", "drop_all", "within", "across"), "--against")
         from lookalike.cli.against import dedup_against
 
         dedup_against(inputs, options, given, against, update, removed, columns)
@@ -137,7 +137,7 @@ def dedup_locally(
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
         check_written(source, out, marks_by(options.similarity.measure) if mark else ())
-        result = find.dedup(source, **choice, **settings, **room)
+        result = find.dedup(source, **choice, **vars(options.which), **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
         safe = options.output.excel_safe
         dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)

@@ -258,6 +258,18 @@ class SimilarityOptions:
 
 
 @dataclass(frozen=True)
+class PairOptions:
+    """Which pairs of documents count."""
+
+    within: Annotated[
+        str | None, option(metavar="COLUMN", help="Count only pairs with the same value in this column, such as lang.")
+    ] = None
+    across: Annotated[
+        str | None, option(metavar="COLUMN", help="Count only pairs with different values in this column.")
+    ] = None
+
+
+@dataclass(frozen=True)
 class ShingleOptions:
     """How texts become shingles."""
 
@@ -496,5 +508,6 @@ class DocumentOptions:
 class CollectionOptions(DocumentOptions):
     """The options shared by the commands on one collection: pairs, dedup, clusters."""
 
+    which: PairOptions
     work: WorkOptions
     engine: EngineOptions

@@ -30,6 +30,7 @@ from lookalike.kernels.hashing import mix
 from lookalike.kernels.sets import hash_rows, sort_rows, take_rows
 from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
+from lookalike.search.grouping import Grouping
 from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
 from lookalike.search.needs import needs_of
@@ -68,6 +69,7 @@ class Collection:
     maker: "Maker"
     storage: Storage
     draws: list[np.ndarray] = field(default_factory=list)  # how many elements were drawn from each item, and those
+    grouping: Grouping | None = None  # if only pairs within groups count, or across them
 
     def drawn(self, rows: np.ndarray) -> Sets:
         """Return the elements drawn from the items at these positions."""
@@ -78,7 +80,8 @@ class Collection:
     @property
     def sides(self) -> Sides:
         """Which items belong to which collection, if there are two."""
-        return Sides.of([len(ids) for ids in self.ids])
+        sides = Sides.of([len(ids) for ids in self.ids])
+        return sides if self.grouping is None else replace(sides, groups=self.grouping.apart)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -106,7 +109,14 @@ def _counted(made: Iterable[Sets], done: int) -> Iterator[tuple[int, list[np.nda
         yield done, [part.elements, part.sizes]
 
 
-def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run, storage: Storage) -> Collection:
+def take_in_texts(
+    sources: list[Source],
+    shingles: Shingles,
+    fit: Fit,
+    run: Run,
+    storage: Storage,
+    grouping: Grouping | None = None,
+) -> Collection:
     """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample."""
     with run.stage("plan"):
         sample = take_sample(sources, run)
@@ -124,12 +134,13 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         run.say(line)
     run.planned(needs_of(plan, items, size, items * len(sets.elements) / max(1, len(sets)), storage))
 
-    def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
-        side, table = batch
+    def work(batch: tuple[int, int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
+        side, at, table = batch
         chunks, made, drawn = [], [], []
         for piece in pieces(in_one(table["text"])):
             texts = shingles.prepare(piece)
-            columns, rows = sketch_texts(texts, shingles, plan, met)
+            columns, rows = sketch_texts(texts, shingles, plan, met, grouping, at)
+            at += len(texts)
             chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if side in joined else None, columns.sketched))
             made.append(columns)
             drawn.append(draw(plan, *rows))
@@ -150,7 +161,7 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     with run.stage("read and sketch", items) as tick:
         tick(done)
         stream = ((side, table) for side, source in enumerate(sources) for table in source.batches(run))
-        batches = iter(()) if grown.complete else _without(stream, done)
+        batches = iter(()) if grown.complete else _placed(_without(stream, done), done)
         for side, table, some, made in run.map(work, batches):
             ids = [table if at == side else table.slice(0, 0) for at in range(len(sources))]
             done += len(table)
@@ -158,6 +169,8 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
             chunks.extend(some if storage.held else [])
             tick(len(table))
         counts, lengths, contents, new, *rest = grown.finish(run)
+        if grouping is not None:
+            grouping.check(len(counts))
         contents = contents.reshape(-1, 2)
         keys, draws = (rest[: -len(sources)], []) if plan.draws is None else ([], rest[: -len(sources)])
         if not new.all():
@@ -166,8 +179,8 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
     ids = [
         unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
     ]
-    maker: Maker = TextSets(chunks, shingles) if storage.held else SourceSets(sources[0], shingles)
-    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws)
+    maker: Maker = TextSets(chunks, shingles, grouping) if storage.held else SourceSets(sources[0], shingles, grouping)
+    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws, grouping)
 
 
 def _copy_rows(column: np.ndarray, known: np.ndarray, to: np.ndarray) -> None:
@@ -182,6 +195,13 @@ def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tup
         done = max(0, done - len(table))
 
 
+def _placed(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tuple[int, int, pa.Table]]:
+    """Yield the batches with the place of their first document among all."""
+    for side, table in batches:
+        yield side, done, table
+        done += len(table)
+
+
 def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
     """Cut texts into slices of about PIECE bytes, so that work stays in the processor's cache."""
     _, starts, _ = text_bounds(texts)
@@ -190,16 +210,27 @@ def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
 
 
 def sketch_texts(
-    texts: pa.LargeStringArray, shingles: Shingles, plan: Plan, met: Contents | None = None
+    texts: pa.LargeStringArray,
+    shingles: Shingles,
+    plan: Plan,
+    met: Contents | None = None,
+    grouping: Grouping | None = None,
+    at: int = 0,
 ) -> tuple[Columns, Rows]:
     """Return the columns of prepared texts, and the shingles of those whose content is new.
 
-    Only those are sketched. Only simhash and bags need to sort out repeated shingles.
+    Only those are sketched. Only simhash and bags need to sort out repeated shingles. `at` is the
+    place of the first text among all items.
     """
     content, starts, stops = text_bounds(texts)
     contents = hash_contents(content, starts, stops)
+    if grouping is not None:
+        grouping.check(max(len(grouping.codes), at + len(texts)))
+        contents ^= grouping.salts[at : at + len(texts), None]
     new = np.ones(len(texts), np.bool_) if met is None else met.add(contents)
     indptr, elements = rows = shingles.hashes(texts, None if new.all() else np.flatnonzero(new))
+    if grouping is not None:
+        grouping.scramble(at + np.flatnonzero(new), indptr, elements)
     if shingles.bag or plan.sketch == "simhash":
         indptr, elements = sort_rows(*rows, shingles.bag)
     made = band_keys(plan, indptr, elements)
@@ -208,9 +239,14 @@ def sketch_texts(
     return Columns(counts, stops - starts, contents, keys, new), rows
 
 
-def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
+def take_in_sets(collections: list[Sets], fit: Fit, run: Run, grouping: Grouping | None = None) -> Collection:
     """Sketch one collection or two of given sets."""
     sets = Sets.concatenate(collections)
+    if grouping is not None:
+        grouping.check(len(sets))
+        elements = sets.elements.copy()
+        grouping.scramble(slice(None), sets.indptr, elements)
+        sets = Sets(*sort_rows(sets.indptr, elements, False), sets.bag)
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
     with run.stage("plan"):
@@ -228,7 +264,10 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
         indptr = sets.indptr[part.start : part.stop + 1]
         sizes = np.diff(indptr)
         keys = band_keys(plan, indptr, sets.elements)
-        made = Columns(sizes, sizes, hash_rows(indptr, sets.elements), keys, np.ones(len(sizes), np.bool_))
+        contents = hash_rows(indptr, sets.elements)
+        if grouping is not None:
+            contents ^= grouping.salts[part, None]
+        made = Columns(sizes, sizes, contents, keys, np.ones(len(sizes), np.bool_))
         return [*_joined([made]), *_joined_draws([draw(plan, indptr, sets.elements)])]
 
     grown = Storage().growing("sets", _kinds(plan))
@@ -239,7 +278,7 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run) -> Collection:
         counts, lengths, contents, _, *rest = grown.finish(run)
     keys, draws = (rest, []) if plan.draws is None else ([], rest)
     maker = ReadySets(sets, collections)
-    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, maker, Storage(), draws)
+    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, maker, Storage(), draws, grouping)
 
 
 def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
@@ -313,9 +352,9 @@ class TextSets(Maker):
     Sets that were made before are handed out once, so that they do not fill memory.
     """
 
-    def __init__(self, chunks: list[Chunk], shingles: Shingles):
+    def __init__(self, chunks: list[Chunk], shingles: Shingles, grouping: Grouping | None = None):
         self.chunks = [chunk.texts for chunk in chunks]
-        self.shingles = shingles
+        self.shingles, self.grouping = shingles, grouping
         self.starts = np.concatenate(([0], np.cumsum([len(texts) for texts in self.chunks], dtype=np.int64)))
         self.ready = {at: chunk for at, chunk in enumerate(chunks) if chunk.sets is not None}
 
@@ -337,7 +376,10 @@ class TextSets(Maker):
         ready = self.ready.pop(at, None)
         if ready is not None and ready.sets is not None and ready.new[inside].all():
             return ready.sets.take(np.cumsum(ready.new)[inside] - 1)
-        return Sets.sorted(*self.shingles.hashes(self.chunks[at], inside), self.shingles.bag)
+        indptr, elements = self.shingles.hashes(self.chunks[at], inside)
+        if self.grouping is not None:
+            self.grouping.scramble(rows, indptr, elements)
+        return Sets.sorted(indptr, elements, self.shingles.bag)
 
     def _place(self, rows: np.ndarray) -> tuple[int, np.ndarray]:
         """Return the chunk that holds some rows, and their positions in it."""
@@ -357,8 +399,8 @@ class TextSets(Maker):
 class SourceSets(Maker):
     """A maker of the shingle sets of texts that are not in memory but read again, in order."""
 
-    def __init__(self, source: Source, shingles: Shingles):
-        self.source, self.shingles = source, shingles
+    def __init__(self, source: Source, shingles: Shingles, grouping: Grouping | None = None):
+        self.source, self.shingles, self.grouping = source, shingles, grouping
 
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
         first = 0
@@ -371,7 +413,11 @@ class SourceSets(Maker):
                 return
 
     def make(self, task: TextRows) -> Sets:
-        return self.shingles.sets(task.texts())
+        if self.grouping is None:
+            return self.shingles.sets(task.texts())
+        indptr, elements = self.shingles.hashes(self.shingles.prepare(task.texts()))
+        self.grouping.scramble(task.rows, indptr, elements)
+        return Sets.sorted(indptr, elements, self.shingles.bag)
 
     def rows(self, task: TextRows) -> np.ndarray:
         return task.rows

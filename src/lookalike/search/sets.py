@@ -24,6 +24,7 @@ from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
 from lookalike.search.collection import Collection, TextSets, take_in_sets, take_in_texts
 from lookalike.search.containing import contained_pairs
+from lookalike.search.grouping import grouping_of
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import check_measure, check_shingles, no_threshold, order_of
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
@@ -70,9 +71,10 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
         advice="" if storage.held else "Raise the threshold or lower the recall.",
     )
     planner = partial(fit, plan, listing=settings.listing)
+    grouping = grouping_of(items, settings, settings.run)
     if sets:
-        return SetSearch(take_in_sets(sets, planner, settings.run), settings, storage, order=order)
-    collection = take_in_texts(sources, shingles, planner, settings.run, storage)
+        return SetSearch(take_in_sets(sets, planner, settings.run, grouping), settings, storage, order=order)
+    collection = take_in_texts(sources, shingles, planner, settings.run, storage, grouping)
     return SetSearch(collection, settings, storage, sources, shingles)
 
 
@@ -148,7 +150,7 @@ class SetSearch(Search):
 
     def labels(self, groups: Groups) -> Labels:
         label = np.arange(len(self))
-        if self.plan.row.moves or self.plan.posts:
+        if self.plan.row.moves or self.plan.posts or (self.plan.bands and self.sides.groups is not None):
             found = self.listed(groups)
             join_pairs(found.left, found.right, label)
             return Labels(roots(label), found.candidates)
@@ -164,7 +166,7 @@ class SetSearch(Search):
         return Labels(label, crowded=crowded)
 
     def stars(self, groups: Groups, order: np.ndarray) -> Stars:
-        if self.plan.bands is None:
+        if self.plan.bands is None or self.sides.groups is not None:
             return super().stars(groups, order)
         centre, values = np.arange(len(self)), np.ones(len(self))
         buckets, members, sets = self._buckets(groups)

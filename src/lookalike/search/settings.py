@@ -37,6 +37,8 @@ class Settings:
     keep: Any = "lowest-id"  # of similar items: see `keeping.Keeping`
     copies: int = 1  # how many of similar items to keep
     drop_all: bool = False  # whether to keep none of similar items
+    within: Any = None  # a column or values that the items of a pair share: see `grouping`
+    across: Any = None  # a column or values in which the items of a pair differ
 
     @classmethod
     def of(cls, result: str, *, shingles: Shingles | str, threads: int | None, run: Run | None, **given: Any) -> Self:

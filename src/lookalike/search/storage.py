@@ -81,6 +81,8 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
         "sketch": settings.sketch,
         "result": settings.result,
         "keep": about_keep(settings.keep),
+        "within": about_groups(settings.within),
+        "across": about_groups(settings.across),
     }
 
 
@@ -90,6 +92,11 @@ def about_keep(keep: Any) -> str:
     if given.columns:
         return digest(given.columns[0])
     return ",".join(rule.name if rule.greatest else f"{rule.name}:{LEAST}" for rule in given.rules)
+
+
+def about_groups(given: Any) -> str | None:
+    """Return what a run depends on of the groups: the column, or a digest of the values given."""
+    return given if given is None or isinstance(given, str) else digest(given)
 
 
 def source_files(source: Any) -> Any:

@@ -36,6 +36,8 @@ def find_pairs(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
+    weights: str | None = None,
+    drop_common: float | str | Fraction | None = None,
     k: int | None = None,
     max_pairs: int = MAX_PAIRS,
     sketch: str = "minhash",
@@ -70,6 +72,10 @@ def find_pairs(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        weights: "idf" compares by weighted Jaccard similarity: shingles or elements count the more,
+            the fewer of the N items have them; one that n have weighs log(1 + N / n).
+        drop_common: ignore shingles or elements in more than this share of the items, such as "1%"
+            or 0.01; an item that has no others is compared by all of its own.
         k: list only the k items most similar to each item, best first. A pair is then (item,
             neighbour), so it can occur in both orders. Vectors and bits then need no threshold.
         max_pairs: the number of pairs above which the search stops with an error.
@@ -107,6 +113,8 @@ def find_pairs(
         recall=recall,
         method=method,
         shingles=shingles,
+        weights=weights,
+        drop_common=drop_common,
         k=k,
         max_pairs=max_pairs,
         sketch=sketch,
@@ -134,6 +142,8 @@ def find_matches(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
+    weights: str | None = None,
+    drop_common: float | str | Fraction | None = None,
     k: int | None = None,
     max_pairs: int = MAX_PAIRS,
     sketch: str = "minhash",
@@ -166,6 +176,10 @@ def find_matches(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        weights: "idf" compares by weighted Jaccard similarity: shingles or elements count the more,
+            the fewer of the N items have them; one that n have weighs log(1 + N / n).
+        drop_common: ignore shingles or elements in more than this share of the items, such as "1%"
+            or 0.01; an item that has no others is compared by all of its own.
         k: list only the k most similar items of `right` for each item of `left`, best first.
             Vectors and bits then need no threshold: how far to look is learned from a sample.
         max_pairs: the number of pairs above which the search stops with an error.
@@ -197,6 +211,8 @@ def find_matches(
         recall=recall,
         method=method,
         shingles=shingles,
+        weights=weights,
+        drop_common=drop_common,
         k=k,
         max_pairs=max_pairs,
         sketch=sketch,
@@ -221,6 +237,8 @@ def find_clusters(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
+    weights: str | None = None,
+    drop_common: float | str | Fraction | None = None,
     sketch: str = "minhash",
     filter: str | None = None,
     order: Sequence[Any] | None = None,
@@ -255,6 +273,10 @@ def find_clusters(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        weights: "idf" compares by weighted Jaccard similarity: shingles or elements count the more,
+            the fewer of the N items have them; one that n have weighs log(1 + N / n).
+        drop_common: ignore shingles or elements in more than this share of the items, such as "1%"
+            or 0.01; an item that has no others is compared by all of its own.
         sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
             "suffix", which are applied in this order; by default all four are used.
@@ -287,6 +309,8 @@ def find_clusters(
         recall=recall,
         method=method,
         shingles=shingles,
+        weights=weights,
+        drop_common=drop_common,
         sketch=sketch,
         filter=filter,
         order=order,
@@ -315,6 +339,8 @@ def dedup(
     recall: float = 0.99,
     method: str = "auto",
     shingles: Shingles | str = "char:9",
+    weights: str | None = None,
+    drop_common: float | str | Fraction | None = None,
     keep: Any = "lowest-id",
     copies: int = 1,
     drop_all: bool = False,
@@ -354,6 +380,10 @@ def dedup(
             method.
         method: "auto" picks the cheapest; or "lsh", "exact", and for vectors and bits "brute".
         shingles: how a text becomes a set, such as "char:9" or "word:5", or `Shingles`.
+        weights: "idf" compares by weighted Jaccard similarity: shingles or elements count the more,
+            the fewer of the N items have them; one that n have weighs log(1 + N / n).
+        drop_common: ignore shingles or elements in more than this share of the items, such as "1%"
+            or 0.01; an item that has no others is compared by all of its own.
         keep: which of several similar items to keep: the one with the "lowest-id" (of items without
             ids, the first), the "first", the "longest", or the one with the greatest of the values
             given, one per item. For texts with other columns also rules by these, the first of which
@@ -396,6 +426,8 @@ def dedup(
         recall=recall,
         method=method,
         shingles=shingles,
+        weights=weights,
+        drop_common=drop_common,
         keep=keep,
         copies=copies,
         drop_all=drop_all,

@@ -22,6 +22,7 @@ KEEP = ("lowest-id", "first", "longest")
     "lookalike dedup crawl.jsonl.zst --unit paragraph --copies 3 --least 5 --removed cut.csv -o clean.jsonl",
     "lookalike dedup corpus.parquet --unit span:50 -o clean.parquet",
     "lookalike dedup corpus.parquet --mark -o marked.parquet",
+    "lookalike dedup today.jsonl --unit line --against seen.lines --update -o new.jsonl",
     "lookalike dedup today.jsonl --against seen.index --update -o new.jsonl",
     "lookalike dedup huge.jsonl.zst --memory 2GB -o clean.jsonl",
     "lookalike dedup s3a://crawl/pages.parquet --engine spark -o s3a://crawl/clean.parquet",
@@ -52,10 +53,19 @@ def dedup(
     ] = False,
     cut: opt.CutOptions,
     against: Annotated[
-        str | None, option(metavar="INDEX", help="Also remove documents that are similar to one in this index.")
+        str | None,
+        option(
+            metavar="INDEX",
+            help="Also remove documents that are similar to one in this index; with --unit, also cut what is in the "
+            "documents of earlier runs, kept in this folder.",
+        ),
     ] = None,
     update: Annotated[
-        bool, flag("--update", help="With --against: add kept documents to the index; create it if it is missing.")
+        bool,
+        flag(
+            "--update",
+            help="With --against: add the kept documents, or with --unit all documents; create what is missing.",
+        ),
     ] = False,
     columns: opt.Columns = None,
     mark: opt.Mark = False,
@@ -68,7 +78,7 @@ def dedup(
         from lookalike.cli.cutting import dedup_in_texts
 
         check_files(inputs, options, removed)
-        dedup_in_texts(inputs, options, cut, given, removed, columns)
+        dedup_in_texts(inputs, options, cut, given, against, update, removed, columns)
         return
     given.need(("least", "case"), "--unit")
     if mark and drop_all:

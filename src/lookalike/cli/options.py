@@ -69,11 +69,12 @@ Id = Annotated[
     str | None,
     option(metavar="COLUMN", help="Column that holds the id; - uses row numbers; default: id, if any.", panel=INPUT),
 ]
-DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text", "files")
+DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "database", "warc", "text", "files")
 Format = Annotated[
     str | None,
     option(
-        help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per file).",
+        help="Format: parquet, arrow, jsonl, csv, tsv, excel, database, warc, text (one document per line) or files "
+        "(one per file).",
         offer=DOCUMENT_FORMATS,
         panel=INPUT,
     ),
@@ -178,7 +179,7 @@ class SetOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: parquet, arrow, jsonl, csv, tsv, excel or text (one set per line).",
+            help="Format: parquet, arrow, jsonl, csv, tsv, excel, database, warc or text (one set per line).",
             panel=INPUT,
         ),
     ] = None
@@ -197,7 +198,7 @@ class VectorOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel or pictures.",
+            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel, database or pictures.",
             panel=INPUT,
         ),
     ] = None
@@ -212,7 +213,8 @@ class TableOptions:
 
     separator: CsvSeparator = None
     format: Annotated[
-        str | None, option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv or excel.", panel=INPUT)
+        str | None,
+        option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv, excel, database or warc.", panel=INPUT),
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
@@ -236,6 +238,19 @@ Shingle = Annotated[
 ]
 
 
+Weights = Annotated[
+    str | None,
+    option(
+        help="Count rare shingles or elements for more: idf compares by weighted Jaccard similarity.",
+        offer=("idf",),
+    ),
+]
+DropCommon = Annotated[
+    str | None,
+    option(metavar="SHARE", help="Ignore shingles or elements in more than this share of the items, such as 1%."),
+]
+
+
 @dataclass(frozen=True)
 class SimilarityOptions:
     """When documents are similar, and how surely similar ones are found."""
@@ -255,6 +270,8 @@ class SimilarityOptions:
     ] = None
     shingle: Shingle = "char:9"
     recall: Recall = 0.99
+    weights: Weights = None
+    drop_common: DropCommon = None
 
 
 @dataclass(frozen=True)
@@ -432,6 +449,21 @@ class WorkOptions:
             metavar="DIR",
             help="Folder for these files; the same command resumes there after an interruption; default with --memory: "
             "the name of the --out file with .work added.",
+            panel=RUNNING,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class RecordWorkOptions(WorkOptions):
+    """The same for a run that starts again after an interruption."""
+
+    workdir: Annotated[
+        str | None,
+        option(
+            metavar="DIR",
+            help="Folder for these files, which are deleted at the end; default with --memory: the name of the --out "
+            "file with .work added.",
             panel=RUNNING,
         ),
     ] = None

@@ -60,8 +60,8 @@ class Source(ItemSource):
             column of strings.
         id: the column of ids; by default the column `id` if there is one; otherwise, or with "-",
             items are numbered from 0.
-        format: "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text" (one document per line)
-            or "files" (one document per file); by default that of the file name or first bytes.
+        format: "parquet", "arrow", "jsonl", "csv", "tsv", "excel", "database", "warc", "text" (one
+            document per line) or "files" (one per file); by default that of the file name or first bytes.
         on_error: what to do with bad rows: "fail", or "skip" to leave them out and count them.
         batch_bytes: about how many bytes to read at a time.
         html: whether the texts are web pages, compared by their visible text; the column can then

@@ -7,7 +7,7 @@ candidates are made again. With limited memory all of this is in files, and text
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -20,10 +20,11 @@ from lookalike.core.errors import DataError, argument
 from lookalike.core.run import ONE_THREAD, Run, slices
 from lookalike.core.storage import Kinds, Storage
 from lookalike.core.wording import counted
+from lookalike.families import WeightedMinHash
 from lookalike.io.documents import Source
 from lookalike.io.tables import in_one
-from lookalike.items.sets import Sets, hash_texts, text_bounds
-from lookalike.items.shingles import Rows, Shingles
+from lookalike.items.sets import Sets, hash_texts, hash_values, text_bounds
+from lookalike.items.shingles import Rows, Shingles, as_array
 from lookalike.items.sides import Sides
 from lookalike.kernels.draws import draw_rows
 from lookalike.kernels.hashing import mix
@@ -35,7 +36,8 @@ from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
 from lookalike.search.needs import needs_of
 from lookalike.search.plan import Effort, Plan
-from lookalike.search.sampling import expected_effort, take_sample
+from lookalike.search.sampling import Sample, expected_effort, take_sample
+from lookalike.search.weighing import NOTHING, PLAIN, Wanted, Weighing, learn
 
 Fit = Callable[..., Plan]  # takes a sample, the number of items and, if known, the ranks of elements
 SAMPLE_SETS = 4000
@@ -70,6 +72,7 @@ class Collection:
     storage: Storage
     draws: list[np.ndarray] = field(default_factory=list)  # how many elements were drawn from each item, and those
     grouping: Grouping | None = None  # if only pairs within groups count, or across them
+    weighing: Weighing = PLAIN
 
     def drawn(self, rows: np.ndarray) -> Sets:
         """Return the elements drawn from the items at these positions."""
@@ -99,7 +102,9 @@ class Collection:
                 tick(now - done)
                 done = now
             elements, sizes = grown.finish(run)
-        return Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
+            sets = Sets(np.concatenate(([0], np.cumsum(sizes))), elements)
+            room = storage.empty(f"{name}.weights", len(elements), np.float64) if self.weighing.wanted.idf else None
+            return self.weighing.weighed(sets, room, run)
 
 
 def _counted(made: Iterable[Sets], done: int) -> Iterator[tuple[int, list[np.ndarray]]]:
@@ -115,18 +120,24 @@ def take_in_texts(
     fit: Fit,
     run: Run,
     storage: Storage,
+    wanted: Wanted = NOTHING,
     grouping: Grouping | None = None,
 ) -> Collection:
-    """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample."""
+    """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample.
+
+    What is `wanted` to be known of shingles is learned first, from all texts.
+    """
     with run.stage("plan"):
         sample = take_sample(sources, run)
         counts = [source.expected(texts) for source, texts in zip(sources, sample.texts, strict=True)]
         items = sum(counts)
+    tables, weighing = _learn_from_texts(sources, shingles, sample, items, run, storage, wanted)
+    with run.stage("plan"):
         size = items * sample.whole.nbytes / max(1, len(sample.whole))  # of all texts
         of_left = counts[0] * sample.texts[0].nbytes / max(1, len(sample.texts[0]))
         effort = expected_effort(sources, shingles, sample.whole, size, run)
         left = min(1.0, of_left / max(1.0, size)) if len(sources) > 1 else None
-        sets = shingles.sets(sample.whole)
+        sets = weighing.weighed(weighing.sets(shingles, shingles.prepare(sample.whole)))
         plan = fit(sets, items, effort=effort, places=sample.places, left=left)
         if plan.memory:
             plan = replace(plan, memory=plan.memory + size)
@@ -139,7 +150,7 @@ def take_in_texts(
         chunks, made, drawn = [], [], []
         for piece in pieces(in_one(table["text"])):
             texts = shingles.prepare(piece)
-            columns, rows = sketch_texts(texts, shingles, plan, met, grouping, at)
+            columns, rows = sketch_texts(texts, shingles, plan, met, weighing, grouping, at)
             at += len(texts)
             chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if side in joined else None, columns.sketched))
             made.append(columns)
@@ -160,8 +171,7 @@ def take_in_texts(
         run.say(f"note: about {items:,} documents need {needed}, which is more than the limit")
     with run.stage("read and sketch", items) as tick:
         tick(done)
-        stream = ((side, table) for side, source in enumerate(sources) for table in source.batches(run))
-        batches = iter(()) if grown.complete else _placed(_without(stream, done), done)
+        batches = iter(()) if grown.complete else _placed(_without(tables(), done), done)
         for side, table, some, made in run.map(work, batches):
             ids = [table if at == side else table.slice(0, 0) for at in range(len(sources))]
             done += len(table)
@@ -179,8 +189,44 @@ def take_in_texts(
     ids = [
         unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
     ]
-    maker: Maker = TextSets(chunks, shingles, grouping) if storage.held else SourceSets(sources[0], shingles, grouping)
-    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws, grouping)
+    ways = (shingles, weighing, grouping)
+    maker: Maker = TextSets(chunks, *ways) if storage.held else SourceSets(sources[0], *ways)
+    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws, grouping, weighing)
+
+
+def _learn_from_texts(
+    sources: list[Source],
+    shingles: Shingles,
+    sample: Sample,
+    items: int,
+    run: Run,
+    storage: Storage,
+    wanted: Wanted,
+) -> tuple[Callable[[], Iterable[tuple[int, pa.Table]]], Weighing]:
+    """Return a function that reads all texts, and what was learned of their shingles.
+
+    Texts that stay in memory are read only once, and kept as soon as there is something to learn.
+    """
+
+    def tables() -> Iterator[tuple[int, pa.Table]]:
+        return ((side, table) for side, source in enumerate(sources) for table in source.batches(run))
+
+    if wanted == NOTHING:
+        return tables, PLAIN
+    read: Callable[[], Iterable[tuple[int, pa.Table]]] = tables
+    if storage.held:
+        with run.stage("read"):
+            held = list(tables())
+        read = held.__iter__
+
+    def hashes(batch: tuple[int, pa.Table]) -> Rows:
+        return shingles.hashes(shingles.prepare(in_one(batch[1]["text"])))
+
+    some = len(shingles.hashes(shingles.prepare(sample.whole))[1])
+    weighing = learn(wanted, read, hashes, items * some / max(1, len(sample.whole)), run, storage)
+    for line in weighing.lines("document", "shingle"):
+        run.say(line)
+    return read, weighing
 
 
 def _copy_rows(column: np.ndarray, known: np.ndarray, to: np.ndarray) -> None:
@@ -214,13 +260,14 @@ def sketch_texts(
     shingles: Shingles,
     plan: Plan,
     met: Contents | None = None,
+    weighing: Weighing = PLAIN,
     grouping: Grouping | None = None,
     at: int = 0,
 ) -> tuple[Columns, Rows]:
     """Return the columns of prepared texts, and the shingles of those whose content is new.
 
-    Only those are sketched. Only simhash and bags need to sort out repeated shingles. `at` is the
-    place of the first text among all items.
+    Only those are sketched. Only simhash, bags and weights need to sort out repeated shingles. `at` is
+    the place of the first text among all items.
     """
     content, starts, stops = text_bounds(texts)
     contents = hash_contents(content, starts, stops)
@@ -228,25 +275,30 @@ def sketch_texts(
         grouping.check(max(len(grouping.codes), at + len(texts)))
         contents ^= grouping.salts[at : at + len(texts), None]
     new = np.ones(len(texts), np.bool_) if met is None else met.add(contents)
-    indptr, elements = rows = shingles.hashes(texts, None if new.all() else np.flatnonzero(new))
+    indptr, elements = rows = weighing.kept(shingles.hashes(texts, None if new.all() else np.flatnonzero(new)))
     if grouping is not None:
         grouping.scramble(at + np.flatnonzero(new), indptr, elements)
-    if shingles.bag or plan.sketch == "simhash":
+    if shingles.bag or plan.sketch == "simhash" or plan.weights is not None:
         indptr, elements = sort_rows(*rows, shingles.bag)
-    made = band_keys(plan, indptr, elements)
+    made = band_keys(plan, indptr, elements, weighing.weights(elements))
     counts, keys = np.zeros(len(texts), np.int64), np.empty((len(texts), made.shape[1]), np.uint64)
     counts[new], keys[new] = np.diff(indptr), made
     return Columns(counts, stops - starts, contents, keys, new), rows
 
 
-def take_in_sets(collections: list[Sets], fit: Fit, run: Run, grouping: Grouping | None = None) -> Collection:
+def take_in_sets(
+    collections: list[Sets], fit: Fit, run: Run, wanted: Wanted = NOTHING, grouping: Grouping | None = None
+) -> Collection:
     """Sketch one collection or two of given sets."""
-    sets = Sets.concatenate(collections)
+    whole = Sets.concatenate(collections)
+    parts = slices(len(whole), SLICE)
+    weighing = learn(wanted, lambda: parts, partial(_rows_in, whole), len(whole.elements), run, Storage())
+    for line in weighing.lines("set", "element"):
+        run.say(line)
+    sets = weighing.weighed(Sets(*weighing.kept((whole.indptr, whole.elements)), whole.bag), run=run)
     if grouping is not None:
         grouping.check(len(sets))
-        elements = sets.elements.copy()
-        grouping.scramble(slice(None), sets.indptr, elements)
-        sets = Sets(*sort_rows(sets.indptr, elements, False), sets.bag)
+        sets = grouping.scrambled(sets)
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
     with run.stage("plan"):
@@ -263,7 +315,7 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run, grouping: Grouping
     def work(part: slice) -> list[np.ndarray]:
         indptr = sets.indptr[part.start : part.stop + 1]
         sizes = np.diff(indptr)
-        keys = band_keys(plan, indptr, sets.elements)
+        keys = band_keys(plan, indptr, sets.elements, sets.weights)
         contents = hash_rows(indptr, sets.elements)
         if grouping is not None:
             contents ^= grouping.salts[part, None]
@@ -278,18 +330,31 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run, grouping: Grouping
         counts, lengths, contents, _, *rest = grown.finish(run)
     keys, draws = (rest, []) if plan.draws is None else ([], rest)
     maker = ReadySets(sets, collections)
-    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, maker, Storage(), draws, grouping)
+    contents = contents.reshape(-1, 2)
+    return Collection(ids, plan, counts, lengths, contents, keys, maker, Storage(), draws, grouping, weighing)
 
 
-def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray) -> np.ndarray:
+def _rows_in(sets: Sets, part: slice) -> Rows:
+    """Return some rows."""
+    indptr = sets.indptr[part.start : part.stop + 1]
+    return indptr - indptr[0], sets.elements[indptr[0] : indptr[-1]]
+
+
+def band_keys(plan: Plan, indptr: np.ndarray, elements: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return one key per band for each row; no columns if the plan has no bands.
 
-    Items that share a key are candidates; `plan.bands.curve` gives the probability of that.
+    `weights` are those of the elements, if the plan has any. Items that share a key are candidates;
+    `plan.bands.curve` gives the probability of that.
     """
     if plan.bands is None:
         return np.empty((len(indptr) - 1, 0), np.uint64)
     bands, rows, _ = plan.bands
-    keys: np.ndarray = fold_bands(plan.functions(bands * rows).sketch(indptr, elements), bands, rows)
+    functions = plan.functions(bands * rows)
+    if isinstance(functions, WeightedMinHash):
+        signatures = functions.sketch(indptr, elements, weights)
+    else:
+        signatures = functions.sketch(indptr, elements)
+    keys: np.ndarray = fold_bands(signatures, bands, rows)
     return keys
 
 
@@ -319,6 +384,10 @@ class Maker(ABC):
     @abstractmethod
     def elements(self, item: Any) -> Iterable[Any]:
         """Return the elements of an item that `look` returned."""
+
+    @abstractmethod
+    def hashed(self, item: Any) -> tuple[Sequence[Any], np.ndarray]:
+        """Return the same elements with their hashes; in a bag, with repeats."""
 
     def rows(self, task: Any) -> np.ndarray:
         """Return the rows of a task."""
@@ -352,9 +421,9 @@ class TextSets(Maker):
     Sets that were made before are handed out once, so that they do not fill memory.
     """
 
-    def __init__(self, chunks: list[Chunk], shingles: Shingles, grouping: Grouping | None = None):
+    def __init__(self, chunks: list[Chunk], shingles: Shingles, weighing: Weighing, grouping: Grouping | None = None):
         self.chunks = [chunk.texts for chunk in chunks]
-        self.shingles, self.grouping = shingles, grouping
+        self.shingles, self.weighing, self.grouping = shingles, weighing, grouping
         self.starts = np.concatenate(([0], np.cumsum([len(texts) for texts in self.chunks], dtype=np.int64)))
         self.ready = {at: chunk for at, chunk in enumerate(chunks) if chunk.sets is not None}
 
@@ -376,7 +445,7 @@ class TextSets(Maker):
         ready = self.ready.pop(at, None)
         if ready is not None and ready.sets is not None and ready.new[inside].all():
             return ready.sets.take(np.cumsum(ready.new)[inside] - 1)
-        indptr, elements = self.shingles.hashes(self.chunks[at], inside)
+        indptr, elements = self.weighing.kept(self.shingles.hashes(self.chunks[at], inside))
         if self.grouping is not None:
             self.grouping.scramble(rows, indptr, elements)
         return Sets.sorted(indptr, elements, self.shingles.bag)
@@ -395,12 +464,15 @@ class TextSets(Maker):
         """Return the shingles of a prepared text."""
         return self.shingles.of_prepared(item)
 
+    def hashed(self, item: str) -> tuple[list[str], np.ndarray]:
+        return _hashed_shingles(self.shingles, item)
+
 
 class SourceSets(Maker):
     """A maker of the shingle sets of texts that are not in memory but read again, in order."""
 
-    def __init__(self, source: Source, shingles: Shingles, grouping: Grouping | None = None):
-        self.source, self.shingles, self.grouping = source, shingles, grouping
+    def __init__(self, source: Source, shingles: Shingles, weighing: Weighing, grouping: Grouping | None = None):
+        self.source, self.shingles, self.weighing, self.grouping = source, shingles, weighing, grouping
 
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
         first = 0
@@ -413,10 +485,9 @@ class SourceSets(Maker):
                 return
 
     def make(self, task: TextRows) -> Sets:
-        if self.grouping is None:
-            return self.shingles.sets(task.texts())
-        indptr, elements = self.shingles.hashes(self.shingles.prepare(task.texts()))
-        self.grouping.scramble(task.rows, indptr, elements)
+        indptr, elements = self.weighing.kept(self.shingles.hashes(self.shingles.prepare(task.texts())))
+        if self.grouping is not None:
+            self.grouping.scramble(task.rows, indptr, elements)
         return Sets.sorted(indptr, elements, self.shingles.bag)
 
     def rows(self, task: TextRows) -> np.ndarray:
@@ -427,6 +498,9 @@ class SourceSets(Maker):
 
     def elements(self, item: str) -> "set[str] | Counter[str]":
         return self.shingles.of(item)
+
+    def hashed(self, item: str) -> tuple[list[str], np.ndarray]:
+        return _hashed_shingles(self.shingles, item)
 
 
 class ReadySets(Maker):
@@ -456,6 +530,18 @@ class ReadySets(Maker):
 
     def elements(self, item: Iterable[Any]) -> Iterable[Any]:
         return item
+
+    def hashed(self, item: Iterable[Any]) -> tuple[list[Any], np.ndarray]:
+        elements = list(item)
+        if self.parts[0].named is None:  # they are hashes
+            return elements, np.array(elements, np.uint64)
+        return elements, hash_values(elements)
+
+
+def _hashed_shingles(shingles: Shingles, text: str) -> tuple[list[str], np.ndarray]:
+    """Return the shingles of a text, in order, with their hashes."""
+    _, hashes = shingles.hashes(shingles.prepare(as_array([text])))
+    return shingles.in_order(text), hashes
 
 
 def unique_ids(ids: list[pa.ChunkedArray], of: str = "", run: Run = ONE_THREAD) -> pa.Array:

@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 from lookalike.core.errors import DataError, UsageError, parameter
 from lookalike.core.run import Run
 from lookalike.io.documents import Source
+from lookalike.items.sets import Sets
 from lookalike.kernels.hashing import GOLDEN, mix
+from lookalike.kernels.sets import sort_rows
 from lookalike.measures import MEASURES
 from lookalike.search.settings import Settings
 
@@ -44,6 +46,14 @@ class Grouping:
         if self.within:
             elements ^= np.repeat(self.salts[items], np.diff(indptr))
 
+    def scrambled(self, sets: Sets) -> Sets:
+        """Return sets with scrambled elements, if pairs count within groups."""
+        if not self.within:
+            return sets
+        elements = sets.elements.copy()
+        self.scramble(slice(None), sets.indptr, elements)
+        return Sets(*sort_rows(sets.indptr, elements, False), sets.bag)
+
     def check(self, items: int) -> None:
         """Raise an error unless there is a group for each item."""
         if len(self.codes) != items:
@@ -62,8 +72,9 @@ def grouping_of(items: list[Any], settings: Settings, run: Run) -> Grouping | No
     row = MEASURES.get(settings.measure)
     if row is not None and row.moves:
         raise UsageError(f"{parameter(name)} is for measures of sets, not for {row.usual}.")
-    if settings.order is not None:
-        raise UsageError(f"{parameter(name)} cannot be used with {parameter('order')}.")
+    for other in ("order", "weights"):
+        if getattr(settings, other) is not None:
+            raise UsageError(f"{parameter(name)} cannot be used with {parameter(other)}.")
     if isinstance(values, str):
         if not isinstance(items[0], Source):
             raise UsageError(f"{parameter(name)} must be one value per item for sets; got {values!r}.")

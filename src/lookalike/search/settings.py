@@ -6,11 +6,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from lookalike.core.errors import LARGEST_SEED, UsageError, parameter, whole
+from lookalike.core.errors import LARGEST_SEED, UsageError, parameter, share, whole
 from lookalike.core.run import Run
 from lookalike.items.shingles import Shingles
 
 MAX_PAIRS = 100_000_000
+
+IDF = "idf"
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class Settings:
     recall: float = 0.99
     method: str = "auto"
     shingles: Shingles = field(default_factory=Shingles)
+    weights: str | None = None  # of shingles or elements: IDF
+    drop_common: Fraction | None = None  # drop those in more than this share of the items
     sketch: str = "minhash"
     filter: str | None = None
     order: Sequence[Any] | None = None
@@ -54,6 +58,10 @@ class Settings:
                 if not isinstance(given[name], type(usual)) or given[name] != usual:
                     none = f"{parameter('drop_all')}, which keeps none of similar items"
                     raise UsageError(f"{parameter(name)} cannot be used with {none}.")
+        if given.get("weights") not in (None, IDF):
+            raise UsageError(f"weights must be {IDF}; got {given['weights']!r}.")
+        if given.get("drop_common") is not None:
+            given["drop_common"] = share("drop_common", given["drop_common"])
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         return cls(result, shingles=parsed, run=run or Run(threads), **given)
 

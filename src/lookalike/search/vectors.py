@@ -46,7 +46,8 @@ SAMPLE = 200  # items whose neighbours are found to see how far away they are
 
 def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearch":
     """Prepare vectors or codes and plan for them; with `k`, for each item's nearest."""
-    for name in ("filter", "order", "shingles", "sketch", "memory", "workdir", "within", "across"):
+    of_sets = ("filter", "order", "shingles", "weights", "drop_common", "sketch", "memory", "workdir", "within")
+    for name in (*of_sets, "across"):
         if settings.given(name):
             raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
     if "longest" in [rule.name for rule in Keeping.of(settings.keep).rules]:

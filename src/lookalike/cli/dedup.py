@@ -90,7 +90,7 @@ def dedup(
         given.refuse(("copies", "drop_all"), "--engine spark")
         dedup_on_spark(inputs, options, given, keep, removed, columns)
         return
-    check_files(inputs, options, removed)
+    check_files(inputs, options, removed, folder=against is None)
     if against is not None:
         given.refuse(("mark", "copies", "drop_all", "within", "across"), "--against")
         from lookalike.cli.against import dedup_against
@@ -103,15 +103,23 @@ def dedup(
         dedup_locally(inputs, options, choice, removed, columns, mark)
 
 
-def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None) -> None:
-    """Raise an error early for outputs that cannot be written, are inputs, or are the same file."""
+def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None, folder: bool = False) -> None:
+    """Raise an error early for outputs that cannot be written, are inputs, or are the same file.
+
+    With `folder`, the output can be a folder.
+    """
+    from lookalike.cli.folders import below, is_folder
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
-    check_outputs(options.output, inputs, removed)
+    check_outputs(options.output, inputs, removed, folder=folder)
     check_page(options.output.report, removed)
     if removed is not None:
         check_output(removed)
+        if folder and is_folder(options.output.out) and below(removed, options.output.out):
+            raise UsageError(
+                f"--removed must be outside of the folder --out, which gets one file per input; {removed!r} is not."
+            )
         check_apart_from_out(removed, options)
         check_apart([removed], inputs)
 
@@ -137,7 +145,7 @@ def dedup_locally(
     """
     from lookalike import find
     from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
-    from lookalike.cli.rows import check_written, write_rows
+    from lookalike.cli.rows import check_outputs_of, write_rows
     from lookalike.io.write import writing
     from lookalike.results.files import settings_of, tables_of
 
@@ -146,14 +154,14 @@ def dedup_locally(
     with working_in(options.work, out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
-        check_written(source, out, marks_by(options.similarity.measure) if mark else ())
+        outputs = check_outputs_of(source, out, inputs, marks_by(options.similarity.measure) if mark else ())
         result = find.dedup(source, **choice, **vars(options.which), **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
         safe = options.output.excel_safe
         dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)
         kept, marks = (None, result.marks) if mark else (result.keep, None)
         with run.stage("write", len(result.ids)) as tick, dropped:
-            write_rows(source, options.output, about, run, tick, kept, marks)
+            write_rows(outputs, options.output, about, run, tick, kept, marks)
         write_page(result, options.output.report, run)
     summarize_documents(result, run, [source], inputs, options)
 

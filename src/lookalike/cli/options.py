@@ -348,7 +348,8 @@ Out = Annotated[
         "--out",
         "-o",
         metavar="FILE",
-        help="Output file: .parquet, .arrow, .jsonl, .csv or .tsv (text formats also with .gz); - prints JSON lines.",
+        help="Output file: .parquet, .arrow, .jsonl, .csv or .tsv (text formats also with .gz or .zst); - prints JSON "
+        "lines. With dedup and clusters --rows also a folder, such as clean/: one file per input.",
     ),
 ]
 Report = Annotated[

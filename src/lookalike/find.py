@@ -21,9 +21,10 @@ from lookalike.items.vectors import Vectors
 from lookalike.results import Clusters, Dedup, Pairs
 from lookalike.search import sets
 from lookalike.search.audit import Audit
-from lookalike.search.base import Search
+from lookalike.search.base import Labels, Search
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import take_sides
+from lookalike.search.keeping import Keeping, first_members
 from lookalike.search.settings import MAX_PAIRS, Settings
 from lookalike.search.storage import starting, storage_for
 
@@ -45,6 +46,8 @@ def find_pairs(
     order: Sequence[Any] | None = None,
     probes: int | None = None,
     device: str | Device = "auto",
+    within: Any = None,
+    across: Any = None,
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -87,6 +90,9 @@ def find_pairs(
             by default as many as save time.
         device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
             pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
+        within: count only pairs of items with the same value: the name of a column of texts (also of
+            a field, such as "meta.source"), or one value per item. Null is a value like others.
+        across: count only pairs of items with different values, given in the same way.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -120,6 +126,8 @@ def find_pairs(
         order=order,
         probes=probes,
         device=device,
+        within=within,
+        across=across,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -245,6 +253,8 @@ def find_clusters(
     order: Sequence[Any] | None = None,
     probes: int | None = None,
     device: str | Device = "auto",
+    within: Any = None,
+    across: Any = None,
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -286,6 +296,9 @@ def find_clusters(
             by default as many as save time.
         device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
             pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
+        within: count only pairs of items with the same value: the name of a column of texts (also of
+            a field, such as "meta.source"), or one value per item. Null is a value like others.
+        across: count only pairs of items with different values, given in the same way.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -315,6 +328,8 @@ def find_clusters(
         order=order,
         probes=probes,
         device=device,
+        within=within,
+        across=across,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -323,11 +338,9 @@ def find_clusters(
         run=run,
     )
     with _started([items], settings) as search:
-        groups = search.identical()
-        label, candidates, crowded = search.labels(groups)
-        label[search.live] = label[groups.first[search.live]]
+        label, groups, found = _clusters(search)
         measured = _audit(search, settings, lambda a, b: label[a] == label[b])
-        stats = _stats(search, groups, candidates, crowded)
+        stats = _stats(search, groups, found.candidates, found.crowded)
         return Clusters(label, search.ids[0], search.plan, measured, stats, search)
 
 
@@ -342,11 +355,15 @@ def dedup(
     weights: str | None = None,
     drop_common: float | str | Fraction | None = None,
     keep: Any = "lowest-id",
+    copies: int = 1,
+    drop_all: bool = False,
     sketch: str = "minhash",
     filter: str | None = None,
     order: Sequence[Any] | None = None,
     probes: int | None = None,
     device: str | Device = "auto",
+    within: Any = None,
+    across: Any = None,
     audit: int = 0,
     memory: str | int | None = None,
     workdir: str | Path | None = None,
@@ -383,7 +400,13 @@ def dedup(
             or 0.01; an item that has no others is compared by all of its own.
         keep: which of several similar items to keep: the one with the "lowest-id" (of items without
             ids, the first), the "first", the "longest", or the one with the greatest of the values
-            given, one per item.
+            given, one per item. For texts with other columns also rules by these, the first of which
+            decides: "score:max,date:min", "meta.quality:max,longest", or [("score", "max"), ("date",
+            "min")]. Without a direction it is max; items without a value come last.
+        copies: how many items of each group to keep: the one that stands for the group, and the next
+            ones in the order of `keep`. Each removed item is similar to the first of them.
+        drop_all: whether to remove all items that are similar to another one, and keep only those
+            that are similar to none.
         sketch: the kind of signature: "minhash" or "simhash".
         filter: the last filter to use in an exact join, out of "length", "prefix", "position" and
             "suffix", which are applied in this order; by default all four are used.
@@ -393,6 +416,9 @@ def dedup(
             by default as many as save time.
         device: what compares vectors and bits: "cpu", "cuda" (an NVIDIA card, with the extra `gpu`; all
             pairs are compared, so none is missed), or "auto", a card if one is there and saves time.
+        within: count only pairs of items with the same value: the name of a column of texts (also of
+            a field, such as "meta.source"), or one value per item. Null is a value like others.
+        across: count only pairs of items with different values, given in the same way.
         audit: how many items to compare with all others to measure the recall; 0 for none.
         memory: for texts read from files, with measure "jaccard", "bag" or "containment" and a recall
             below 1, about how much memory to use, such as "2GB"; data that does not fit is kept in files.
@@ -419,11 +445,15 @@ def dedup(
         weights=weights,
         drop_common=drop_common,
         keep=keep,
+        copies=copies,
+        drop_all=drop_all,
         sketch=sketch,
         filter=filter,
         order=order,
         probes=probes,
         device=device,
+        within=within,
+        across=across,
         audit=audit,
         memory=memory,
         workdir=workdir,
@@ -431,17 +461,51 @@ def dedup(
         threads=threads,
         run=run,
     )
-    with _started([items], settings) as search:
-        visit = search.order(settings)
+    taken = take_sides([items], settings.measure, settings.run)
+    rules = Keeping.of(settings.keep).read(taken[0], settings.run)
+    with _started(taken, settings) as search:
+        if settings.drop_all:
+            return _drop_all(search, settings)
+        visit = search.order(rules)
         groups = search.identical(visit)
         centre, values, candidates, crowded = search.stars(groups, visit)
         heads = groups.first[search.live]
-        centre[search.live], values[search.live] = centre[heads], values[heads]
-        kept = centre == np.arange(len(centre))
-        measured = _audit(search, settings, lambda a, b: ~(kept[a] & kept[b]))
+        joined, value = centre[heads], values[heads]
+        if search.sides.groups is not None:  # then an item is not compared with identical ones, which are in its group
+            joined = np.where(joined == heads, search.live, joined)
+        centre[search.live], values[search.live] = joined, value
+        alone = centre == np.arange(len(centre))
+        kept = alone if settings.copies == 1 else first_members(centre, visit, settings.copies)
+        measured = _audit(search, settings, lambda a, b: ~(alone[a] & alone[b]))
         counts = {"kept": int(kept.sum()), "dropped": int((~kept).sum())}
         stats = _stats(search, groups, candidates, crowded, **counts)
-        return Dedup(centre, values, search.ids[0], search.plan.kind, search.plan, measured, stats, search)
+        plan = search.plan
+        return Dedup(centre, values, search.ids[0], plan.kind, plan, measured, stats, search, kept)
+
+
+def _drop_all(search: Search, settings: Settings) -> Dedup:
+    """Keep the items that are similar to no other: those that are alone in their cluster."""
+    label, groups, found = _clusters(search)
+    kept = np.bincount(label, minlength=len(label))[label] == 1
+    measured = _audit(search, settings, lambda a, b: label[a] == label[b])
+    counts = {"kept": int(kept.sum()), "dropped": int((~kept).sum())}
+    stats = _stats(search, groups, found.candidates, found.crowded, **counts)
+    plan, values = search.plan, np.full(len(label), np.nan)
+    return Dedup(label, values, search.ids[0], plan.kind, plan, measured, stats, search, kept, drop_all=True)
+
+
+def _clusters(search: Search) -> tuple[np.ndarray, Groups, Labels]:
+    """Return the first item of each item's cluster, and how they were found."""
+    groups = search.identical()
+    found = search.labels(groups)
+    label = found.label
+    heads = groups.first[search.live]
+    joined = label[heads]
+    if search.sides.groups is not None:  # then identical items are connected only through others
+        sizes = np.bincount(label[groups.heads], minlength=len(label))
+        joined = np.where(sizes[joined] > 1, joined, search.live)
+    label[search.live] = joined
+    return label, groups, found
 
 
 def _pairs(collections: list[Any], settings: Settings) -> Pairs:

@@ -288,8 +288,8 @@ def test_an_unknown_suffix(run: Commands, corpus: Path, out: Path, name: str) ->
     for args in (("pairs", corpus, "-o", out / name), ("dedup", corpus, "--removed", out / name)):
         message = fails(run, USAGE, *args, out=out)
         assert message.startswith(
-            "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .csv, .tsv, or a text format and .gz "
-            "(.csv.gz), "
+            "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .csv, .tsv, or a text format and "
+            ".gz or .zst (.csv.gz), "
         )
         assert message.endswith(" A file of JSON lines ends in .jsonl.") == name.endswith(".json")
 

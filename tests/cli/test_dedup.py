@@ -127,3 +127,19 @@ def test_views_of_strings_as_polars_writes_them(run: Commands, inputs: Path, out
         assert run("dedup", inputs / "views.arrow", "-o", out / name).code == 0
         assert [row["tags"] for row in read(out / name)] == [["a"], ["c", "d"]]
     assert run("dedup", inputs / "views.arrow", "-o", out / "kept.csv").code == 0
+
+
+def test_copies_and_drop_all(run: Commands, corpus: Path, out: Path) -> None:
+    outcome = run("dedup", corpus, "--copies", 2, "--keep", "score:min,longest", "-o", out / "kept.jsonl")
+    assert "found: 20 documents to remove, each similar to one of the 40 kept" in outcome.err
+    kept = [row["id"] for row in read(out / "kept.jsonl")]
+    assert kept == [row["id"] for row in ROWS if row["score"] < 2]
+    more = {"id": "x", "text": "like no other", "score": 0}
+    path = write(out.parent / "more.jsonl", [*ROWS, more])
+    outcome = run("dedup", path, "--drop-all", "-o", out / "kept.jsonl", "--removed", out / "removed.jsonl")
+    assert "found: 60 documents to remove, each similar to another one; 1 kept" in outcome.err
+    assert read(out / "kept.jsonl") == [more]
+    assert [*read(out / "removed.jsonl")[1].values()] == ["000-1", "000-0", 3]
+    for args in (["--mark"], ["--keep", "longest"], ["--copies", 2], ["--unit", "line"], ["--against", "i"]):
+        assert "--drop-all" in complaint(run("dedup", path, "--drop-all", *args))
+    assert "--copies cannot be used with --against" in complaint(run("dedup", path, "--copies", 2, "--against", "i"))

@@ -9,7 +9,7 @@ import pytest
 
 import lookalike
 from tests.cli.corpus import ROWS, SUFFIXES, family, read
-from tests.commands import Commands, left_in
+from tests.commands import Commands, complaint, left_in
 from tests.samples import encode_jsonl, encode_parquet, write
 
 
@@ -102,6 +102,20 @@ def test_texts_by_edit_distance(run: Commands, inputs: Path, measure: str, edits
     assert all(set(row) == {"left", "right", "distance"} and row["distance"] <= edits for row in rows)
     assert len(rows) == found
     assert f"plan: {measure} <= {edits} of texts, exact: index of 2-grams, every pair is found" in outcome.err
+
+
+def test_pairs_within_groups_and_across(run: Commands, corpus: Path, out: Path) -> None:
+    for option, count in (("--within", 0), ("--across", 60)):  # the scores of similar documents differ
+        assert run("pairs", corpus, option, "score", "-o", out / "pairs.jsonl").code == 0
+        assert len(read(out / "pairs.jsonl")) == count
+    outcome = run("clusters", corpus, "--within", "scor")
+    assert complaint(outcome).endswith("no column 'scor' to group by; it has id, text, score. Did you mean 'score'?")
+    assert "--within and --across cannot be used together" in complaint(
+        run("dedup", corpus, "--within", "id", "--across", "id")
+    )
+    assert "--within cannot be used with --against" in complaint(
+        run("dedup", corpus, "--within", "id", "--against", "i")
+    )
 
 
 def test_common_shingles_and_weights(run: Commands, tmp_path: Path) -> None:

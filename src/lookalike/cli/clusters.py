@@ -40,19 +40,19 @@ def clusters(
 def mark_clusters(inputs: list[str], options: opt.CollectionOptions, columns: str | None) -> None:
     """Write all rows of the inputs with the cluster of each."""
     from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
-    from lookalike.cli.rows import check_written, write_rows
+    from lookalike.cli.rows import check_outputs_of, write_rows
     from lookalike.find import find_clusters
     from lookalike.results.files import settings_of
 
-    check_outputs(options.output, inputs)
+    check_outputs(options.output, inputs, folder=True)
     run = start_run(options)
     with working_in(options.work, options.output.out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
-        check_written(source, options.output.out, MARKS)
-        result = find_clusters(source, **settings, **room)
+        outputs = check_outputs_of(source, options.output.out, inputs, MARKS)
+        result = find_clusters(source, **vars(options.which), **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
         with run.stage("write", len(result.ids)) as tick:
-            write_rows(source, options.output, about, run, tick, marks=result.marks)
+            write_rows(outputs, options.output, about, run, tick, marks=result.marks)
         write_page(result, options.output.report, run)
     summarize_documents(result, run, [source], inputs, options)

@@ -2,19 +2,14 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from lookalike.cli import options as opt
 from lookalike.cli.app import GivenOptions, command
 from lookalike.cli.options import flag, option
 from lookalike.cli.outputs import check_outputs, check_page, write_page
 from lookalike.cli.workdir import working_in
-from lookalike.core.errors import DataError, UsageError, one_column
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from lookalike.io.documents import Source
+from lookalike.core.errors import UsageError
 
 KEEP = ("lowest-id", "first", "longest")
 
@@ -22,6 +17,7 @@ KEEP = ("lowest-id", "first", "longest")
 @command(
     "lookalike dedup corpus.parquet -o clean.parquet --removed removed.parquet",
     "lookalike dedup crawl.jsonl.zst -t 0.7 -s word:5 --keep longest -o clean.jsonl",
+    "lookalike dedup crawl.parquet --keep meta.quality:max,date:min --copies 2 -o clean.parquet",
     "lookalike dedup pages.parquet --article -s stop:3 --stop-words de -o clean.parquet",
     "lookalike dedup crawl.jsonl.zst --unit paragraph --copies 3 --least 5 --removed cut.csv -o clean.jsonl",
     "lookalike dedup corpus.parquet --unit span:50 -o clean.parquet",
@@ -46,11 +42,15 @@ def dedup(
     keep: Annotated[
         str,
         option(
-            metavar="(lowest-id|first|longest|COLUMN)",
-            help="Similar document to keep: lowest-id, first, longest, or the one with the greatest value in COLUMN.",
+            metavar="RULES",
+            help="Similar document to keep: lowest-id, first, longest, or by columns: score, date:min, "
+            "meta.quality:max,longest.",
             offer=KEEP,
         ),
     ] = "lowest-id",
+    drop_all: Annotated[
+        bool, flag("--drop-all", help="Keep only documents that are similar to no other; drop the others all.")
+    ] = False,
     cut: opt.CutOptions,
     against: Annotated[
         str | None,
@@ -80,34 +80,46 @@ def dedup(
         check_files(inputs, options, removed)
         dedup_in_texts(inputs, options, cut, given, against, update, removed, columns)
         return
-    given.need(("copies", "least", "case"), "--unit")
+    given.need(("least", "case"), "--unit")
+    if mark and drop_all:
+        raise UsageError("--drop-all cannot be used with --mark; clusters --rows shows which documents are alone.")
     if uses_spark(options, removed):
         from lookalike.cli.on_spark import dedup_on_spark
 
         check_apart_from_out(removed, options)
+        given.refuse(("copies", "drop_all"), "--engine spark")
         dedup_on_spark(inputs, options, given, keep, removed, columns)
         return
-    check_files(inputs, options, removed)
+    check_files(inputs, options, removed, folder=against is None)
     if against is not None:
-        given.refuse(("mark",), "--against")
+        given.refuse(("mark", "copies", "drop_all", "within", "across"), "--against")
         from lookalike.cli.against import dedup_against
 
         dedup_against(inputs, options, given, against, update, removed, columns)
     elif update:
         raise UsageError("--update needs an index: name it with --against.")
     else:
-        dedup_locally(inputs, options, keep, removed, columns, mark)
+        choice: dict[str, Any] = {"keep": keep, "copies": cut.copies, "drop_all": drop_all}
+        dedup_locally(inputs, options, choice, removed, columns, mark)
 
 
-def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None) -> None:
-    """Raise an error early for outputs that cannot be written, are inputs, or are the same file."""
+def check_files(inputs: list[str], options: opt.CollectionOptions, removed: str | None, folder: bool = False) -> None:
+    """Raise an error early for outputs that cannot be written, are inputs, or are the same file.
+
+    With `folder`, the output can be a folder.
+    """
+    from lookalike.cli.folders import below, is_folder
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
-    check_outputs(options.output, inputs, removed)
+    check_outputs(options.output, inputs, removed, folder=folder)
     check_page(options.output.report, removed)
     if removed is not None:
         check_output(removed)
+        if folder and is_folder(options.output.out) and below(removed, options.output.out):
+            raise UsageError(
+                f"--removed must be outside of the folder --out, which gets one file per input; {removed!r} is not."
+            )
         check_apart_from_out(removed, options)
         check_apart([removed], inputs)
 
@@ -120,12 +132,20 @@ def check_apart_from_out(removed: str | None, options: opt.CollectionOptions) ->
 
 
 def dedup_locally(
-    inputs: list[str], options: opt.CollectionOptions, keep: str, removed: str | None, columns: str | None, mark: bool
+    inputs: list[str],
+    options: opt.CollectionOptions,
+    choice: dict[str, Any],
+    removed: str | None,
+    columns: str | None,
+    mark: bool,
 ) -> None:
-    """Write the kept documents, or all with `mark`, with their columns; write the removed ones to `removed`."""
+    """Write the kept documents, or all with `mark`, with their columns; write the removed ones to `removed`.
+
+    `choice` has the keywords that say which documents to keep.
+    """
     from lookalike import find
     from lookalike.cli.documents import open_documents, search_settings, start_run, summarize_documents
-    from lookalike.cli.rows import check_written, write_rows
+    from lookalike.cli.rows import check_outputs_of, write_rows
     from lookalike.io.write import writing
     from lookalike.results.files import settings_of, tables_of
 
@@ -134,15 +154,14 @@ def dedup_locally(
     with working_in(options.work, out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run, columns)
-        check_written(source, out, marks_by(options.similarity.measure) if mark else ())
-        best = keep if keep in KEEP else column_of(source, keep)
-        result = find.dedup(source, keep=best, **settings, **room)
+        outputs = check_outputs_of(source, out, inputs, marks_by(options.similarity.measure) if mark else ())
+        result = find.dedup(source, **choice, **vars(options.which), **settings, **room)
         about = settings_of(result, options.reading.pages.compared)
         safe = options.output.excel_safe
         dropped = nullcontext() if removed is None else writing(tables_of(result, run), removed, about, safe, run)
         kept, marks = (None, result.marks) if mark else (result.keep, None)
         with run.stage("write", len(result.ids)) as tick, dropped:
-            write_rows(source, options.output, about, run, tick, kept, marks)
+            write_rows(outputs, options.output, about, run, tick, kept, marks)
         write_page(result, options.output.report, run)
     summarize_documents(result, run, [source], inputs, options)
 
@@ -154,24 +173,3 @@ def marks_by(measure: str) -> tuple[str, ...]:
 
     row = MEASURES.get(SHORT.get(measure, measure))
     return "duplicate_of", "similarity" if row is None else row.kind, "cluster", "copies"
-
-
-def column_of(source: "Source", name: str) -> "pa.ChunkedArray":
-    """Return a column of all documents; strings become numbers if all of them are, as in CSV."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = []
-    for table in source.with_columns([name]).tables():
-        if name not in table.schema.names:
-            one_column(source.column_names(), name, "the input has", " to keep by")
-        found.append(table[name])
-    values = pa.chunked_array([chunk for column in found for chunk in column.chunks], found[0].type)
-    if pa.types.is_nested(values.type):
-        raise DataError(f"column {name!r} holds {values.type}, which has no order to keep the greatest by.")
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        try:
-            return pc.if_else(pc.equal(values, ""), None, values).cast(pa.float64())
-        except pa.ArrowInvalid:
-            return values
-    return values

@@ -39,7 +39,7 @@ def search_documents(find: Callable[..., Pairs | Clusters], inputs: list[str], o
     with working_in(options.work, options.output.out, run) as room:
         settings = search_settings(options, run)
         source = open_documents(inputs, options.reading, run)
-        result = find(source, **settings, **room)
+        result = find(source, **settings, **vars(options.which), **room)
         write_result(result, options.output, run, options.reading.pages.compared)
     summarize_documents(result, run, [source], inputs, options)
 

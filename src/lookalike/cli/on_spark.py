@@ -35,7 +35,7 @@ from pyspark.sql import functions as F  # isort: skip
 
 UNSUPPORTED = (
     "html", "article", "encoding", "on_bad_file", "max_document_bytes", "method", "audit", "threads", "memory",
-    "workdir", "against", "update", "excel_safe", "mark", "rows", "stats", "dry_run", "weights",
+    "workdir", "against", "update", "excel_safe", "mark", "rows", "stats", "dry_run", "within", "across", "weights",
     "drop_common",
 )  # fmt: skip
 READ = ("parquet", "jsonl", "csv", "tsv")
@@ -75,6 +75,8 @@ def dedup_on_spark(
 ) -> None:
     """Write the kept rows, and the removed documents to `removed`."""
     out = options.output.out
+    if "," in keep or keep.endswith((":min", ":max")):
+        raise UsageError(f"--keep must be one rule or one column for --engine spark; got {keep!r}.")
     cluster = begin(options, given, [out] if removed is None else [out, removed])
     with failing():
         frame = read(cluster, inputs, options.reading.columns)

@@ -275,6 +275,18 @@ class SimilarityOptions:
 
 
 @dataclass(frozen=True)
+class PairOptions:
+    """Which pairs of documents count."""
+
+    within: Annotated[
+        str | None, option(metavar="COLUMN", help="Count only pairs with the same value in this column, such as lang.")
+    ] = None
+    across: Annotated[
+        str | None, option(metavar="COLUMN", help="Count only pairs with different values in this column.")
+    ] = None
+
+
+@dataclass(frozen=True)
 class ShingleOptions:
     """How texts become shingles."""
 
@@ -336,7 +348,8 @@ Out = Annotated[
         "--out",
         "-o",
         metavar="FILE",
-        help="Output file: .parquet, .arrow, .jsonl, .csv or .tsv (text formats also with .gz); - prints JSON lines.",
+        help="Output file: .parquet, .arrow, .jsonl, .csv or .tsv (text formats also with .gz or .zst); - prints JSON "
+        "lines. With dedup and clusters --rows also a folder, such as clean/: one file per input.",
     ),
 ]
 Report = Annotated[
@@ -492,7 +505,10 @@ class CutOptions:
             offer=("line", "sentence", "paragraph", "span:50"),
         ),
     ] = None
-    copies: Annotated[int, option(metavar="N", help="With --unit: how many copies of each to keep.")] = 1
+    copies: Annotated[
+        int,
+        option(metavar="N", help="How many to keep of each group of similar documents; with --unit, of each line etc."),
+    ] = 1
     least: Annotated[
         int, option(metavar="N", help="With --unit: drop documents left with fewer lines etc., or words of spans.")
     ] = 1
@@ -525,5 +541,6 @@ class DocumentOptions:
 class CollectionOptions(DocumentOptions):
     """The options shared by the commands on one collection: pairs, dedup, clusters."""
 
+    which: PairOptions
     work: WorkOptions
     engine: EngineOptions

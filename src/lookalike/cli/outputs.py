@@ -19,17 +19,21 @@ if TYPE_CHECKING:
     from lookalike.results import Clusters, Dedup, Pairs, Result
 
 
-def check_outputs(output: OutputOptions, inputs: Iterable[str], *others: str | None) -> None:
+def check_outputs(output: OutputOptions, inputs: Iterable[str], *others: str | None, folder: bool = False) -> None:
     """Raise an error early for an output that cannot be written, or that is also an input.
 
-    The `others` are further outputs of the command.
+    The `others` are further outputs of the command. With `folder`, the output can be a folder.
     """
+    from lookalike.cli.folders import check_folder, is_folder
     from lookalike.io.inputs import check_apart
     from lookalike.io.write import check_output
 
-    check_output(output.out)
+    if folder and is_folder(output.out):
+        check_folder(output.out)
+    else:
+        check_output(output.out)
+        check_excel_safe(output.excel_safe, output.out, *others)
     check_page(output.report, output.out)
-    check_excel_safe(output.excel_safe, output.out, *others)
     check_apart([output.out, output.report], inputs)
     record_outputs(output.out, output.report, *others)
 

@@ -1,6 +1,7 @@
 """Write the rows of the inputs again: only those that are kept, or all of them with columns that mark them."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.cli.folders import Output, filling, outputs_of
 from lookalike.cli.options import OutputOptions
 from lookalike.cli.outputs import copies_lines, needs_strings, writing_batches
 from lookalike.cli.progress import TerminalRun
@@ -28,12 +30,26 @@ class Batch(NamedTuple):
     places: slice
 
 
-def check_written(source: Source, out: str, marks: Iterable[str] = ()) -> None:
-    """Raise an error, before the search, for columns that cannot be written to the output.
+def check_outputs_of(source: Source, out: str, inputs: list[str], marks: Iterable[str] = ()) -> list[Output]:
+    """Return the outputs of all rows, after checking each as `check_written` does.
 
     `marks` are the names of columns to be added.
     """
+    names = list(marks)
     source.check_names()
+    outputs = outputs_of(source, out, inputs)
+    for one in outputs:
+        _check_columns(one.source, one.path, names)
+    return outputs
+
+
+def check_written(source: Source, out: str) -> None:
+    """Raise an error, before the search, for columns that cannot be written to the output."""
+    source.check_names()
+    _check_columns(source, out, [])
+
+
+def _check_columns(source: Source, out: str, marks: list[str]) -> None:
     for name in marks:
         if name in source.written_names():
             raise already_there(name)
@@ -48,7 +64,7 @@ def already_there(name: str) -> DataError:
 
 
 def write_rows(
-    source: Source,
+    outputs: list[Output],
     output: OutputOptions,
     about: dict[str, str],
     run: TerminalRun,
@@ -57,16 +73,22 @@ def write_rows(
     marks: Marks | None = None,
 ) -> None:
     """Write the rows that `keep` marks, or all if it is None, with the columns of `marks` added to them."""
-    lines = copies_lines(source, output.out)
-    batches: Iterable[Any] = source.lines(run) if lines else source.tables(needs_strings(output.out), run)
+    start = 0
 
-    def changed() -> Iterator[tuple[Any, np.ndarray]]:
-        for batch, mask in run.map(partial(_changed, keep, marks), _placed(batches)):
+    def changed(source: Source, lines: bool, strings: bool) -> Iterator[tuple[Any, np.ndarray]]:
+        nonlocal start
+        batches: Iterable[Any] = source.lines(run) if lines else source.tables(strings, run)
+        for batch, mask in run.map(partial(_changed, keep, marks), _placed(batches, start)):
             yield batch, mask
+            start += len(mask)
             tick(len(mask))
 
-    with writing_batches(changed(), output, about, lines, run):
-        pass
+    with filling(output.out, outputs) as folder:
+        for one in outputs:
+            lines, strings = copies_lines(one.source, one.path), needs_strings(one.path)
+            place = one.path if folder is None else str(folder / one.path)
+            with writing_batches(changed(one.source, lines, strings), replace(output, out=place), about, lines, run):
+                pass
 
 
 def with_keep(batches: Iterable[Any], keep: np.ndarray, tick: Tick) -> Iterator[tuple[Any, np.ndarray]]:
@@ -76,9 +98,8 @@ def with_keep(batches: Iterable[Any], keep: np.ndarray, tick: Tick) -> Iterator[
         tick(len(batch.rows))
 
 
-def _placed(batches: Iterable[Any]) -> Iterator[Batch]:
-    """Yield the batches with their places."""
-    start = 0
+def _placed(batches: Iterable[Any], start: int = 0) -> Iterator[Batch]:
+    """Yield the batches with their places, the first of which is `start`."""
     for rows in batches:
         yield Batch(rows, slice(start, start + len(rows)))
         start += len(rows)

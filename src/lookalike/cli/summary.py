@@ -67,6 +67,8 @@ def _found(result: "Pairs | Clusters | Dedup", item: str) -> str:
         return f"{counted(len(result), 'cluster')} of {counted(int((result.sizes > 1).sum()), item)}"
     if not stats["dropped"]:
         return "nothing to remove"
+    if result.drop_all:
+        return f"{counted(stats['dropped'], item)} to remove, each similar to another one; {stats['kept']:,} kept"
     return f"{counted(stats['dropped'], item)} to remove, each similar to one of the {stats['kept']:,} kept"
 
 

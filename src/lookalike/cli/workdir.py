@@ -23,7 +23,7 @@ def working_in(options: WorkOptions, out: str, run: TerminalRun) -> Iterator[dic
 
     if options.workdir is None and out == "-":
         raise UsageError("--memory needs a folder for temporary files: set --workdir, or write to a file with --out.")
-    folder = Path(f"{out}.work" if options.workdir is None else options.workdir)
+    folder = Path(f"{out.rstrip('/')}.work" if options.workdir is None else options.workdir)
     done = False
     with closing(work_folder(folder)) as work, hold(folder, work, "command"):
         try:

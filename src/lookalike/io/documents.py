@@ -180,6 +180,29 @@ class Source(ItemSource):
         other.columns, other._whole = list(columns), {}
         return other
 
+    def column(self, name: str, purpose: str = "", run: Run = ONE_THREAD) -> pa.ChunkedArray:
+        """Return a column of all documents, or a field of a nested one, such as `meta.quality`."""
+        column, *fields = self._path_of(name, purpose)
+        found = [table[column] for table in self.with_columns([column]).tables(run=run)]
+        values = pa.chunked_array([chunk for part in found for chunk in part.chunks], found[0].type)
+        for field in fields:
+            if not pa.types.is_struct(values.type):
+                raise DataError(f"column {name!r}: {values.type} has no field {field!r}{purpose}.")
+            names = [one.name for one in values.type]
+            one_column(names, field, f"column {column!r}: it has", f" among its fields{purpose}")
+            values = pc.struct_field(values, names.index(field))
+        return values
+
+    def _path_of(self, name: str, purpose: str) -> list[str]:
+        """Return the column that a name with dots begins with, and the fields inside of it."""
+        parts = name.split(".")
+        for count in range(len(parts), 0, -1):
+            column = ".".join(parts[:count])
+            if column in self.column_names() or any(has_column(part, column) for part in self.parts):
+                return [column, *parts[count:]]
+        one_column(self.column_names(), name, "the input has", purpose)
+        raise AssertionError
+
     def column_names(self) -> list[str]:
         """Return the names of all columns of the inputs; of JSON lines, those of the first lines."""
         return list(dict.fromkeys(name for part in self.parts for name in self._schema(part).names))

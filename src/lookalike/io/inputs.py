@@ -210,6 +210,16 @@ def without_notes(files: list[Path]) -> list[Path]:
     return rest if rest and all(format_of(path) not in (None, "text") for path in rest) else files
 
 
+def path_below(path: Path, inputs: Iterable[Any]) -> Path:
+    """Return the path of a file below the folder or glob that it was found by; else its name."""
+    for given in (Path(one) for one in inputs if isinstance(one, str | os.PathLike) and str(one) != "-"):
+        if given.is_dir() or _is_glob(given):
+            base = given if given.is_dir() else _listed(given)[0]
+            if path.is_relative_to(base):
+                return path.relative_to(base)
+    return Path(path.name)
+
+
 def check_apart(outputs: Iterable[str | None], inputs: Iterable[Any]) -> None:
     """Raise an error for an output that is also an input, or lies in an input folder."""
     names = [

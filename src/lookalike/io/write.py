@@ -22,6 +22,7 @@ from lookalike.core.errors import DataError, UsageError
 from lookalike.core.files import replacing_file
 from lookalike.core.run import Run, slices
 from lookalike.io.encode import LINES, Group, Piece, encode, without_formulas
+from lookalike.io.part import CODECS
 from lookalike.io.tables import is_string
 
 SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".csv", ".tsv")
@@ -37,8 +38,8 @@ def check_output(path: str) -> None:
     if path == "-":
         return
     if kind_of(path) is None:
-        ends = f"{', '.join(SUFFIXES)}, or a text format and .gz (.csv.gz), or be - for standard output"
-        hint = " A file of JSON lines ends in .jsonl." if path.endswith((".json", ".json.gz")) else ""
+        ends = f"{', '.join(SUFFIXES)}, or a text format and .gz or .zst (.csv.gz), or be - for standard output"
+        hint = " A file of JSON lines ends in .jsonl." if ".json" in Path(path).suffixes[-2:] else ""
         raise UsageError(f"the output file must end in {ends}; got {path!r}.{hint}")
     check_place(path)
 
@@ -62,8 +63,19 @@ def kind_of(path: str) -> str | None:
     """
     if path == "-":
         return ".jsonl"
-    suffix = Path(path.removesuffix(".gz")).suffix
-    return TEXTS.get(suffix) if suffix in TEXTS or path.endswith(".gz") else suffix if suffix in SUFFIXES else None
+    codec = codec_of(path)
+    suffix = Path(path).suffixes[-2:-1] if codec else [Path(path).suffix]
+    kind = "".join(suffix)
+    return TEXTS.get(kind) if kind in TEXTS or codec else kind if kind in SUFFIXES else None
+
+
+def codec_of(path: str) -> str | None:
+    """Return how an output is compressed as a whole: "gzip", "zstd" or not at all.
+
+    >>> codec_of("a.csv.gz"), codec_of("a.jsonl.zst"), codec_of("a.parquet")
+    ('gzip', 'zstd', None)
+    """
+    return CODECS.get(Path(path).suffix)
 
 
 def is_separated(path: str) -> bool:
@@ -86,7 +98,7 @@ def write_tables(
 def check_columns(schema: pa.Schema, path: str) -> None:
     """Raise an error, before any work is done, if the format cannot hold a type of these columns."""
     with _explained(path):
-        for _ in encode(kind_of(path) or "", iter([[schema.empty_table()]]), {}, False, Run(1)):
+        for _ in encode(kind_of(path) or "", iter([[schema.empty_table()]]), {}, None, Run(1)):
             pass
 
 
@@ -141,7 +153,7 @@ def _writing(
     with replacing(path) as file:
         with _explained(path):
             groups = regroup(run.map(lambda batch: weighed(prepare(batch)), batches), GROUP, size)
-            pieces = encode(kind or "", groups, settings, path.endswith(".gz"), run)
+            pieces = encode(kind or "", groups, settings, codec_of(path), run)
             if path == "-":
                 for part in chain.from_iterable(pieces):
                     _write_all(file, part)

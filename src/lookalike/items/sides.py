@@ -1,7 +1,7 @@
 """Which positions belong to which collection, for one collection or for two that are matched."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class Sides:
 
     first: int | None = None  # number of items in the left collection; None if there is just one
     same: bool = False  # whether both are one collection, listed twice to find the neighbours of its items
+    groups: np.ndarray | None = field(default=None, compare=False)  # of items that form no pairs with their own
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> "Sides":
@@ -43,16 +44,23 @@ class Sides:
 
     def among(self, rows: np.ndarray) -> "Sides":
         """Return the sides of some rows, which ascend and are renumbered from 0."""
-        return self if self.first is None else Sides(int(np.searchsorted(rows, self.first)), self.same)
+        groups = None if self.groups is None else self.groups[rows]
+        if self.first is None:
+            return self if groups is None else Sides(groups=groups)
+        return Sides(int(np.searchsorted(rows, self.first)), self.same, groups)
 
     def apart(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of each side; with one collection, all rows are on both."""
         return (rows, rows) if self.first is None else (rows[rows < self.first], rows[rows >= self.first])
 
     def across(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Return which pairs (left < right) count: with two collections, those between them."""
+        """Return which pairs (left < right) count: with two collections, or with groups, those between them."""
         counts: np.ndarray = np.ones(len(left), np.bool_)
-        return counts if self.first is None else (left < self.first) & (right >= self.first)
+        if self.first is not None:
+            counts = (left < self.first) & (right >= self.first)
+        if self.groups is not None:
+            counts &= self.groups[left] != self.groups[right]
+        return counts
 
 
 ALONE = Sides()  # one collection

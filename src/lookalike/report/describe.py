@@ -86,6 +86,10 @@ def of_dedup(found: Dedup) -> Finding:
     """Describe the removed items, with the kept ones they are similar to."""
     item = item_of(found.plan, found.stats)
     dropped = np.flatnonzero(~found.keep)
+    if found.drop_all:
+        clusters = Clusters(found.centre, found.ids, found.plan, found.audit, found.stats, found.holder)
+        left = f"{len(found.ids) - len(dropped):,} of {counted(len(found.ids), item)} kept, {len(dropped):,} removed"
+        return replace(of_clusters(clusters), title=left)
     sides = found.centre[dropped], dropped
     if found.plan is not None and found.plan.directed:  # how much of the removed one is in the other
         sides = sides[::-1]

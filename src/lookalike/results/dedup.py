@@ -37,10 +37,14 @@ class Dedup(Measured):
     audit: "Audit | None" = None
     stats: dict[str, Any] = field(default_factory=dict)
     holder: Holder | None = None
+    among: np.ndarray | None = None  # which items are kept, if not just the centres
+    drop_all: bool = False  # whether all items of a group are removed; `centre` is then the first item of its cluster
 
     @property
     def keep(self) -> np.ndarray:
         """Whether each item is kept."""
+        if self.among is not None:
+            return self.among
         kept: np.ndarray = self.centre == np.arange(len(self.centre))
         return kept
 
@@ -59,11 +63,17 @@ class Dedup(Measured):
 
     def _table(self, rows: Any) -> pa.Table:
         removed = self._removed[rows]
+        if self.drop_all:
+            return self._marks(removed).add_column(0, "id", self.ids.take(pa.array(removed)))
         kept = self.ids.take(pa.array(self.centre[removed]))
         return pa.table({"id": self.ids.take(pa.array(removed)), "kept": kept, self.kind: self.values[removed]})
 
     def to_arrow(self) -> pa.Table:
-        """Return one row per removed item: `id`, `kept` (the id kept instead), `similarity` or `distance`."""
+        """Return one row per removed item: `id`, `kept` (the id kept instead), `similarity` or `distance`.
+
+        With `drop_all`, no item of a group is kept, and the columns are `id`, `cluster` (the id of the
+        first item of its cluster) and `copies` (how many it has).
+        """
         return super().to_arrow()
 
     @cached_property
@@ -74,23 +84,28 @@ class Dedup(Measured):
 
     def marks(self, rows: slice = ALL) -> pa.Table:
         """Return the columns that mark items, one row per item: those of `marked` without the ids."""
-        centre, removed = self.centre[rows], ~self.keep[rows]
+        return self._marks(np.arange(len(self.centre))[rows])
+
+    def _marks(self, items: np.ndarray) -> pa.Table:
+        centre, removed = self.centre[items], ~self.keep[items]
         cluster = self.ids.take(pa.array(centre))
+        group = {"cluster": cluster, "copies": pa.array(self._copies[items])}
+        if self.drop_all:
+            return pa.table(group)
         nothing = pa.scalar(None, cluster.type)
         columns = {
             "duplicate_of": pc.if_else(pa.array(removed), cluster, nothing),
-            self.kind: pa.array(self.values[rows], mask=~removed),
-            "cluster": cluster,
-            "copies": pa.array(self._copies[rows]),
+            self.kind: pa.array(self.values[items], mask=~removed),
         }
-        return pa.table(columns)
+        return pa.table(columns | group)
 
     def marked(self) -> pa.Table:
         """Return one row per item, kept or removed, in the order of the collection.
 
         The columns are `id`, `duplicate_of` (the id of the item kept instead; null for a kept item),
         `similarity` or `distance` to that item, `cluster` (the id of the kept item that stands for
-        the group) and `copies` (how many items the group has).
+        the group) and `copies` (how many items the group has). With `drop_all` there are only `id`,
+        `cluster` and `copies`.
 
         >>> import lookalike as la
         >>> la.dedup([{1, 2, 3, 4}, {1, 2, 3, 4, 5}, {9}], threshold=0.5).marked().to_pylist()[1]
@@ -99,9 +114,16 @@ class Dedup(Measured):
         return self.marks().add_column(0, "id", self.ids)
 
     def explain(self, row: int) -> Explanation:
-        """Explain why an item was removed: what it shares with the item kept instead."""
+        """Explain why an item was removed: what it shares with the item kept instead.
+
+        With `drop_all`, it is compared with the first other item of its cluster, which connects its
+        items by similar pairs: two of them need not be similar themselves.
+        """
         removed = int(self._removed[self._position(row)])
-        return explained(self.holder, int(self.centre[removed]), removed)
+        other = int(self.centre[removed])
+        if other == removed:
+            other = int(np.flatnonzero(self.centre == removed)[1])
+        return explained(self.holder, other, removed)
 
     def __repr__(self) -> str:
         return (

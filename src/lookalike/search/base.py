@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.core.errors import DataError, TooManyPairs, argument
 from lookalike.core.run import Run
@@ -17,8 +16,8 @@ from lookalike.results import Holder
 from lookalike.search.audit import Audit
 from lookalike.search.cluster import choose_apart
 from lookalike.search.identical import Groups, group_identical
+from lookalike.search.keeping import RULES, Keeping
 from lookalike.search.plan import Plan
-from lookalike.search.settings import KEEP, Settings
 
 MAX_LISTED = 100_000_000  # the most pairs to list if only groups are wanted
 
@@ -89,31 +88,16 @@ class Search(Holder):
             first = self.live if order is None else order
             return group_identical(self.contents, first, self.sides, self.storage.memory, self.run)
 
-    def order(self, settings: Settings) -> np.ndarray:
-        """Return the items that can be similar to another, in the order in which to keep them.
-
-        Ids decide between items of the same length or value, so that the order of the input, which
-        Spark does not know, makes no difference.
-        """
-        keep, ids = settings.keep, self.ids[0]
-        if isinstance(keep, str) and (keep == "first" or (keep == "lowest-id" and ascending(ids))):
-            return self.live
-        columns, keys = {"id": ids}, [("id", "ascending")]
+    def order(self, keep: Keeping) -> np.ndarray:
+        """Return the items that can be similar to another, in the order in which to keep them."""
         try:
-            if not isinstance(keep, str) or keep == "longest":
-                given = self.lengths if isinstance(keep, str) else keep
-                columns["value"] = given if isinstance(given, pa.Array | pa.ChunkedArray) else pa.array(given)
-                keys.insert(0, ("value", "descending"))
-                if pa.types.is_nested(columns["value"].type):
-                    raise TypeError
-                if len(columns["value"]) != len(self):
-                    have = len(columns["value"])
-                    raise DataError(f"keep must have a value for each of the {len(self):,} items; got {have:,}.")
-            places = pc.sort_indices(pa.table(columns), sort_keys=keys)
+            order = keep.order(self.ids[0], self.lengths)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
-            rules = ", ".join(map(repr, KEEP))
-            raise DataError(f"keep must be {rules} or one value per item; {_odd_value(keep)}.") from error
-        order = places.to_numpy().astype(np.int64)
+            rules = ", ".join(map(repr, RULES))
+            given = keep.columns[0] if keep.columns else keep.rules
+            raise DataError(f"keep must be {rules} or one value per item; {_odd_value(given)}.") from error
+        if order is None:
+            return self.live
         live: np.ndarray = order[np.isin(order, self.live, kind="table")]
         return live
 
@@ -144,11 +128,6 @@ class Search(Holder):
         """Audit pairs that are listed in order."""
         numbers = left * len(self) + right
         return self.audit(size, lambda a, b: _contains(numbers, a * len(self) + b))
-
-
-def ascending(ids: pa.Array) -> bool:
-    """Return whether each id is greater than the one before it."""
-    return len(ids) < 2 or bool(pc.all(pc.less(ids.slice(0, len(ids) - 1), ids.slice(1))).as_py())
 
 
 def _odd_value(keep: Any) -> str:

@@ -31,6 +31,7 @@ from lookalike.kernels.hashing import mix
 from lookalike.kernels.sets import hash_rows, sort_rows, take_rows
 from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
+from lookalike.search.grouping import Grouping
 from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
 from lookalike.search.needs import needs_of
@@ -70,6 +71,7 @@ class Collection:
     maker: "Maker"
     storage: Storage
     draws: list[np.ndarray] = field(default_factory=list)  # how many elements were drawn from each item, and those
+    grouping: Grouping | None = None  # if only pairs within groups count, or across them
     weighing: Weighing = PLAIN
 
     def drawn(self, rows: np.ndarray) -> Sets:
@@ -81,7 +83,8 @@ class Collection:
     @property
     def sides(self) -> Sides:
         """Which items belong to which collection, if there are two."""
-        return Sides.of([len(ids) for ids in self.ids])
+        sides = Sides.of([len(ids) for ids in self.ids])
+        return sides if self.grouping is None else replace(sides, groups=self.grouping.apart)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -112,7 +115,13 @@ def _counted(made: Iterable[Sets], done: int) -> Iterator[tuple[int, list[np.nda
 
 
 def take_in_texts(
-    sources: list[Source], shingles: Shingles, fit: Fit, run: Run, storage: Storage, wanted: Wanted = NOTHING
+    sources: list[Source],
+    shingles: Shingles,
+    fit: Fit,
+    run: Run,
+    storage: Storage,
+    wanted: Wanted = NOTHING,
+    grouping: Grouping | None = None,
 ) -> Collection:
     """Read, prepare, shingle and sketch one source or two; `fit` plans from an early sample.
 
@@ -136,12 +145,13 @@ def take_in_texts(
         run.say(line)
     run.planned(needs_of(plan, items, size, items * len(sets.elements) / max(1, len(sets)), storage))
 
-    def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
-        side, table = batch
+    def work(batch: tuple[int, int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
+        side, at, table = batch
         chunks, made, drawn = [], [], []
         for piece in pieces(in_one(table["text"])):
             texts = shingles.prepare(piece)
-            columns, rows = sketch_texts(texts, shingles, plan, met, weighing)
+            columns, rows = sketch_texts(texts, shingles, plan, met, weighing, grouping, at)
+            at += len(texts)
             chunks.append(Chunk(texts, Sets.sorted(*rows, shingles.bag) if side in joined else None, columns.sketched))
             made.append(columns)
             drawn.append(draw(plan, *rows))
@@ -161,7 +171,7 @@ def take_in_texts(
         run.say(f"note: about {items:,} documents need {needed}, which is more than the limit")
     with run.stage("read and sketch", items) as tick:
         tick(done)
-        batches = iter(()) if grown.complete else _without(tables(), done)
+        batches = iter(()) if grown.complete else _placed(_without(tables(), done), done)
         for side, table, some, made in run.map(work, batches):
             ids = [table if at == side else table.slice(0, 0) for at in range(len(sources))]
             done += len(table)
@@ -169,6 +179,8 @@ def take_in_texts(
             chunks.extend(some if storage.held else [])
             tick(len(table))
         counts, lengths, contents, new, *rest = grown.finish(run)
+        if grouping is not None:
+            grouping.check(len(counts))
         contents = contents.reshape(-1, 2)
         keys, draws = (rest[: -len(sources)], []) if plan.draws is None else ([], rest[: -len(sources)])
         if not new.all():
@@ -177,8 +189,9 @@ def take_in_texts(
     ids = [
         unique_ids([table["id"] for table in tables if len(table)], "Source", run) for tables in rest[-len(sources) :]
     ]
-    maker: Maker = TextSets(chunks, shingles, weighing) if storage.held else SourceSets(sources[0], shingles, weighing)
-    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws, weighing)
+    ways = (shingles, weighing, grouping)
+    maker: Maker = TextSets(chunks, *ways) if storage.held else SourceSets(sources[0], *ways)
+    return Collection(ids, plan, counts, lengths, contents, keys, maker, storage, draws, grouping, weighing)
 
 
 def _learn_from_texts(
@@ -228,6 +241,13 @@ def _without(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tup
         done = max(0, done - len(table))
 
 
+def _placed(batches: Iterable[tuple[int, pa.Table]], done: int) -> Iterator[tuple[int, int, pa.Table]]:
+    """Yield the batches with the place of their first document among all."""
+    for side, table in batches:
+        yield side, done, table
+        done += len(table)
+
+
 def pieces(texts: pa.LargeStringArray) -> list[pa.LargeStringArray]:
     """Cut texts into slices of about PIECE bytes, so that work stays in the processor's cache."""
     _, starts, _ = text_bounds(texts)
@@ -241,15 +261,23 @@ def sketch_texts(
     plan: Plan,
     met: Contents | None = None,
     weighing: Weighing = PLAIN,
+    grouping: Grouping | None = None,
+    at: int = 0,
 ) -> tuple[Columns, Rows]:
     """Return the columns of prepared texts, and the shingles of those whose content is new.
 
-    Only those are sketched. Only simhash, bags and weights need to sort out repeated shingles.
+    Only those are sketched. Only simhash, bags and weights need to sort out repeated shingles. `at` is
+    the place of the first text among all items.
     """
     content, starts, stops = text_bounds(texts)
     contents = hash_contents(content, starts, stops)
+    if grouping is not None:
+        grouping.check(max(len(grouping.codes), at + len(texts)))
+        contents ^= grouping.salts[at : at + len(texts), None]
     new = np.ones(len(texts), np.bool_) if met is None else met.add(contents)
     indptr, elements = rows = weighing.kept(shingles.hashes(texts, None if new.all() else np.flatnonzero(new)))
+    if grouping is not None:
+        grouping.scramble(at + np.flatnonzero(new), indptr, elements)
     if shingles.bag or plan.sketch == "simhash" or plan.weights is not None:
         indptr, elements = sort_rows(*rows, shingles.bag)
     made = band_keys(plan, indptr, elements, weighing.weights(elements))
@@ -258,7 +286,9 @@ def sketch_texts(
     return Columns(counts, stops - starts, contents, keys, new), rows
 
 
-def take_in_sets(collections: list[Sets], fit: Fit, run: Run, wanted: Wanted = NOTHING) -> Collection:
+def take_in_sets(
+    collections: list[Sets], fit: Fit, run: Run, wanted: Wanted = NOTHING, grouping: Grouping | None = None
+) -> Collection:
     """Sketch one collection or two of given sets."""
     whole = Sets.concatenate(collections)
     parts = slices(len(whole), SLICE)
@@ -266,6 +296,9 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run, wanted: Wanted = N
     for line in weighing.lines("set", "element"):
         run.say(line)
     sets = weighing.weighed(Sets(*weighing.kept((whole.indptr, whole.elements)), whole.bag), run=run)
+    if grouping is not None:
+        grouping.check(len(sets))
+        sets = grouping.scrambled(sets)
     ids = [pa.array(np.arange(len(one))) if one.ids is None else one.ids for one in collections]
     rows = np.random.default_rng(0).permutation(len(sets))[:SAMPLE_SETS]
     with run.stage("plan"):
@@ -283,7 +316,10 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run, wanted: Wanted = N
         indptr = sets.indptr[part.start : part.stop + 1]
         sizes = np.diff(indptr)
         keys = band_keys(plan, indptr, sets.elements, sets.weights)
-        made = Columns(sizes, sizes, hash_rows(indptr, sets.elements), keys, np.ones(len(sizes), np.bool_))
+        contents = hash_rows(indptr, sets.elements)
+        if grouping is not None:
+            contents ^= grouping.salts[part, None]
+        made = Columns(sizes, sizes, contents, keys, np.ones(len(sizes), np.bool_))
         return [*_joined([made]), *_joined_draws([draw(plan, indptr, sets.elements)])]
 
     grown = Storage().growing("sets", _kinds(plan))
@@ -294,7 +330,8 @@ def take_in_sets(collections: list[Sets], fit: Fit, run: Run, wanted: Wanted = N
         counts, lengths, contents, _, *rest = grown.finish(run)
     keys, draws = (rest, []) if plan.draws is None else ([], rest)
     maker = ReadySets(sets, collections)
-    return Collection(ids, plan, counts, lengths, contents.reshape(-1, 2), keys, maker, Storage(), draws, weighing)
+    contents = contents.reshape(-1, 2)
+    return Collection(ids, plan, counts, lengths, contents, keys, maker, Storage(), draws, grouping, weighing)
 
 
 def _rows_in(sets: Sets, part: slice) -> Rows:
@@ -384,9 +421,9 @@ class TextSets(Maker):
     Sets that were made before are handed out once, so that they do not fill memory.
     """
 
-    def __init__(self, chunks: list[Chunk], shingles: Shingles, weighing: Weighing):
+    def __init__(self, chunks: list[Chunk], shingles: Shingles, weighing: Weighing, grouping: Grouping | None = None):
         self.chunks = [chunk.texts for chunk in chunks]
-        self.shingles, self.weighing = shingles, weighing
+        self.shingles, self.weighing, self.grouping = shingles, weighing, grouping
         self.starts = np.concatenate(([0], np.cumsum([len(texts) for texts in self.chunks], dtype=np.int64)))
         self.ready = {at: chunk for at, chunk in enumerate(chunks) if chunk.sets is not None}
 
@@ -408,7 +445,10 @@ class TextSets(Maker):
         ready = self.ready.pop(at, None)
         if ready is not None and ready.sets is not None and ready.new[inside].all():
             return ready.sets.take(np.cumsum(ready.new)[inside] - 1)
-        return self.weighing.sets(self.shingles, self.chunks[at], inside)
+        indptr, elements = self.weighing.kept(self.shingles.hashes(self.chunks[at], inside))
+        if self.grouping is not None:
+            self.grouping.scramble(rows, indptr, elements)
+        return Sets.sorted(indptr, elements, self.shingles.bag)
 
     def _place(self, rows: np.ndarray) -> tuple[int, np.ndarray]:
         """Return the chunk that holds some rows, and their positions in it."""
@@ -431,8 +471,8 @@ class TextSets(Maker):
 class SourceSets(Maker):
     """A maker of the shingle sets of texts that are not in memory but read again, in order."""
 
-    def __init__(self, source: Source, shingles: Shingles, weighing: Weighing):
-        self.source, self.shingles, self.weighing = source, shingles, weighing
+    def __init__(self, source: Source, shingles: Shingles, weighing: Weighing, grouping: Grouping | None = None):
+        self.source, self.shingles, self.weighing, self.grouping = source, shingles, weighing, grouping
 
     def tasks(self, rows: np.ndarray, run: Run = ONE_THREAD) -> Iterator[TextRows]:
         first = 0
@@ -445,7 +485,10 @@ class SourceSets(Maker):
                 return
 
     def make(self, task: TextRows) -> Sets:
-        return self.weighing.sets(self.shingles, self.shingles.prepare(task.texts()))
+        indptr, elements = self.weighing.kept(self.shingles.hashes(self.shingles.prepare(task.texts())))
+        if self.grouping is not None:
+            self.grouping.scramble(task.rows, indptr, elements)
+        return Sets.sorted(indptr, elements, self.shingles.bag)
 
     def rows(self, task: TextRows) -> np.ndarray:
         return task.rows

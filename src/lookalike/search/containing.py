@@ -105,7 +105,11 @@ def meetings(
         part, rows = maker.make(task), maker.rows(task)
         items = inner[rows] if maker is not collection.maker else rows
         posted = (*index, sets.indptr, sets.elements, needs, inner)
-        return len(rows), look_up(items, part.indptr, part.elements, *posted, own.met, limit)
+        left, right, shared, seen = look_up(items, part.indptr, part.elements, *posted, own.met, limit)
+        if collection.grouping is not None and not collection.grouping.within:
+            across = collection.sides.across(left, right)
+            left, right, shared = left[across], right[across], shared[across]
+        return len(rows), (left, right, shared, seen)
 
     columns: tuple[list[np.ndarray], ...] = ([], [], [])
     total, compared = 0, 0

@@ -68,7 +68,8 @@ class Groups:
             return a, b, sizes[a] * sizes[b]
 
         counts = run.map(lambda part: int(places(part)[2].sum()), tasks)
-        alike = np.zeros_like(sizes) if sides.two else sizes * (sizes - 1) // 2  # pairs within each group
+        none = sides.two or sides.groups is not None  # identical items are then on one side, or in one group
+        alike = np.zeros_like(sizes) if none else sizes * (sizes - 1) // 2  # pairs of identical items
         total = sum(counts) + (1 + directed) * int(alike.sum())
         if total > limit:
             raise too_many(total, limit)

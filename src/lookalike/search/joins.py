@@ -92,7 +92,11 @@ def exact_parts(
             found = prefix_join(*bounds, rows, *index, sets.indptr, sets.elements, *measure, stage, split)
         else:
             found = length_join(part.start, part.stop, rows, sets.indptr, sets.elements, *measure, split)
-        return found
+        if sides.groups is None:
+            return found
+        left, right, shared, compared = found
+        across = sides.across(left, right)
+        return left[across], right[across], shared[across], compared
 
     done = np.concatenate(([0], np.cumsum(work)))
     tasks = even_slices(done, max(LOOKUPS, int(done[-1]) // MOST_TASKS))

@@ -25,6 +25,7 @@ from lookalike.search.base import Found, IsFound, Labels, Search, Stars
 from lookalike.search.cluster import components, keep_stars
 from lookalike.search.collection import Collection, TextSets, take_in_sets, take_in_texts
 from lookalike.search.containing import contained_pairs
+from lookalike.search.grouping import grouping_of
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import check_measure, check_shingles, no_threshold, order_of
 from lookalike.search.joins import STAGES, exact_pairs, exact_parts, in_order
@@ -80,9 +81,10 @@ def start(items: list[Sets] | list[Source], settings: Settings, storage: Storage
     )
     planner = partial(fit, plan, listing=settings.listing)
     wanted = Wanted(settings.drop_common, settings.weights is not None)
+    grouping = grouping_of(items, settings, settings.run)
     if sets:
-        return SetSearch(take_in_sets(sets, planner, settings.run, wanted), settings, storage, order=order)
-    collection = take_in_texts(sources, shingles, planner, settings.run, storage, wanted)
+        return SetSearch(take_in_sets(sets, planner, settings.run, wanted, grouping), settings, storage, order=order)
+    collection = take_in_texts(sources, shingles, planner, settings.run, storage, wanted, grouping)
     return SetSearch(collection, settings, storage, sources, shingles)
 
 
@@ -169,7 +171,10 @@ class SetSearch(Search):
 
     def labels(self, groups: Groups) -> Labels:
         label = np.arange(len(self))
-        if self.plan.row.moves or self.plan.posts or (self.plan.exact and self.plan.weights is not None):
+        listing = (self.plan.exact and self.plan.weights is not None) or (
+            self.plan.bands is not None and self.sides.groups is not None
+        )
+        if self.plan.row.moves or self.plan.posts or listing:
             found = self.listed(groups)
             join_pairs(found.left, found.right, label)
             return Labels(roots(label), found.candidates)
@@ -185,7 +190,7 @@ class SetSearch(Search):
         return Labels(label, crowded=crowded)
 
     def stars(self, groups: Groups, order: np.ndarray) -> Stars:
-        if self.plan.bands is None:
+        if self.plan.bands is None or self.sides.groups is not None:
             return super().stars(groups, order)
         centre, values = np.arange(len(self)), np.ones(len(self))
         buckets, members, sets = self._buckets(groups)

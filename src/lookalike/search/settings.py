@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
-from lookalike.core.errors import LARGEST_SEED, UsageError, choice, share, whole
+from lookalike.core.errors import LARGEST_SEED, UsageError, choice, parameter, share, whole
 from lookalike.core.run import Run
 from lookalike.devices.base import Device
 from lookalike.devices.opening import NAMES as DEVICES
@@ -15,7 +15,6 @@ from lookalike.items.shingles import Shingles
 MAX_PAIRS = 100_000_000
 
 IDF = "idf"
-KEEP = ("lowest-id", "first", "longest")  # rules for which of several similar items to keep
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,11 @@ class Settings:
     max_pairs: int = MAX_PAIRS
     device: str | Device = "auto"  # or "cpu" or "cuda": what compares vectors and bits
     k: int | None = None  # how many neighbours of each item are wanted
-    keep: Any = "lowest-id"  # of similar items: one of KEEP, or the one with the greatest of these values
+    keep: Any = "lowest-id"  # of similar items: see `keeping.Keeping`
+    copies: int = 1  # how many of similar items to keep
+    drop_all: bool = False  # whether to keep none of similar items
+    within: Any = None  # a column or values that the items of a pair share: see `grouping`
+    across: Any = None  # a column or values in which the items of a pair differ
 
     @classmethod
     def of(cls, result: str, *, shingles: Shingles | str, threads: int | None, run: Run | None, **given: Any) -> Self:
@@ -50,17 +53,20 @@ class Settings:
         for name, most in (("audit", None), ("seed", LARGEST_SEED), ("probes", 100)):
             if given.get(name) is not None:
                 given[name] = whole(name, given[name], least=0, most=most)
-        for name in ("max_pairs", "k"):
+        for name in ("max_pairs", "k", "copies"):
             if given.get(name) is not None:
                 given[name] = whole(name, given[name])
+        if given.get("drop_all"):
+            for name, usual in (("keep", cls.keep), ("copies", cls.copies)):
+                if not isinstance(given[name], type(usual)) or given[name] != usual:
+                    none = f"{parameter('drop_all')}, which keeps none of similar items"
+                    raise UsageError(f"{parameter(name)} cannot be used with {none}.")
         if given.get("weights") not in (None, IDF):
             raise UsageError(f"weights must be {IDF}; got {given['weights']!r}.")
         if given.get("drop_common") is not None:
             given["drop_common"] = share("drop_common", given["drop_common"])
         if not isinstance(given.get("device", "auto"), Device):
             choice("device", given.get("device", "auto"), DEVICES)
-        if isinstance(given.get("keep"), str):
-            choice("keep", given["keep"], KEEP)
         parsed = shingles if isinstance(shingles, Shingles) else Shingles.parse(shingles)
         return cls(result, shingles=parsed, run=run or Run(threads), **given)
 

@@ -17,6 +17,7 @@ from lookalike.core.workdir import FolderStorage, parse_memory
 from lookalike.io.documents import Source
 from lookalike.measures import MEASURES
 from lookalike.measures.table import HASHED, SHORT
+from lookalike.search.keeping import LEAST, Keeping
 from lookalike.search.plan import parse_threshold
 from lookalike.search.settings import Settings
 
@@ -81,8 +82,23 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
         "drop_common": str(settings.drop_common),
         "sketch": settings.sketch,
         "result": settings.result,
-        "keep": settings.keep if isinstance(settings.keep, str) else digest(settings.keep),
+        "keep": about_keep(settings.keep),
+        "within": about_groups(settings.within),
+        "across": about_groups(settings.across),
     }
+
+
+def about_keep(keep: Any) -> str:
+    """Return what a run depends on of the items to keep: the rules, or a digest of the values given."""
+    given = Keeping.of(keep)
+    if given.columns:
+        return digest(given.columns[0])
+    return ",".join(rule.name if rule.greatest else f"{rule.name}:{LEAST}" for rule in given.rules)
+
+
+def about_groups(given: Any) -> str | None:
+    """Return what a run depends on of the groups: the column, or a digest of the values given."""
+    return given if given is None or isinstance(given, str) else digest(given)
 
 
 def source_files(source: Any, workdir: str | Path | None) -> Any:

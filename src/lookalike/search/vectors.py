@@ -25,6 +25,7 @@ from lookalike.search.collection import unique_ids
 from lookalike.search.device_plan import asked_device, on_device, worthwhile_device
 from lookalike.search.identical import Groups
 from lookalike.search.inputs import no_threshold
+from lookalike.search.keeping import Keeping
 from lookalike.search.nearest import last_of, nearest
 from lookalike.search.on_device import Joiner
 from lookalike.search.plan import Effort
@@ -48,10 +49,11 @@ SAMPLE = 200  # items whose neighbours are found to see how far away they are
 
 def start(items: list[Vectors] | list[Bits], settings: Settings) -> "VectorSearch":
     """Prepare vectors or codes and plan for them; with `k`, for each item's nearest."""
-    for name in ("filter", "order", "shingles", "weights", "drop_common", "sketch", "memory", "workdir"):
+    of_sets = ("filter", "order", "shingles", "weights", "drop_common", "sketch", "memory", "workdir", "within")
+    for name in (*of_sets, "across"):
         if settings.given(name):
             raise UsageError(f"{name} is for sets and texts, not for vectors or bits.")
-    if isinstance(settings.keep, str) and settings.keep == "longest":
+    if "longest" in [rule.name for rule in Keeping.of(settings.keep).rules]:
         raise UsageError(
             "keep must be 'lowest-id', 'first' or one value per item: vectors and bits all have the same length."
         )

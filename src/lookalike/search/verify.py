@@ -31,7 +31,8 @@ def verify_bands(
     """
     bands = range(len(buckets.bands))
     keys = buckets.make_keys()
-    for band in (band for band in bands if not sides.two and buckets.count(band) > limit):
+    whole = not sides.two and sides.groups is None
+    for band in (band for band in bands if whole and buckets.count(band) > limit):
         left, right = buckets.sample(band, SAMPLE, np.random.default_rng(0))
         similar = int(np.count_nonzero(overlaps(*sets.arrays, left, right, p, q) >= 0))
         if wilson(similar, SAMPLE)[0] * buckets.count(band) > limit:
@@ -40,6 +41,9 @@ def verify_bands(
     def verify(part: BucketRun) -> Found:
         found, candidates, total = [], 0, 0
         for left, right in buckets.pairs(part, keys, sides):
+            if sides.groups is not None:
+                across = sides.across(left, right)
+                left, right = left[across], right[across]
             candidates += len(left)
             shared = overlaps(*sets.arrays, left, right, p, q)
             good = shared >= 0

@@ -1,25 +1,31 @@
 """Measure how test questions planted in a corpus are found: recall, false alarms, and time.
 
-    python bench/leaks.py EVALS CORPUS [--rows N] [--plant N] [--datatrove N] [--markdown FILE]
+    python bench/leaks.py EVALS CORPUS [--megabytes N] [--plant N] [--datatrove N] [--train FILE] [--markdown FILE]
 
 EVALS is a folder of JSON lines with a column `question`, such as GSM8K and MMLU; CORPUS a Parquet file with
 a column `text`. Half of the different questions, chosen by a hash of the question, served to choose the
 defaults of `decontaminate`; the other half is planted in the corpus, each in another document, in the
-middle of its text, verbatim or changed in one of seven ways. All questions are looked for. With
---datatrove, its n-gram decontamination runs on the N first documents that have a plant and as many others.
+middle of its text, verbatim or changed in one of six ways. All questions are looked for, by a process of
+its own that reads the corpus from a file. With --datatrove, its n-gram decontamination runs on the N first
+documents that have a plant and as many others. With --train, the questions of this file are looked
+through for those of the files whose names have `test` in place of `train`.
 """
 
 import argparse
+import json
 import random
 import re
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from shared import Table, machine, publish
+from shared import PEAK, Table, machine, measure, part_of, publish
 
 import lookalike as la
 from lookalike.core.run import Run
@@ -59,26 +65,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("evals", type=Path, metavar="EVALS", help="a folder of JSON lines with questions")
     parser.add_argument("corpus", type=Path, metavar="CORPUS", help="a Parquet file with a column text")
-    parser.add_argument("--rows", type=int, metavar="N", help="use only the first N documents")
+    parser.add_argument("--megabytes", type=int, default=2000, metavar="N", help="how much of the text to use")
     parser.add_argument("--plant", type=int, default=7000, metavar="N", help="how many questions to plant")
     parser.add_argument("--datatrove", type=int, default=0, metavar="N", help="documents with a plant for datatrove")
+    parser.add_argument("--train", type=Path, metavar="FILE", help="questions of EVALS to look through for others")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the tables to this file")
     given = parser.parse_args()
     files = read_tests(str(given.evals), None, None, Run())
     questions = sorted({one for file in files for one in file.questions.to_pylist()})
-    texts = pq.read_table(given.corpus, columns=["text"])["text"].slice(0, given.rows).to_pylist()
-    plants = plant(texts, [one for one in questions if crc32(one.encode()) % 2], given.plant)
-    size = sum(len(text.encode()) for text in texts)
-    found, cpu = search(texts, questions)
+    with TemporaryDirectory() as folder:
+        path, _ = part_of(given.corpus, given.megabytes, Path(folder))
+        texts = pq.read_table(path, columns=["text"])["text"].to_pylist()
+        plants = plant(texts, [one for one in questions if crc32(one.encode()) % 2], given.plant)
+        size = sum(len(text.encode()) for text in texts)
+        found, cpu, peak = search(texts, questions, Path(folder))
     blocks: list[str | Table] = [
         f"{len(texts):,} documents, {size / 1e6:,.0f} MB; {len(questions):,} different questions, "
         f"{len(plants):,} of them planted. {machine('lookalike', 'datatrove', 'numpy', 'numba')}",
         recalls(plants, found),
         f"lookalike: {len(set(found) - set(plants)):,} of the {len(texts) - len(plants):,} other documents are leaks. "
-        f"CPU time {cpu:.1f} s: {size / 1e6 / cpu:,.0f} MB/s, {1e6 * cpu / len(texts):,.0f} microseconds per document.",
+        f"CPU time {cpu:.1f} s: {size / 1e6 / cpu:,.0f} MB/s, {1e6 * cpu / len(texts):,.0f} microseconds per document; "
+        f"{peak / 1e9:.2f} GB of memory at the peak.",
     ]
     if given.datatrove:
         blocks += compare(texts, questions, plants, given.datatrove)
+    if given.train:
+        blocks.append(within(given.train))
     publish(blocks, given.markdown)
 
 
@@ -101,17 +113,43 @@ def plant(texts: list[str], questions: list[str], most: int) -> Plants:
     return plants
 
 
-def search(texts: list[str], questions: list[str]) -> tuple[dict[int, set[str]], float]:
-    """Return the questions found in each document, and the CPU time."""
-    corpus = pa.table({"text": pa.array(texts, pa.large_string())})
-    la.decontaminate(corpus.slice(0, 100), questions)  # loads the kernels
-    start = time.process_time()
-    found = la.decontaminate(corpus, questions)
-    cpu = time.process_time() - start
+SEARCH = """
+import json, time
+from pathlib import Path
+import lookalike as la
+la.decontaminate(["a text"], Path({tests!r}))  # loads the kernels
+start = time.process_time()
+found = la.decontaminate(Path({corpus!r}), Path({tests!r}))
+pairs = [found.found[name].to_pylist() for name in ("document", "row")]
+Path({out!r}).write_text(json.dumps([time.process_time() - start, *pairs]))
+"""
+
+
+def search(texts: list[str], questions: list[str], folder: Path) -> tuple[dict[int, set[str]], float, int]:
+    """Return the questions found in each document, the CPU time, and the peak memory."""
+    values = {name: str(folder / f"{name}.parquet") for name in ("corpus", "tests", "out")}
+    pq.write_table(pa.table({"text": pa.array(texts, pa.large_string())}), values["corpus"], row_group_size=2000)
+    pq.write_table(pa.table({"question": questions}), values["tests"])
+    _, _, peak = measure([sys.executable, "-c", SEARCH.format(**values) + PEAK])
+    cpu, documents, rows = json.loads(Path(values["out"]).read_text())
     leaks: dict[int, set[str]] = {}
-    for document, row in zip(found.found["document"].to_pylist(), found.found["row"].to_pylist(), strict=True):
+    for document, row in zip(documents, rows, strict=True):
         leaks.setdefault(document, set()).add(questions[row])
-    return leaks, cpu
+    return leaks, cpu, peak
+
+
+def within(train: Path) -> str:
+    """Say how many questions of one file have one of another file in them, and how much of it."""
+    tests = train.with_name(train.name.replace("train", "test"))
+    corpus, _ = (read_tests([one], None, None, Run())[0] for one in (train, tests))
+    found = la.decontaminate(corpus.questions, tests)
+    shares = np.sort(found.found["containment"].to_numpy())
+    whole = np.count_nonzero(shares == 1)
+    return (
+        f"{train.name} looked through for {tests.name}: {len(found):,} leaks in {np.count_nonzero(~found.keep):,} of "
+        f"{len(found.keep):,} questions; {whole:,} of them have all shingles of the other, and the median share is "
+        f"{np.median(shares) if len(shares) else 0:.2f}."
+    )
 
 
 def recalls(plants: Plants, found: dict[int, set[str]]) -> Table:

@@ -3,13 +3,21 @@
 import os
 import platform
 import shlex
+import subprocess
 import sys
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from textwrap import wrap
 
 Table = list[list[str]]  # the first row is the header
 LOAD = os.getloadavg()[0]  # before the benchmark adds to it
+# The end of a script for `measure`; getrusage would count the peak of the parent too.
+PEAK = """
+from pathlib import Path
+line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+print("\\npeak", int(line.split()[1]) * 1024)
+"""
 
 
 def machine(*packages: str) -> str:
@@ -79,6 +87,34 @@ def update_tables(path: Path, sections: list[tuple[str, str, Table]]) -> None:
         rows = {key: row for key, row in new.items() if key not in known} | known | new
         lines[start:stop] = _table([table[0], *rows.values()], " | ", "-", "|").splitlines()
     path.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def measure(command: list[str]) -> tuple[float, float, int]:
+    """Return the wall time, CPU time and peak memory in bytes of a command, which ends with PEAK."""
+    before, start = os.times(), time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    wall, after = time.perf_counter() - start, os.times()
+    if done.returncode:
+        sys.exit(f"failed: {command[0]}: {done.stderr[-2000:]}")
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return wall, cpu, int(done.stdout.split()[-1])
+
+
+def part_of(path: Path, megabytes: int, work: Path) -> tuple[Path, int]:
+    """Return a Parquet file with the first documents of a corpus, and its bytes of text."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    out, size = work / f"{megabytes}" / "part.parquet", 0
+    out.parent.mkdir(exist_ok=True)
+    with pq.ParquetFile(path) as file, pq.ParquetWriter(out, file.schema_arrow) as writer:
+        for batch in file.iter_batches(200):
+            size += pc.sum(pc.binary_length(batch.column("text"))).as_py()
+            writer.write_table(pa.Table.from_batches([batch]))
+            if size >= megabytes * 1_000_000:
+                break
+    return out, size
 
 
 def take_head(corpus: Path, rows: int, out: Path) -> None:

@@ -941,10 +941,16 @@ def rows_of_elements(rows, chosen, count):
     return [[row for row in chosen if element in rows[row]] for element in range(count)]
 
 
-def number_rows(rows, known, ranks, weights):
+def number_distinct(hashes):
+    """Return the number of each hash by first occurrence, the distinct ones, and how often each occurs."""
+    known = list(dict.fromkeys(hashes))
+    return [known.index(one) for one in hashes], known, [hashes.count(one) for one in known]
+
+
+def rank_rows(rows, ranks, weights):
     """Return the sorted ranks of each row's elements, and the root of the sum of their squared weights."""
-    numbered = [sorted(ranks[known.index(one)] for one in row) for row in rows]
-    return numbered, [math.sqrt(sum(weights[rank] ** 2 for rank in row)) for row in numbered]
+    ranked = [sorted(ranks[one] for one in row) for row in rows]
+    return ranked, [math.sqrt(sum(weights[rank] ** 2 for rank in row)) for row in ranked]
 
 
 def spread_to_records(record, texts, near, k, alone):

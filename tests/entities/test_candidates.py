@@ -17,6 +17,7 @@ from lookalike.entities.candidates import (
     CandidatePairs,
     Stage,
     alike,
+    even_cuts,
     even_parts,
     find_candidates,
     record_sets,
@@ -424,7 +425,23 @@ def test_parts_do_not_matter(monkeypatch):
     options = {"threshold": 0.5, "nearest": 1, "seed": 1}
     whole = find_candidates(columns, Sides(40), **options, run=Run(1))
     monkeypatch.setattr(candidates, "PAIRS_PER_TASK", 5)
+    monkeypatch.setattr(candidates, "PAIRS_PER_RANGE", 50)
     monkeypatch.setattr(candidates, "RECORDS_PER_TASK", 7)
     parts = find_candidates(columns, Sides(40), **options, run=Run(3))
     assert parts.numbers.tolist() == whole.numbers.tolist()
+    assert parts.found_by.tolist() == whole.found_by.tolist()
     assert parts.stages == whole.stages
+    assert parts.unsettled().tolist() == whole.unsettled().tolist()
+
+
+@given(st.lists(st.lists(st.integers(0, 99), max_size=60).map(sorted), max_size=4), st.integers(1, 200))
+def test_even_cuts(lists, step):
+    """Cuts ascend, and between two of them there are at most a few more numbers than wanted."""
+    arrays = [np.array(some, np.int64) for some in lists]
+    cuts = even_cuts(arrays, step)
+    assert (np.diff(cuts) > 0).all()
+    every = [number for some in lists for number in some]
+    bounds = [-1, *cuts.tolist(), 100]
+    for low, high in itertools.pairwise(bounds):
+        inside = sum(low < number < high for number in every)
+        assert inside <= 2 * step + len(lists) * max(1, step // candidates.DRAWN)

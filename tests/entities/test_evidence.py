@@ -106,11 +106,11 @@ def test_odds_by_fields():
     rows = np.repeat([[100.0, 100, 100], [100, 0, 0], [0, 100, 0]], [50, 300, 300], axis=0)
     chance = np.repeat([[0.0, 0, 0], [100, 100, 100]], [990, 10], axis=0)
     pairs = ScoredPairs(np.arange(650), np.arange(650, 1300), rows, rows.sum(axis=1))
-    odds = odds_by_fields(pairs, mixture_of_fields(pairs, chance, 1300))
+    odds = odds_by_fields(pairs.points, mixture_of_fields(pairs, chance, 1300))
     assert odds[:50].min() > 2
     assert odds[50:].max() < -2
     few = ScoredPairs(pairs.left, pairs.right, rows[:, :2], rows[:, :2].sum(axis=1))
-    assert not odds_by_fields(few, mixture_of_fields(few, chance[:, :2], 1300)).any()
+    assert not odds_by_fields(few.points, mixture_of_fields(few, chance[:, :2], 1300)).any()
 
 
 def test_mean_points():

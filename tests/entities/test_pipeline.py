@@ -10,7 +10,7 @@ from pyarrow import csv
 
 import lookalike as la
 from lookalike.core.errors import DataError, LookalikeError, UsageError
-from lookalike.entities import Field, resolve, two_companies
+from lookalike.entities import Field, pipeline, resolve, two_companies
 from lookalike.entities.fields import as_days, normalise
 from lookalike.entities.pipeline import each_record_once, least_probability
 from tests.entities.shared import FIELDS, PEOPLE, pairs_of
@@ -117,6 +117,42 @@ def test_results_do_not_depend_on_threads(options):
         resolve(made.left, made.right, fields=FIELDS, threads=threads, **options).to_arrow() for threads in (1, 3)
     )
     assert found.equals(again)
+
+
+def in_a_file(array):
+    return isinstance(array, np.memmap) or (array is not None and in_a_file(array.base))
+
+
+@pytest.mark.parametrize("validate", [None, "created"])
+@pytest.mark.parametrize("two", [True, False])
+def test_results_do_not_depend_on_memory(tmp_path, validate, two):
+    """With limited memory, the same arrays are in files, which are gone at the end."""
+    made = two_companies(400, seed=2)
+    tables = (
+        [made.left, made.right]
+        if two
+        else [pa.concat_tables([made.left, made.right.rename_columns(made.left.column_names)])]
+    )
+    options = {"fields": FIELDS if two else ["name", "address", "phone"], "validate": validate}
+    if validate:
+        options["max_lag"] = 900
+    found, again = (
+        resolve(*tables, **options, **where) for where in ({}, {"memory": "1GB", "workdir": tmp_path / "w"})
+    )
+    assert again.every.to_arrow().equals(found.every.to_arrow())
+    assert again.lines() == found.lines()
+    assert again.clusters().to_arrow().equals(found.clusters().to_arrow())
+    assert in_a_file(again.every.probability)
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_records_than_fit_in_memory(monkeypatch):
+    said = []
+    run = la.core.run.Run(1)
+    run.say = said.append
+    monkeypatch.setattr(pipeline, "BYTES_PER_RECORD", 1_000_000_000)
+    resolve(PEOPLE, fields=["name"], memory="500MB", run=run)
+    assert said == [f"note: these records need about {len(PEOPLE)}.0 GB of memory, which is more than the limit"]
 
 
 @pytest.mark.slow

@@ -88,11 +88,11 @@ def test_a_name_without_a_known_format(inputs: Path) -> None:
     assert str(error.value) == f"{path}: cannot infer the format from the name; pass an Arrow table."
     with naming_options({"format": "--format"}), pytest.raises(DataError) as error:
         RecordSource(path)
-    known = "parquet, arrow, jsonl, csv, tsv, excel"
+    known = "parquet, arrow, jsonl, csv, tsv, excel, database"
     assert str(error.value) == f"{path}: cannot infer the format from the name; set --format to one of {known}."
     assert rows_of(path, format="csv") == ROWS
     with pytest.raises(
-        UsageError, match=r"^format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'text'\."
+        UsageError, match=r"^format must be one of parquet, arrow, jsonl, csv, tsv, excel, database; got 'text'\."
     ):
         RecordSource(path, format="text")
 
@@ -366,6 +366,16 @@ def test_table_of_weights(run: Commands, companies: tuple[Path, Path], out: Path
     assert {row["field"] for row in rows} == {"name", "address", "phone"}
 
 
+def test_larger_than_memory(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
+    for name, more in (("all.csv", []), ("parts.csv", ["--memory", "1GB"])):
+        assert run("resolve", *companies, *COMPANY_FIELDS, *more, "-o", out / name, "--all").code == 0
+    assert (out / "parts.csv").read_bytes() == (out / "all.csv").read_bytes()
+    assert left_in(out) == {"all.csv", "parts.csv"}
+    assert run("resolve", *companies, "--memory", "1GB").err.splitlines()[-1] == (
+        "lookalike: --memory needs a folder for temporary files: set --workdir, or write to a file with --out."
+    )
+
+
 def test_the_same_files_each_time(run: Commands, companies: tuple[Path, Path], out: Path) -> None:
     made = []
     for threads in (1, 2):
@@ -444,7 +454,7 @@ def test_bytes_that_are_not_text(run: Commands, inputs: Path) -> None:
         (
             ("-f", "name", "--format", "text"),
             2,
-            "--format must be one of parquet, arrow, jsonl, csv, tsv, excel; got 'text'.",
+            "--format must be one of parquet, arrow, jsonl, csv, tsv, excel, database; got 'text'.",
         ),
         (("-f", "name", "-o", "m.txt"), 2, "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .csv"),
         (("-f", "name", "--clusters", "m.txt"), 2, "the output file must end in .parquet, .arrow, .jsonl, .ndjson, .c"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.kernels.overlaps import count_apart, overlaps, two_best
+from lookalike.kernels.overlaps import count_apart, count_nearest, overlaps, sums_of_rows, two_best
 from tests import reference as ref
 
 ROWS = st.lists(st.lists(st.integers(0, 9), unique=True, max_size=7).map(sorted), min_size=1, max_size=12)
@@ -21,6 +21,12 @@ def pairs_of(rows, data):
     places = st.integers(0, len(rows) - 1)
     pairs = data.draw(st.lists(st.tuples(places, places), max_size=9))
     return np.array(pairs, np.int64).reshape(-1, 2).T
+
+
+@given(ROWS, WEIGHTS)
+def test_sums_of_rows(rows, weights):
+    found = sums_of_rows(*as_arrays(rows), np.array(weights))
+    assert found.tolist() == pytest.approx([sum(weights[one] for one in row) for row in rows])
 
 
 @given(ROWS, WEIGHTS, st.data())
@@ -43,3 +49,14 @@ def test_count_apart(rows, data):
 def test_two_best(pairs):
     rows, values = np.array([row for row, _ in pairs], np.int64), np.array([value for _, value in pairs])
     assert np.column_stack(two_best(rows, values, 5)).tolist() == ref.two_best(rows, values, 5)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(5, 8), st.integers(0, 3)), max_size=12))
+def test_count_nearest(pairs):
+    left, right, values = (np.array(some, np.int64) for some in (zip(*pairs, strict=True) if pairs else ([], [], [])))
+    best = np.array([max((v for a, b, v in pairs if row in (a, b)), default=-1) for row in range(9)], float)
+    expected = [
+        sum(v >= best[b] for a, b, v in pairs if a == row) + sum(v >= best[a] for a, b, v in pairs if b == row)
+        for row in range(9)
+    ]
+    assert count_nearest(left, right, values.astype(float), best).tolist() == expected

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from lookalike.kernels import postings
 from lookalike.kernels.postings import (
     nearest_by_elements,
-    number_rows,
+    number_distinct,
+    rank_rows,
     rows_of_elements,
     spread_to_records,
-    table_of,
 )
 from tests import reference as ref
 
@@ -78,21 +78,21 @@ def test_rows_of_elements(rows, data):
     assert lists == ref.rows_of_elements(rows, chosen, 13)
 
 
-@given(st.lists(st.lists(st.integers(0, 2**64 - 1), unique=True, max_size=6), min_size=1, max_size=6), st.randoms())
-def test_number_rows(rows, rng):
-    known = sorted({one for row in rows for one in row})
-    ranks = list(range(len(known)))
+@given(st.lists(st.sampled_from([0, 1, 2, 16, 32, 2**63, 2**64 - 1]) | st.integers(0, 2**64 - 1), max_size=40))
+def test_number_distinct(hashes):
+    found = number_distinct(np.array(hashes, np.uint64))
+    assert [some.tolist() for some in found] == list(ref.number_distinct(hashes))
+
+
+@given(ROWS, st.randoms())
+def test_rank_rows(rows, rng):
+    ranks = list(range(13))
     rng.shuffle(ranks)
     weights = [1.5 + rank for rank in ranks]
-    hashes = np.array([one for row in rows for one in row], np.uint64)
-    known_hashes = np.array(known, np.uint64)
-    indptr, _ = as_arrays([[0] * len(row) for row in rows])
-    found, lengths = number_rows(
-        indptr, hashes, table_of(known_hashes), known_hashes,
-        np.array(ranks, np.int32), np.array(weights),
-    )  # fmt: skip
-    expected, expected_lengths = ref.number_rows(rows, known, ranks, weights)
-    assert found.tolist() == [rank for row in expected for rank in row]
+    indptr, elements = as_arrays(rows)
+    lengths = rank_rows(indptr, elements, np.array(ranks, np.int32), np.array(weights))
+    expected, expected_lengths = ref.rank_rows(rows, ranks, weights)
+    assert elements.tolist() == [rank for row in expected for rank in row]
     assert lengths.tolist() == pytest.approx(expected_lengths)
 
 

@@ -26,7 +26,7 @@ from lookalike.results.files import tables_of
 UNSUPPORTED = (
     *("measure", "threshold", "shingle", "recall", "method", "sketch", "audit", "seed", "keep", "lowercase", "space"),
     *("form", "punctuation", "stop_words", "antecedents", "spot_distance", "skip_stops", "html", "article"),
-    *("against", "update", "engine", "master", "report"),
+    *("against", "update", "engine", "master", "report", "mark", "dry_run"),
 )
 
 

@@ -39,8 +39,8 @@ class ItemColumnOptions(opt.ColumnOptions):
     format: Annotated[
         str | None,
         option(
-            help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per "
-            "file); for vectors also npy, npz, fvecs, bvecs, ivecs or pictures.",
+            help="Format: parquet, arrow, jsonl, csv, tsv, excel, database, text (one document per line) or files (one "
+            "per file); for vectors also npy, npz, fvecs, bvecs, ivecs or pictures.",
             offer=(*opt.DOCUMENT_FORMATS, "npy", "npz", "fvecs", "bvecs", "ivecs", "pictures"),
             panel=opt.INPUT,
         ),

@@ -20,7 +20,7 @@ from lookalike.linking import LinkedRecords, RecordIndex
 WITHOUT_INDEX = ("max_lag", "one_to_one")  # options that an index of records cannot be built with
 SETTLED = (
     "field", "validate", "max_lag", "labels", "model", "precision", "one_to_one", "show", "clusters", "golden",
-    "golden_by", "table", "save_model", "plot", "threshold", "nearest", "seed", "to_index",
+    "golden_by", "table", "save_model", "plot", "threshold", "nearest", "seed", "to_index", "memory", "workdir",
 )  # options that do not apply to records that are linked  # fmt: skip
 
 

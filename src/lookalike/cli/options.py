@@ -69,11 +69,12 @@ Id = Annotated[
     str | None,
     option(metavar="COLUMN", help="Column that holds the id; - uses row numbers; default: id, if any.", panel=INPUT),
 ]
-DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "text", "files")
+DOCUMENT_FORMATS = ("parquet", "arrow", "jsonl", "csv", "tsv", "excel", "database", "text", "files")
 Format = Annotated[
     str | None,
     option(
-        help="Format: parquet, arrow, jsonl, csv, tsv, excel, text (one document per line) or files (one per file).",
+        help="Format: parquet, arrow, jsonl, csv, tsv, excel, database, text (one document per line) or files (one per "
+        "file).",
         offer=DOCUMENT_FORMATS,
         panel=INPUT,
     ),
@@ -114,6 +115,16 @@ CsvSeparator = Annotated[
 Columns = Annotated[
     str | None,
     option(metavar="NAMES", help="Columns to write besides text and id, such as url,date; default: all."),
+]
+Mark = Annotated[
+    bool,
+    flag(
+        "--mark",
+        help="Write all rows, with the columns duplicate_of, similarity, cluster and copies, instead of dropping any.",
+    ),
+]
+MarkRows = Annotated[
+    bool, flag("--rows", help="Write all rows of the inputs, with the columns cluster and size, instead of a list.")
 ]
 VectorColumn = Annotated[
     str | None, option(metavar="COLUMN", help="Column, or array of a .npz file, that holds the vectors.", panel=INPUT)
@@ -168,7 +179,7 @@ class SetOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: parquet, arrow, jsonl, csv, tsv, excel or text (one set per line).",
+            help="Format: parquet, arrow, jsonl, csv, tsv, excel, database or text (one set per line).",
             panel=INPUT,
         ),
     ] = None
@@ -187,7 +198,7 @@ class VectorOptions:
         str | None,
         option(
             metavar="NAME",
-            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel or pictures.",
+            help="Format: npy, npz, fvecs, bvecs, ivecs, parquet, arrow, jsonl, csv, tsv, excel, database or pictures.",
             panel=INPUT,
         ),
     ] = None
@@ -202,7 +213,8 @@ class TableOptions:
 
     separator: CsvSeparator = None
     format: Annotated[
-        str | None, option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv or excel.", panel=INPUT)
+        str | None,
+        option(metavar="NAME", help="Format: parquet, arrow, jsonl, csv, tsv, excel or database.", panel=INPUT),
     ] = None
     encoding: Encoding = "utf-8"
     on_error: OnError = "fail"
@@ -347,6 +359,9 @@ Sketch = Annotated[
 Seed = Annotated[int, option(metavar="N", help="Seed of the hash functions.", panel=RUNNING)]
 Threads = Annotated[int | None, option(metavar="N", help="Number of threads; default: all cores.", panel=RUNNING)]
 Quiet = Annotated[bool, flag("--quiet", "-q", help="Print errors only.")]
+LogFormat = Annotated[
+    str, option(help="Lines on standard error: text, or json (an object each).", offer=("text", "json"), panel=RUNNING)
+]
 MaxPairs = Annotated[int, option(metavar="N", help="Fail if there are more pairs than this.", panel=RUNNING)]
 
 FamilyName = Annotated[
@@ -370,6 +385,23 @@ class RunOptions:
 
     threads: Threads = None
     quiet: Quiet = False
+    log_format: LogFormat = "text"
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """What a scheduler wants to know before and after."""
+
+    stats: Annotated[
+        str | None,
+        option(
+            metavar="FILE",
+            help="Also write what was done as JSON: plan, counts, recall, times, memory, files with checksums.",
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, flag("--dry-run", help="Print the plan, and the time, memory and disk it needs; do nothing else.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -390,6 +422,21 @@ class WorkOptions:
             metavar="DIR",
             help="Folder for these files; the same command resumes there after an interruption; default with --memory: "
             "the name of the --out file with .work added.",
+            panel=RUNNING,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class RecordWorkOptions(WorkOptions):
+    """The same for a run that starts again after an interruption."""
+
+    workdir: Annotated[
+        str | None,
+        option(
+            metavar="DIR",
+            help="Folder for these files, which are deleted at the end; default with --memory: the name of the --out "
+            "file with .work added.",
             panel=RUNNING,
         ),
     ] = None
@@ -456,6 +503,7 @@ class DocumentOptions:
     shingling: ShingleOptions
     search: SearchOptions
     running: RunOptions
+    job: JobOptions
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,23 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from lookalike.cli.app import GivenOptions, command
-from lookalike.cli.options import ExcelSafe, Out, Report, RunOptions, Seed, TableOptions, flag, keywords, option
+from lookalike.cli.options import (
+    ExcelSafe,
+    Out,
+    RecordWorkOptions,
+    Report,
+    RunOptions,
+    Seed,
+    TableOptions,
+    flag,
+    keywords,
+    option,
+)
 from lookalike.cli.outputs import check_excel_safe, check_page, write_page
 from lookalike.cli.plots import check_picture, picture
 from lookalike.cli.progress import TerminalRun
 from lookalike.cli.summary import bad_files_note, next_step, time_line
+from lookalike.cli.workdir import working_in
 from lookalike.core.errors import UsageError
 from lookalike.core.wording import counted
 
@@ -187,6 +199,7 @@ class ResolveFiles:
     "lookalike resolve customers.csv -f name -f phone --golden people.csv --golden-by phone=newest:updated",
     "lookalike resolve january.csv crm.csv --save-model customers.json -o matches.csv",
     "lookalike resolve february.csv crm.csv --model customers.json -o matches.csv",
+    "lookalike resolve a.parquet b.parquet -f name -f phone --memory 4GB -o matches.parquet",
     "lookalike resolve people.csv --to-index people.index --clusters clusters.csv -o matches.csv",
     "lookalike resolve new.csv --against people.index --update -o linked.csv",
 )
@@ -207,6 +220,7 @@ def resolve(
     candidates: PairingOptions,
     reading: TableOptions,
     seed: Seed = 1,
+    work: RecordWorkOptions,
     running: RunOptions,
     given: GivenOptions,
 ) -> None:
@@ -234,20 +248,22 @@ def resolve(
     rules = parse_rules(files.golden_by or [])
     run = TerminalRun(**vars(running))
     sources = [RecordSource(one, **vars(reading)) for one in (left, right) if one is not None]
-    found = entities.resolve(
-        *read(sources, files.golden, run),
-        fields=field or None,
-        golden_by=None if files.golden is None else rules,
-        seed=seed,
-        run=run,
-        **keywords(basis, deciding, candidates),
-    )
-    groups = group_records(found, files, run)
-    write(found, groups, seed, out, files, every, show, run)
-    if linking.to_index is not None:
-        from lookalike.cli.linking import build_index
+    with working_in(work, out, run) as room:
+        found = entities.resolve(
+            *read(sources, files.golden, run),
+            fields=field or None,
+            golden_by=None if files.golden is None else rules,
+            seed=seed,
+            run=run,
+            **keywords(basis, deciding, candidates),
+            **room,
+        )
+        groups = group_records(found, files, run)
+        write(found, groups, seed, out, files, every, show, run)
+        if linking.to_index is not None:
+            from lookalike.cli.linking import build_index
 
-        build_index(linking.to_index, found, run)
+            build_index(linking.to_index, found, run)
     print_summary(found, groups, sources, files.report, run)
 
 

@@ -3,16 +3,18 @@
 The stages of a run ask a storage for their arrays and do not know which kind it is.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from lookalike.core.run import ONE_THREAD, Run
+from lookalike.core.run import ONE_THREAD, Run, slices
 
 Arrays = tuple[np.ndarray, ...]
 Part = Any  # an array, or an Arrow table
 Kinds = dict[str, np.dtype[Any] | None]  # the type of each column; None for Arrow tables
+FILLED = 1 << 18  # values per task that fills an array
 
 
 class GrowingColumns:
@@ -95,6 +97,20 @@ class Storage:
         """Return an array to fill."""
         return np.empty(size, dtype)
 
+    def filled(
+        self, name: str, size: int | tuple[int, int], dtype: Any, work: Callable[[slice], np.ndarray], run: Run,
+        step: int = FILLED,
+    ) -> np.ndarray:  # fmt: skip
+        """Return an array, or rows and columns, whose parts `work` makes in the threads of `run`."""
+        shape = size if isinstance(size, tuple) else (size,)
+        out = self.empty(name, math.prod(shape), dtype).reshape(shape)
+
+        def fill(part: slice) -> None:
+            out[part] = work(part)
+
+        run.each(fill, slices(shape[0], step))
+        return out
+
     def close(self) -> None:
         """Close the storage; its files stay."""
 
@@ -106,3 +122,6 @@ class Storage:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+IN_MEMORY = Storage()

@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.core.errors import TooManyPairs, parameter
-from lookalike.core.run import Run, slices
+from lookalike.core.run import ONE_THREAD, Run, slices
+from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.core.wording import counted
 from lookalike.entities.fields import TRIGRAMS, Column
 from lookalike.entities.neighbours import nearest_as_whole, nearest_by
@@ -37,6 +38,8 @@ MOST_PAIRS = 200_000_000
 RECALL = 0.95  # for records that are similar overall
 FREQUENT_ONE_IN = 1000  # a value is frequent if more than one in this many records has it
 PAIRS_PER_TASK = 1 << 17
+PAIRS_PER_RANGE = 1 << 20
+DRAWN = 64  # numbers per range, by which lists are cut
 RECORDS_PER_TASK = 1 << 14
 LARGE = 100_000  # with more records, fewer searches are made
 MOST_STAGES = 64  # bits of `found_by`; later stages share the last one
@@ -68,27 +71,55 @@ class CandidatePairs:
     stages: tuple[Stage, ...] = ()
     found_by: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))  # bit i of a pair: by stage i
 
-    def plus(self, name: str, parts: list[np.ndarray], left_out: str = "", field: str = "") -> "CandidatePairs":
-        """Return these pairs with those of one more stage; raise an error if they are too many."""
-        some = distinct(parts)
-        numbers = merge(self.numbers, [some])
-        if len(numbers) > MOST_PAIRS:
+    def plus(
+        self, name: str, parts: list[np.ndarray], left_out: str = "", field: str = "", *, run: Run = ONE_THREAD,
+        storage: Storage = IN_MEMORY,
+    ) -> "CandidatePairs":  # fmt: skip
+        """Return these pairs with those of one more stage; raise an error if they are too many.
+
+        Ranges of numbers are merged one by one, so that little memory is needed besides the result.
+        """
+        fresh = list(run.map(np.sort, parts))
+        cuts = even_cuts([self.numbers, *fresh], PAIRS_PER_RANGE)
+        known, *new = ([0, *np.searchsorted(some, cuts).tolist(), len(some)] for some in (self.numbers, *fresh))
+        bit = np.uint64(1 << min(len(self.stages), MOST_STAGES - 1))
+
+        def join(at: int) -> tuple[np.ndarray, np.ndarray, int]:
+            """Return the numbers of a range, what found them, and how many of them this stage found."""
+            before = slice(known[at], known[at + 1])
+            some = distinct([one[ends[at] : ends[at + 1]] for one, ends in zip(fresh, new, strict=True)])
+            numbers = merge(self.numbers[before], [some])
+            found_by = np.zeros(len(numbers), np.uint64)
+            found_by[np.searchsorted(numbers, self.numbers[before])] = self.found_by[before]
+            found_by[np.searchsorted(numbers, some)] |= bit
+            return numbers, found_by, len(some)
+
+        at, pairs, most = 0, 0, len(self.numbers) + sum(map(len, fresh))
+        columns = [
+            storage.empty(f"{what} {len(self.stages)}", most, kind)
+            for what, kind in (("pairs", np.int64), ("found by", np.uint64))
+        ]
+        for *joined, some in run.map(join, range(len(cuts) + 1)):
+            for column, part in zip(columns, joined, strict=True):
+                column[at : at + len(part)] = part
+            at, pairs = at + len(joined[0]), pairs + some
+        if at > MOST_PAIRS:
             raise TooManyPairs(
-                f"{len(numbers):,} candidate pairs, more than {MOST_PAIRS:,}: leave out fields in which many records "
+                f"{at:,} candidate pairs, more than {MOST_PAIRS:,}: leave out fields in which many records "
                 f"have the same value, raise {parameter('threshold')}, or lower {parameter('nearest')}."
             )
-        stage = Stage(name, len(some), len(numbers) - len(self.numbers), left_out, field)
-        found_by = np.zeros(len(numbers), np.uint64)
-        found_by[np.searchsorted(numbers, self.numbers)] = self.found_by
-        found_by[np.searchsorted(numbers, some)] |= np.uint64(1 << min(len(self.stages), MOST_STAGES - 1))
+        stage = Stage(name, pairs, at - len(self.numbers), left_out, field)
+        numbers, found_by = (column[:at] for column in columns)
         return replace(self, numbers=numbers, stages=(*self.stages, stage), found_by=found_by)
 
     def unsettled(self) -> np.ndarray:
         """Return for each record whether it was not found together with another one in two ways."""
-        twice = self.numbers[self.found_by & (self.found_by - np.uint64(1)) > 0]  # more than one bit
         found = np.ones(self.records, np.bool_)
-        for side in np.divmod(twice, max(1, self.records)):
-            found[side] = False
+        for part in slices(len(self.numbers), PAIRS_PER_RANGE):
+            bits = self.found_by[part]
+            twice = self.numbers[part][bits & (bits - np.uint64(1)) > 0]  # more than one bit
+            for side in np.divmod(twice, max(1, self.records)):
+                found[side] = False
         return found
 
     def lines(self) -> list[str]:
@@ -110,31 +141,47 @@ class CandidatePairs:
         return 1 - len(self.numbers) / max(1, self.possible)
 
 
+def even_cuts(ascending: Sequence[np.ndarray], step: int) -> np.ndarray:
+    """Return where to cut lists of ascending numbers, so that between two cuts there are about `step` in all.
+
+    >>> even_cuts([np.arange(0, 10, 2), np.arange(1, 10, 2)], 5).tolist()
+    [5]
+    """
+    apart = max(1, step // DRAWN)
+    drawn = np.sort(np.concatenate([np.zeros(0, np.int64), *(some[::apart] for some in ascending)]))
+    return np.unique(drawn[step // apart :: step // apart])
+
+
 def find_candidates(
-    columns: Sequence[Column], sides: Sides, *, threshold: float, nearest: int, seed: int, run: Run
-) -> CandidatePairs:
+    columns: Sequence[Column], sides: Sides, *, threshold: float, nearest: int, seed: int, run: Run,
+    storage: Storage = IN_MEMORY,
+) -> CandidatePairs:  # fmt: skip
     """Find pairs that share a value, are similar enough, or nearest in a field."""
     found = CandidatePairs(len(columns[0].values), sides)
     with run.stage("same values", len(columns)) as tick:
         keys = list(run.map(value_keys, columns))
         for at, column in enumerate(columns):
-            found = found.plus(f"same {column.name}", *same_values(keys, at, sides, run), field=column.name)
+            parts, note = same_values(keys, at, sides, run)
+            found = found.plus(f"same {column.name}", parts, note, column.name, run=run, storage=storage)
             tick(1)
     run = run.quietly()
     large = found.records > LARGE
     wordy = [column for column in columns if column.wordy and nearest]
     if not (large and sides.two and wordy):
-        found = found.plus(f"similarity >= {threshold:g}", *alike(columns, sides, threshold, seed, run))
+        parts, note = alike(columns, sides, threshold, seed, run)
+        found = found.plus(f"similarity >= {threshold:g}", parts, note, run=run, storage=storage)
     if not wordy:
         return found
     for column in wordy if not large or len(columns) == 1 else ():
-        near = nearest_by(column, sides, nearest, run)
-        found = found.plus(f"{nearest} nearest by {column.name}", [near.pairs(found.records)], field=column.name)
+        near = nearest_by(column, sides, nearest, run, storage=storage).pairs(found.records)
+        name = f"{nearest} nearest by {column.name}"
+        found = found.plus(name, [near], field=column.name, run=run, storage=storage)
     if len(columns) == 1:
         return found
-    near = nearest_as_whole(columns, sides, nearest, run, found.unsettled() if large else None)
+    searched = found.unsettled() if large else None
+    near = nearest_as_whole(columns, sides, nearest, run, searched, storage).pairs(found.records)
     note = "only for records not yet found in two ways" if large else ""
-    return found.plus(f"{nearest} nearest as a whole", [near.pairs(found.records)], note)
+    return found.plus(f"{nearest} nearest as a whole", [near], note, run=run, storage=storage)
 
 
 def value_keys(column: Column) -> np.ndarray:

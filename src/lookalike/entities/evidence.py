@@ -14,13 +14,14 @@ latter, such as a year, says that two records are different things.
 `learned` turns this evidence into probabilities.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from lookalike.core.run import Run
+from lookalike.core.run import Run, slices
+from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.fields import Column
 from lookalike.entities.mixture import LEAST_FIELDS, Mixture, fit
 from lookalike.entities.probabilities import LEVEL_POINTS, as_levels, levels_for, random_pairs
@@ -28,8 +29,9 @@ from lookalike.entities.rarities import Rarities
 from lookalike.entities.scores import FieldComparison, ScoredPairs, points_of_pairs
 from lookalike.entities.whole import WeighedRows, WholeTexts
 from lookalike.items.sides import Sides
-from lookalike.kernels.overlaps import count_apart, two_best
+from lookalike.kernels.overlaps import count_apart, count_nearest, two_best
 
+PAIRS_PER_PART = 1 << 20
 MOST_COUNTED = 1 << 17  # pairs of each kind from which is learned which words matter
 RARITIES = 5  # classes of words of similar rarity; a word that is seldom seen is judged by its class
 MOST_ODDS = 16.0  # of the mixture model, which takes fields for independent
@@ -104,23 +106,33 @@ def gather_evidence(
     seed: int,
     run: Run,
     known: Experience | None = None,
+    storage: Storage = IN_MEMORY,
 ) -> Evidence:
     """Measure all pairs of two tables; what is `known` from other tables is not counted anew."""
     here = len(columns[0].values)
-    texts = WholeTexts.of(columns, run, None if known is None else (known.words, known.grams))
+    texts = WholeTexts.of(columns, run, None if known is None else (known.words, known.grams), storage)
     turned = sides.offset < here - sides.offset if known is None else known.turned
     left, right = (pairs.right, pairs.left) if turned else (pairs.left, pairs.right)
-    near = Race.of(left, right, texts.nearness(left, right, run), here)
+    near = Race.of(left, right, texts.nearness(left, right, run, storage), here)
     if known is None:
         by_chance = points_of_pairs(comparisons, *random_pairs(here, sides, seed), run)
         tallies = tally_words(texts, left, right, near)
         mixture = mixture_of_fields(pairs, by_chance, here)
         known = Experience(here, turned, chances_of(by_chance), *texts.rarities(), tallies, mixture)
-    bits = surprise(pairs.points, known.chances) / np.log2(1 + known.records)
+    most = np.log2(1 + known.records)
+    bits = of_points(lambda points: surprise(points, known.chances) / most, "agreement", pairs.points, run, storage)
     return Evidence(
-        left, right, mean_points(pairs.points) / 100, texts, near, Race.of(left, right, bits, here),
-        Lessons.of(texts, known.tallies), odds_by_fields(pairs, known.mixture), known,
+        left, right, of_points(lambda points: mean_points(points) / 100, "means", pairs.points, run, storage), texts,
+        near, Race.of(left, right, bits, here), Lessons.of(texts, known.tallies),
+        of_points(lambda points: odds_by_fields(points, known.mixture), "odds", pairs.points, run, storage), known,
     )  # fmt: skip
+
+
+def of_points(
+    work: Callable[[np.ndarray], np.ndarray], name: str, points: np.ndarray, run: Run, storage: Storage
+) -> np.ndarray:
+    """Return what a function makes of the points of all pairs, part by part."""
+    return storage.filled(name, len(points), np.float64, lambda part: work(points[part]), run)
 
 
 class Race(NamedTuple):
@@ -136,8 +148,7 @@ class Race(NamedTuple):
         """Find the two best values of each record; those of the left and the right differ."""
         tops = zip(two_best(left, values, records), two_best(right, values, records), strict=True)
         best, second = (np.maximum(*pair) for pair in tops)
-        followers = np.bincount(left[values >= best[right]], minlength=records)
-        return cls(values, best, second, followers + np.bincount(right[values >= best[left]], minlength=records))
+        return cls(values, best, second, count_nearest(left, right, values, best))
 
     def lead(self, values: np.ndarray, records: np.ndarray) -> np.ndarray:
         """Return how far pairs of these records, one each, are ahead of the best other pair."""
@@ -182,14 +193,19 @@ class Lessons(NamedTuple):
 
 def tally_words(texts: WholeTexts, left: np.ndarray, right: np.ndarray, near: Race) -> Tallies:
     """Count what shows which words matter: those that differ in runners-up, but not in the best pairs."""
-    best = near.values >= np.maximum(near.best[left], near.best[right])
-    second = ~best & (near.values >= np.maximum(near.second[left], near.second[right]))
+    first, following = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for part in slices(len(left), PAIRS_PER_PART):
+        values, ends = near.values[part], (left[part], right[part])
+        best = values >= np.maximum(*(near.best[some] for some in ends))
+        second = ~best & (values >= np.maximum(*(near.second[some] for some in ends)))
+        first.append(part.start + np.flatnonzero(best))
+        following.append(part.start + np.flatnonzero(second))
     rows, weights, _ = texts.words
     top = float(weights.max(initial=1e-300))
     rarity = rarity_class(weights, top)
     tallied, usual = [], []
-    for chosen in (best, second):
-        some = np.flatnonzero(chosen)
+    for chosen in (first, following):
+        some = np.concatenate(chosen)
         some = some[:: 1 + len(some) // MOST_COUNTED]
         pairs = texts.codes[left[some]], texts.codes[right[some]]
         both, apart = count_apart(rows.indptr, rows.elements, *pairs, len(weights))
@@ -211,18 +227,19 @@ def mixture_of_fields(pairs: ScoredPairs, by_chance: np.ndarray, records: int) -
     """Fit a mixture model to pairs without a rival of a higher score; None if there are too few fields."""
     if pairs.points.shape[1] < LEAST_FIELDS or not len(pairs.score):
         return None
-    best = np.full(records, -np.inf)
-    np.maximum.at(best, pairs.left, pairs.score)
-    np.maximum.at(best, pairs.right, pairs.score)
-    alone = pairs.score >= np.maximum(best[pairs.left], best[pairs.right])
-    return fit(as_levels(pairs.points[alone]), random_levels=as_levels(by_chance))
+    best = np.maximum(*(two_best(side, pairs.score, records)[0] for side in (pairs.left, pairs.right)))
+    levels = [as_levels(pairs.points[:0])]
+    for part in slices(len(pairs.score), PAIRS_PER_PART):
+        alone = pairs.score[part] >= np.maximum(best[pairs.left[part]], best[pairs.right[part]])
+        levels.append(as_levels(pairs.points[part][alone]))
+    return fit(np.concatenate(levels), random_levels=as_levels(by_chance))
 
 
-def odds_by_fields(pairs: ScoredPairs, mixture: Mixture | None) -> np.ndarray:
+def odds_by_fields(points: np.ndarray, mixture: Mixture | None) -> np.ndarray:
     """Return the log odds of a match by a mixture model of the fields, within limits; 0 without a model."""
     if mixture is None:
-        return np.zeros(len(pairs.score))
-    likely = mixture.probability(levels_for(mixture, pairs.points))
+        return np.zeros(len(points))
+    likely = mixture.probability(levels_for(mixture, points))
     with np.errstate(divide="ignore"):
         return np.asarray(np.clip(np.log(likely) - np.log(1 - likely), -MOST_ODDS, MOST_ODDS))
 

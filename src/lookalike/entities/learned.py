@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as csv
 
 from lookalike.core.run import Run, slices
+from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.evidence import FEATURES, Evidence, Experience, gather_evidence
 from lookalike.entities.fields import Column
 from lookalike.entities.probabilities import Probabilities
@@ -36,11 +37,12 @@ def by_evidence(
     seed: int,
     run: Run,
     known: Experience | None = None,
+    storage: Storage = IN_MEMORY,
 ) -> Probabilities:
     """Return the probabilities of pairs of two tables; what is `known` from others is not counted anew."""
     with run.stage("evidence"):
-        evidence = gather_evidence(columns, comparisons, pairs, sides, seed, run, known)
-    return Probabilities(probabilities(evidence, len(columns), run), BASIS, experience=evidence.experience)
+        evidence = gather_evidence(columns, comparisons, pairs, sides, seed, run, known, storage)
+    return Probabilities(probabilities(evidence, len(columns), run, storage), BASIS, experience=evidence.experience)
 
 
 @cache
@@ -52,7 +54,7 @@ def weights_of(fields: int) -> np.ndarray:
     return np.asarray(table["one field" if fields == 1 else "several fields"])
 
 
-def probabilities(evidence: Evidence, fields: int, run: Run) -> np.ndarray:
+def probabilities(evidence: Evidence, fields: int, run: Run, storage: Storage = IN_MEMORY) -> np.ndarray:
     """Return for each pair the probability that it is a match."""
     weights = weights_of(fields)
 
@@ -60,12 +62,13 @@ def probabilities(evidence: Evidence, fields: int, run: Run) -> np.ndarray:
         return logistic(evidence.features(part), weights)
 
     count = len(evidence.left)
+    found = storage.empty("probabilities", count, np.float64)
     with run.stage("evidence", count) as tick:
-        parts, found = slices(count, PAIRS_PER_TASK), [np.zeros(0)]
+        parts = slices(count, PAIRS_PER_TASK)
         for part, some in zip(parts, run.map(work, parts), strict=True):
-            found.append(some)
+            found[part] = some
             tick(part.stop - part.start)
-    return np.concatenate(found)
+    return found
 
 
 def logistic(features: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from lookalike import __version__
 from lookalike.core.errors import DataError, UsageError, argument, parameter, remedy
 from lookalike.core.files import replacing_file
 from lookalike.core.run import Run
+from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.fields import Column, Field, shown_style
 from lookalike.entities.labels import Correction
 from lookalike.entities.learned import by_evidence, weights_digest
@@ -85,7 +86,7 @@ class ResolveModel:
 
     def estimate(
         self, columns: Sequence[Column], comparisons: Sequence[FieldComparison], pairs: ScoredPairs, sides: Sides,
-        run: Run,
+        run: Run, storage: Storage = IN_MEMORY,
     ) -> Probabilities:  # fmt: skip
         """Return the probabilities of pairs, without learning from them."""
         if isinstance(self.basis, Validation):
@@ -94,7 +95,7 @@ class ResolveModel:
             levels = levels_for(self.basis, pairs.points)
             found = Probabilities(self.basis.probability(levels), "", mixture=self.basis)
         else:
-            found = by_evidence(columns, comparisons, pairs, sides, self.settings["seed"], run, self.basis)
+            found = by_evidence(columns, comparisons, pairs, sides, self.settings["seed"], run, self.basis, storage)
         if self.correction is not None:
             share = pairs.score / (FULL_POINTS * sum(field.weight for field in self.fields))
             found = replace(found, values=self.correction.apply(found.values, share), correction=self.correction)

@@ -8,20 +8,26 @@ neighbours: the time grows with the number of records, not with that of pairs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.arrays import join_arrays
 from lookalike.core.run import Run, Tick, slices
+from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.entities.rarities import Rarities
 from lookalike.items.sets import Sets
 from lookalike.items.shingles import Shingles
 from lookalike.items.sides import Sides
-from lookalike.kernels.postings import nearest_by_elements, number_rows, rows_of_elements, spread_to_records, table_of
+from lookalike.kernels.postings import (
+    nearest_by_elements,
+    number_distinct,
+    rank_rows,
+    rows_of_elements,
+    spread_to_records,
+)
 from lookalike.kernels.sets import group_rows
 from lookalike.theory.sorting import order_of
 
@@ -62,20 +68,23 @@ class Neighbours:
         )
 
 
-def nearest_by(column: Column, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None) -> Neighbours:
+def nearest_by(
+    column: Column, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None, storage: Storage = IN_MEMORY
+) -> Neighbours:
     """Find the k nearest neighbours of records by a field: in the other table, if there are two.
 
     `searched` says for which records; by default for all. Records without a value, or that share no
     word or shingle with another, have no neighbours.
     """
-    return nearest_texts(column.canonical, sides, k, run, searched)
+    return nearest_texts(column.canonical, sides, k, run, searched, storage, column.name)
 
 
 def nearest_as_whole(
-    columns: Sequence[Column], sides: Sides, k: int, run: Run, searched: np.ndarray | None = None
-) -> Neighbours:
+    columns: Sequence[Column], sides: Sides, k: int, run: Run, searched: np.ndarray | None = None,
+    storage: Storage = IN_MEMORY,
+) -> Neighbours:  # fmt: skip
     """Find the k nearest neighbours of records by all fields together, as if they were one text."""
-    return nearest_texts(whole_texts(columns, run), sides, k, run, searched)
+    return nearest_texts(whole_texts(columns, run), sides, k, run, searched, storage)
 
 
 def whole_texts(columns: Sequence[Column], run: Run) -> pa.LargeStringArray:
@@ -93,13 +102,14 @@ def _joined(some: list[pa.LargeStringArray]) -> pa.LargeStringArray:
 
 
 def nearest_texts(
-    texts: pa.LargeStringArray, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None
-) -> Neighbours:
+    texts: pa.LargeStringArray, sides: Sides, k: int, run: Run, searched: np.ndarray | None = None,
+    storage: Storage = IN_MEMORY, name: str = "",
+) -> Neighbours:  # fmt: skip
     """Find the k nearest neighbours of records by their texts; each distinct text is searched for once."""
     coded = texts.dictionary_encode()
     codes = np.asarray(coded.indices.fill_null(-1)).astype(np.int64)
     with run.stage("words"):
-        rows = Rows.of(coded.dictionary, run)
+        rows = Rows.of(coded.dictionary, run, storage=storage, name=f"elements {name}".rstrip())
     first, second = sides.apart(np.flatnonzero(codes >= 0))
     ways = [(first, second), (second, first)] if sides.two else [(first, first)]
     if searched is not None:
@@ -136,6 +146,11 @@ def _nearest(
     return Neighbours(np.repeat(records, there.sum(axis=1)), found[there], similarity[there], len(wanted), certain)
 
 
+def joined(parts: Sequence[np.ndarray], kind: Any) -> np.ndarray:
+    """Return arrays of a kind in one; there can be none."""
+    return np.concatenate([np.zeros(0, kind), *parts])
+
+
 def _distinct(codes: np.ndarray, count: int) -> np.ndarray:
     """Return which of `count` codes there are, in ascending order; to sort them takes longer."""
     there = np.zeros(count, np.bool_)
@@ -160,38 +175,55 @@ class Rows(NamedTuple):
         run: Run,
         cuts: Sequence[Shingles] = CUTS,
         rarities: Rarities | None = None,
+        storage: Storage = IN_MEMORY,
+        name: str = "",
     ) -> Self:
         """Number the elements of all texts from the rarest on, and weight each by its rarity, counted here or given."""
-        parts = slices(len(texts), TEXTS_PER_TASK)
-        sets, seen, counts = [], [np.zeros(0, np.uint64)], [np.zeros(0)]
-        for one, elements, texts_with in run.map(lambda part: elements_of(texts[part], cuts), parts):
-            sets.append(one)
-            seen.append(elements)
-            counts.append(texts_with)
-        known, where = np.unique(np.concatenate(seen), return_inverse=True)
-        count = np.bincount(where, np.concatenate(counts), len(known))
+        made: list[TextElements] = []
+        filled = 0
+        elements = storage.empty(name, len(cuts) * most_elements(texts), np.int32)
+        for one in run.map(lambda part: TextElements.of(texts[part], cuts), slices(len(texts), TEXTS_PER_TASK)):
+            place = elements[filled : filled + len(one.elements)]
+            place[:] = one.elements
+            made.append(one._replace(elements=place))
+            filled += len(place)
+        known, where = np.unique(joined([one.hashes for one in made], np.uint64), return_inverse=True)
         every = len(texts)
+        count = np.bincount(where, joined([one.counts for one in made], np.int64), len(known))
         if rarities is not None:
             every, count = rarities.texts, rarities.counts_of(known)
         order = np.argsort(count, kind="stable")
         weights = np.log(1 + every / count[order])
         ranks = np.empty(len(known), np.int32)
         ranks[order] = np.arange(len(known))
-        table = table_of(known)
-        sizes = np.concatenate([np.zeros(1, np.int64), *(one.sizes for one in sets)])
-        numbered, lengths = [np.zeros(0, np.int32)], [np.zeros(0)]
-        for elements, of_rows in run.map(
-            lambda one: number_rows(one.indptr, one.elements, table, known, ranks, weights), sets
-        ):
-            numbered.append(elements)
-            lengths.append(of_rows)
-        counted = known[order], count[order]
-        return cls(np.cumsum(sizes), join_arrays(numbered, run), weights, np.concatenate(lengths), *counted)
+        bounds = np.cumsum([0, *(len(one.hashes) for one in made)])
+
+        def rank(at: int) -> np.ndarray:
+            one, numbers = made[at], where[bounds[at] : bounds[at + 1]]
+            return np.asarray(rank_rows(one.indptr, one.elements, ranks[numbers], weights))
+
+        lengths = joined(list(run.map(rank, range(len(made)))), np.float64)
+        indptr = np.append(0, np.cumsum(joined([np.diff(one.indptr) for one in made], np.int64)))
+        return cls(indptr, elements[:filled], weights, lengths, known[order], count[order])
 
 
-def elements_of(texts: pa.LargeStringArray, cuts: Sequence[Shingles]) -> tuple[Sets, np.ndarray, np.ndarray]:
-    """Return the elements of each text, all there are, and in how many of the texts each is."""
-    made = [shingles.hashes(texts) for shingles in cuts]
-    rows = np.concatenate([np.repeat(np.arange(len(texts)), np.diff(indptr)) for indptr, _ in made])
-    sets = Sets.sorted(*group_rows(len(texts), rows, np.concatenate([hashes for _, hashes in made])))
-    return sets, *np.unique(sets.elements, return_counts=True)
+def most_elements(texts: pa.LargeStringArray) -> int:
+    """Return more elements than any cut makes of some texts: a text has one, or at most one per byte."""
+    return len(texts) + (pc.sum(pc.binary_length(texts)).as_py() or 0)
+
+
+class TextElements(NamedTuple):
+    """The elements of some texts, by number, and what the numbers stand for."""
+
+    indptr: np.ndarray
+    elements: np.ndarray  # numbers, each once per text
+    hashes: np.ndarray  # of each number
+    counts: np.ndarray  # in how many of these texts it is
+
+    @classmethod
+    def of(cls, texts: pa.LargeStringArray, cuts: Sequence[Shingles]) -> Self:
+        """Cut texts into elements."""
+        made = [shingles.hashes(texts) for shingles in cuts]
+        rows = np.concatenate([np.repeat(np.arange(len(texts)), np.diff(indptr)) for indptr, _ in made])
+        sets = Sets.sorted(*group_rows(len(texts), rows, np.concatenate([hashes for _, hashes in made])))
+        return cls(sets.indptr, *number_distinct(sets.elements))

@@ -4,11 +4,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lookalike.core.arrays import take
 from lookalike.core.errors import (
     LARGEST_SEED,
     UsageError,
@@ -18,7 +18,8 @@ from lookalike.core.errors import (
     positive,
     whole,
 )
-from lookalike.core.run import Run
+from lookalike.core.run import Run, slices
+from lookalike.core.storage import FILLED, IN_MEMORY, Storage
 from lookalike.core.wording import counted
 from lookalike.entities.candidates import CandidatePairs, find_candidates
 from lookalike.entities.fields import Column, Field, as_days, as_fields, as_numbers
@@ -34,7 +35,10 @@ from lookalike.entities.reading import RecordTables, read
 from lookalike.entities.recall import estimated_recall
 from lookalike.entities.resolution import Resolution
 from lookalike.entities.scores import FULL_POINTS, ScoredPairs, comparisons_of, score_pairs
+from lookalike.search.storage import open_storage
 from lookalike.theory.sorting import best_first
+
+BYTES_PER_RECORD = 1000  # of memory, with all that can be in files: values, and the distinct ones compared
 
 
 def resolve(
@@ -53,6 +57,8 @@ def resolve(
     threshold: float = 0.6,
     nearest: int = 2,
     seed: int = 1,
+    memory: str | int | None = None,
+    workdir: str | Path | None = None,
     threads: int | None = None,
     run: Run | None = None,
 ) -> Resolution:
@@ -91,6 +97,11 @@ def resolve(
             fields together, to score with each record as well; above 100,000 records only by all
             fields together, for records that were not found with another one in two ways.
         seed: the seed of all random choices; the same seed gives the same result.
+        memory: about how much memory to use, such as "2GB": the candidate pairs, and the words and
+            shingles of all records, are kept in files. The tables themselves stay in memory; a
+            message says if they need more. The result is the same.
+        workdir: the folder of these files, which are deleted at the end; by default, with `memory`, a
+            temporary folder.
         threads: how many threads to use; by default one per core.
         run: a `lookalike.core.run.Run` to use in place of `threads`; a subclass can show progress.
 
@@ -118,26 +129,42 @@ def resolve(
         tables, compared, precision=precision, one_to_one=one_to_one, golden_by=golden_by, **settings,
     )  # fmt: skip
     labelled = None if labels is None else read_labels(labels, tables, run)
+    with open_storage({}, memory, workdir) as storage:
+        try:
+            return compare(tables, asked, known, labelled, given is None, storage, run)
+        finally:
+            storage.remove()  # what is mapped stays readable
+
+
+def compare(
+    tables: RecordTables, asked: "ResolveSettings", known: ResolveModel | None, labelled: MatchLabels | None,
+    proposed: bool, storage: Storage, run: Run,
+) -> Resolution:  # fmt: skip
+    """Find the candidates, score them, estimate their probabilities, and choose the matches."""
     columns = normalise_fields(tables, asked.fields, run, known)
     asked = replace(asked, fields=of_kinds(asked.fields, columns))
+    needed = BYTES_PER_RECORD * len(columns[0].values)
+    if storage.memory is not None and needed > storage.memory:
+        run.say(f"note: these records need about {needed / 1e9:,.1f} GB of memory, which is more than the limit")
     candidates = find_candidates(
-        columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run
-    )
+        columns, tables.sides, threshold=asked.threshold, nearest=asked.nearest, seed=asked.seed, run=run,
+        storage=storage,
+    )  # fmt: skip
     witness = None if asked.validate is None else read_witness(tables, asked.validate, asked.max_lag, run)
-    left, right, found_by = possible_pairs(candidates, witness)
+    left, right, found_by = possible_pairs(candidates, witness, run, storage)
     left_out = len(candidates.numbers) - len(left)
     if labelled is not None:
         left, right, found_by = with_labelled(labelled, left, right, found_by)
     weights = np.array([field.weight for field in asked.fields])
     with run.stage("score"):
         comparisons = comparisons_of(columns, run, None if known is None else known.rarities)
-    pairs = score_pairs(comparisons, weights, left, right, run)
+    pairs = score_pairs(comparisons, weights, left, right, run, storage)
     if known is not None:
-        found = known.estimate(columns, comparisons, pairs, tables.sides, run)
+        found = known.estimate(columns, comparisons, pairs, tables.sides, run, storage)
     elif witness is not None:
         found = by_validation(witness, pairs, FULL_POINTS * weights.sum(), asked.seed)
     elif tables.sides.two:
-        found = by_evidence(columns, comparisons, pairs, tables.sides, asked.seed, run)
+        found = by_evidence(columns, comparisons, pairs, tables.sides, asked.seed, run, storage=storage)
     else:
         found = by_mixture(comparisons, pairs, tables.sides, asked.seed, run)
     if labelled is not None:
@@ -150,16 +177,15 @@ def resolve(
             f"or leave out {argument('precision')}."
         )
     notes = remarks(columns, witness, left_out, found)
-    every = found_by > 0
-    recall = None if found.guess else estimated_recall(candidates.stages, found_by[every], found.values[every])
+    recall = None if found.guess else estimated_recall(candidates.stages, found_by, found.values)
     stats = {
-        "note": "; ".join(notes), "guess": found.guess, "proposed": given is None, "candidate_recall": recall,
+        "note": "; ".join(notes), "guess": found.guess, "proposed": proposed, "candidate_recall": recall,
         "seconds": run.seconds,
     }  # fmt: skip
     learned = replace(found, values=found.values[:0])  # since the result keeps it
     make = partial(ResolveModel.of, tables, asked.fields, asked.validate, vars(asked), columns, learned)
     make = make if known is None else partial(ResolveModel.load, known)
-    return choose(tables, asked, columns, candidates, pairs, found, labelled, make, stats, run)
+    return choose(tables, asked, columns, candidates, pairs, found, labelled, make, stats, run, storage)
 
 
 # --- check ---
@@ -265,14 +291,38 @@ def read_witness(tables: RecordTables, field: Field, max_lag: float | None, run:
     return Witness(column, values, tables.sides, max_lag)
 
 
-def possible_pairs(candidates: CandidatePairs, witness: Witness | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def possible_pairs(
+    candidates: CandidatePairs, witness: Witness | None, run: Run, storage: Storage = IN_MEMORY
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the two records of each candidate pair with a possible lag, and which stages found it."""
-    left, right = np.divmod(candidates.numbers, max(1, candidates.records))
-    if witness is None or witness.max_lag is None:
-        return left, right, candidates.found_by
-    lag = witness.differences(left, right)
-    possible = np.isnan(lag) | ((lag >= 0) & (lag <= witness.max_lag))
-    return left[possible], right[possible], candidates.found_by[possible]
+    numbers, found_by, records = candidates.numbers, candidates.found_by, max(1, candidates.records)
+    if witness is not None and witness.max_lag is not None:
+        numbers, found_by = within_lag(candidates, witness, witness.max_lag, run, storage)
+
+    def side(name: str, of: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
+        return storage.filled(name, len(numbers), np.int64, lambda part: of(numbers[part], records), run)
+
+    return side("left", np.floor_divide), side("right", np.remainder), found_by
+
+
+def within_lag(
+    candidates: CandidatePairs, witness: Witness, most: float, run: Run, storage: Storage
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the candidate pairs with a possible lag, and which stages found them."""
+
+    def possible(part: slice) -> np.ndarray:
+        lag = witness.differences(*np.divmod(candidates.numbers[part], max(1, candidates.records)))
+        return np.asarray(np.isnan(lag) | ((lag >= 0) & (lag <= most)))
+
+    chosen = storage.filled("possible", len(candidates.numbers), np.bool_, possible, run)
+    count, at = int(np.count_nonzero(chosen)), 0
+    numbers, found_by = (storage.empty(*one) for one in (("kept", count, np.int64), ("kept by", count, np.uint64)))
+    for part in slices(len(chosen), FILLED):
+        rows = part.start + np.flatnonzero(chosen[part])
+        numbers[at : at + len(rows)] = candidates.numbers[rows]
+        found_by[at : at + len(rows)] = candidates.found_by[rows]
+        at += len(rows)
+    return numbers, found_by
 
 
 # --- choose ---
@@ -295,14 +345,19 @@ def remarks(columns: list[Column], witness: Witness | None, left_out: int, found
 def choose(
     tables: RecordTables, asked: ResolveSettings, columns: list[Column], candidates: CandidatePairs, pairs: ScoredPairs,
     found: Probabilities, labels: MatchLabels | None, make_model: Callable[[], ResolveModel], stats: dict[str, Any],
-    run: Run,
+    run: Run, storage: Storage = IN_MEMORY,
 ) -> Resolution:  # fmt: skip
     """Sort the pairs, best first, and keep those likely enough; if one to one, each record once."""
     order = best_first(found.values, pairs.score, run)  # pairs that are equal in both stay in the order of records
     split, cut_off = tables.sides.offset, least_probability(found.values, asked.precision)
+
+    def ordered(name: str, values: np.ndarray, less: int = 0) -> np.ndarray:
+        return storage.filled(f"best {name}", values.shape, values.dtype, lambda part: values[order[part]] - less, run)
+
     every = Resolution(
-        left=take(pairs.left, order, run), right=take(pairs.right, order, run) - split,
-        score=take(pairs.score, order, run), points=pairs.points[order], probability=take(found.values, order, run),
+        left=ordered("left", pairs.left), right=ordered("right", pairs.right, split),
+        score=ordered("score", pairs.score), points=ordered("points", pairs.points),
+        probability=ordered("probability", found.values),
         tables=tables, fields=asked.fields, columns=columns, candidates=candidates, cut_off=cut_off,
         basis=found.basis, validated_by=asked.validate, validation=found.validation, mixture=found.mixture,
         labels=labels, make_model=make_model, golden_by=asked.golden_by or {}, stats=stats,

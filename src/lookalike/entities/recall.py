@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lookalike.core.run import slices
+from lookalike.core.storage import FILLED
 from lookalike.entities.candidates import MOST_STAGES, Stage
 
 LEAST_MATCHES = 20  # that two fields find, or the estimate is too uncertain
@@ -20,7 +22,7 @@ LEAST_MATCHES = 20  # that two fields find, or the estimate is too uncertain
 def estimated_recall(stages: Sequence[Stage], found_by: np.ndarray, probability: np.ndarray) -> float | None:
     """Estimate the share of true matches that are candidates; None if the data do not show it.
 
-    `found_by` has a bit per stage for each candidate pair, `probability` is that of being a match.
+    `found_by` has a bit per stage for each pair, 0 if it is no candidate; `probability` is that of being a match.
     At least two fields must find pairs, and at least LEAST_MATCHES matches must be found by two.
     Errors that come together, such as a record whose fields are all missing, make the estimate too
     high.
@@ -30,6 +32,7 @@ def estimated_recall(stages: Sequence[Stage], found_by: np.ndarray, probability:
     >>> estimated_recall(stages, found_by, np.ones(90))  # 40 of 50 by name and 40 of 80 by phone
     0.9
     """
+    found_by, probability = totals(found_by, probability)
     by_field: dict[str, int] = {}
     for at, stage in enumerate(stages):
         if stage.field:
@@ -44,3 +47,18 @@ def estimated_recall(stages: Sequence[Stage], found_by: np.ndarray, probability:
         missed *= 1 - float(probability[one & (fields >= 2)].sum()) / max(float(others.sum()), 1e-9)
     by_fields, every = float(probability[fields > 0].sum()), float(probability.sum())
     return min(1.0, every * (1 - missed) / by_fields) if missed < 1 else None
+
+
+def totals(found_by: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different values of `found_by` that are not 0, and the sum of the values of each.
+
+    >>> [some.tolist() for some in totals(np.array([1, 3, 0, 1], np.uint64), np.array([0.5, 1, 1, 0.25]))]
+    [[1, 3], [0.75, 1.0]]
+    """
+    sums: dict[int, float] = {}
+    for part in slices(len(found_by), FILLED):
+        ways, place = np.unique(found_by[part], return_inverse=True)
+        for way, total in zip(ways.tolist(), np.bincount(place, values[part], len(ways)).tolist(), strict=True):
+            sums[way] = sums.get(way, 0.0) + total
+    sums.pop(0, None)
+    return np.array([*sums], np.uint64), np.array([*sums.values()], float)

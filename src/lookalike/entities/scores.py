@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import Run, slices
+from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.comparing import SOFT, Forms
 from lookalike.entities.fields import Column
 from lookalike.entities.kinds import names_apart
@@ -64,18 +65,25 @@ class ScoredPairs:
 
 
 def score_pairs(
-    comparisons: Sequence["FieldComparison"], weights: np.ndarray, left: np.ndarray, right: np.ndarray, run: Run
-) -> ScoredPairs:
+    comparisons: Sequence["FieldComparison"], weights: np.ndarray, left: np.ndarray, right: np.ndarray, run: Run,
+    storage: Storage = IN_MEMORY,
+) -> ScoredPairs:  # fmt: skip
     """Score pairs of records by the weighted sum of the points of all fields."""
-    every = points_of_pairs(comparisons, left, right, run)
-    return ScoredPairs(left, right, every, np.where(np.isnan(every), NEUTRAL, every) @ weights)
+    every = points_of_pairs(comparisons, left, right, run, storage)
+
+    def work(part: slice) -> np.ndarray:
+        points = np.where(np.isnan(every[part]), NEUTRAL, every[part])
+        return np.asarray(sum(of_field * weight for of_field, weight in zip(points.T, weights, strict=True)))
+
+    return ScoredPairs(left, right, every, storage.filled("scores", len(left), np.float64, work, run))
 
 
 def points_of_pairs(
-    comparisons: Sequence["FieldComparison"], left: np.ndarray, right: np.ndarray, run: Run
-) -> np.ndarray:
+    comparisons: Sequence["FieldComparison"], left: np.ndarray, right: np.ndarray, run: Run,
+    storage: Storage = IN_MEMORY,
+) -> np.ndarray:  # fmt: skip
     """Return the points of each field (column) of pairs of records (rows), nan where missing."""
-    out = np.empty((len(left), len(comparisons)), np.float32)
+    out = storage.empty("points", len(left) * len(comparisons), np.float32).reshape(len(left), len(comparisons))
     swaps = [field.swapped for field in comparisons if field.swapped is not None]
 
     def work(part: slice) -> None:

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.core.run import Run, slices
+from lookalike.core.run import Run
+from lookalike.core.storage import IN_MEMORY, Storage
 from lookalike.entities.fields import TRIGRAMS, WORDS, Column
 from lookalike.entities.neighbours import Rows, whole_texts
 from lookalike.entities.rarities import Rarities
 from lookalike.entities.usual import in_slices
-from lookalike.kernels.overlaps import overlaps
+from lookalike.kernels.overlaps import overlaps, sums_of_rows
 
 PAIRS_PER_TASK = 1 << 16
 WORDS_WITHOUT_DIGITS = r"(^| )[^ 0-9]+"
@@ -28,8 +29,7 @@ class WeighedRows(NamedTuple):
     @classmethod
     def of(cls, rows: Rows, weights: np.ndarray) -> Self:
         """Add up the weights of each row."""
-        until = np.append(0.0, np.cumsum(weights[rows.elements]))
-        return cls(rows, weights, until[rows.indptr[1:]] - until[rows.indptr[:-1]])
+        return cls(rows, weights, sums_of_rows(rows.indptr, rows.elements, weights))
 
     def overlaps(self, one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, ...]:
         """Weigh what pairs of rows have in common, and what only one of them has; see the kernel."""
@@ -56,7 +56,10 @@ class WholeTexts(NamedTuple):
     numbers: WeighedRows
 
     @classmethod
-    def of(cls, columns: Sequence[Column], run: Run, known: tuple[Rarities, Rarities] | None = None) -> Self:
+    def of(
+        cls, columns: Sequence[Column], run: Run, known: tuple[Rarities, Rarities] | None = None,
+        storage: Storage = IN_MEMORY,
+    ) -> Self:  # fmt: skip
         """Cut the texts of all records into elements, weighted by their rarity; numbers weigh 1.
 
         The rarities of words and of trigrams are counted here, or `known`.
@@ -64,10 +67,12 @@ class WholeTexts(NamedTuple):
         coded = whole_texts(columns, run).fill_null("").dictionary_encode()
         texts = coded.dictionary
         words, grams = (
-            Rows.of(texts, run, (shingles,), rarities)
-            for shingles, rarities in zip((WORDS, TRIGRAMS), known or (None, None), strict=True)
+            Rows.of(texts, run, (shingles,), rarities, storage, name)
+            for shingles, rarities, name in zip(
+                (WORDS, TRIGRAMS), known or (None, None), ("words", "grams"), strict=True
+            )
         )
-        numbers = Rows.of(in_slices(words_with_digits, texts, run), run, (WORDS,))
+        numbers = Rows.of(in_slices(words_with_digits, texts, run), run, (WORDS,), None, storage, "numbers")
         return cls(
             known[0].texts if known else len(texts),
             np.asarray(coded.indices).astype(np.int64),
@@ -81,7 +86,7 @@ class WholeTexts(NamedTuple):
         words, grams = (Rarities.counted(self.texts, one.rows.hashes, one.rows.counts) for one in self[2:4])
         return words, grams
 
-    def nearness(self, left: np.ndarray, right: np.ndarray, run: Run) -> np.ndarray:
+    def nearness(self, left: np.ndarray, right: np.ndarray, run: Run, storage: Storage = IN_MEMORY) -> np.ndarray:
         """Return the cosines of pairs of records, by their words and trigrams."""
         lengths = np.hypot(self.words.rows.lengths, self.grams.rows.lengths)
         squares = [WeighedRows(rows, weights**2, sums) for rows, weights, sums in (self.words, self.grams)]
@@ -91,7 +96,7 @@ class WholeTexts(NamedTuple):
             common = sum(some.overlaps(one, other)[0] for some in squares)
             return np.asarray(np.minimum(1, common / np.maximum(lengths[one] * lengths[other], 1e-300)))
 
-        return np.concatenate([np.zeros(0), *run.map(work, slices(len(left), PAIRS_PER_TASK))])
+        return storage.filled("near", len(left), np.float64, work, run, PAIRS_PER_TASK)
 
     def compare(self, left: np.ndarray, right: np.ndarray) -> list[np.ndarray]:
         """Return how much pairs of records have in common, and what only one of them has.

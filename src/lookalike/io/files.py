@@ -22,10 +22,6 @@ NO_TEXT = {  # why files with these suffixes cannot be read as text
     ".orc": "is ORC, which is not supported; save it as Parquet",
     ".pkl": "is a pickle, which is never loaded; save it as Parquet or JSON lines",
     ".pickle": "is a pickle, which is never loaded; save it as Parquet or JSON lines",
-    ".sqlite": "is a SQLite database; export its table as CSV or Parquet",
-    ".sqlite3": "is a SQLite database; export its table as CSV or Parquet",
-    ".db": "is a database; export its table as CSV or Parquet",
-    ".duckdb": "is a DuckDB database; export its table as CSV or Parquet",
     **dict.fromkeys((".warc", ".wet", ".wat"), ARCHIVE),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".heic", ".ico"), PICTURE),
 }

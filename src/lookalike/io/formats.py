@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from lookalike.io import arrow, csv, excel, files, jsonl, lines, parquet
+from lookalike.io import arrow, csv, databases, excel, files, jsonl, lines, parquet
 from lookalike.io.part import CODECS, Block, Part, Task
 
 
@@ -56,6 +56,13 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format(csv.csv_tasks, csv.csv_schema, (".csv",), encoded=True),
     "tsv": Format(csv.csv_tasks, csv.csv_schema, (".tsv",), encoded=True),
     "excel": Format(excel.excel_tasks, excel.excel_schema, (".xlsx",)),
+    "database": Format(
+        databases.database_tasks,
+        databases.database_schema,
+        (".sqlite", ".sqlite3", ".db", ".duckdb"),
+        (databases.SQLITE,),
+        rows=databases.database_rows,
+    ),
     "text": Format(
         lines.line_tasks, lines.lines_schema, (".txt",), encoded=True, columns=False, spots=lines.line_spots
     ),

@@ -15,6 +15,7 @@ from lookalike.core.errors import BadFile
 CODECS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 CODEC_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 COLONS, UNIT = "::", "\x1f"  # the two-character separator of MovieLens, and the character that replaces it
+OF = "::"  # between a database and its table
 UTF8 = "utf-8"
 WHOLE_FILES = ("files", "pictures")  # formats in which a file is an item
 BOM = b"\xef\xbb\xbf"
@@ -39,6 +40,7 @@ class Part:
     encoding: str = UTF8  # of text formats; the others ignore it
     most: int = DOCUMENT_BYTES  # bytes of a document; longer lines and files are faulty
     partition: tuple[tuple[str, int | str | None], ...] = ()  # constant columns, from the names of its folders
+    table: str = ""  # the name of the table to read, of a database
 
     def open(self) -> pa.NativeFile:
         """Open a stream of the part's bytes, decompressed and converted to UTF-8.
@@ -86,7 +88,9 @@ class Part:
 
     def digest(self) -> bytes:
         """Return a digest of the bytes, and of the ids and columns that come from file names."""
-        made = blake2b(repr((self.format, self.names, self.separator, self.partition)).encode(), digest_size=32)
+        made = blake2b(
+            repr((self.format, self.names, self.separator, self.partition, self.table)).encode(), digest_size=32
+        )
         for path in self.paths:
             with open(path, "rb") as file:
                 made.update(file_digest(file, blake2b).digest())

@@ -9,6 +9,16 @@ from lookalike.kernels.hashing import kernel
 
 
 @kernel
+def sums_of_rows(indptr, elements, weights):
+    """Return the sum of the weights of each row's elements."""
+    sums = np.zeros(len(indptr) - 1)
+    for row in range(len(sums)):
+        for i in range(indptr[row], indptr[row + 1]):
+            sums[row] += weights[elements[i]]
+    return sums
+
+
+@kernel
 def overlaps(indptr, elements, weights, left, right):
     """Weigh the common elements of pairs of rows: (sums, largest, largest_left, largest_right).
 
@@ -69,3 +79,13 @@ def two_best(rows, values, count):
         elif value > second[row]:
             second[row] = value
     return best, second
+
+
+@kernel
+def count_nearest(left, right, values, best):
+    """Count for each row the pairs in which it is nearest to the other: those with the other's best value."""
+    counts = np.zeros(len(best), np.int64)
+    for at in range(len(left)):
+        counts[left[at]] += values[at] >= best[right[at]]
+        counts[right[at]] += values[at] >= best[left[at]]
+    return counts

@@ -211,7 +211,8 @@ def follow(first, copies, start, stop):
     Run r is sizes[r] windows from right[r] on, each equal to the one as far from left[r]; it cannot
     be made longer at either end. `counts` are the fewest copies of a window in it. Each window from
     `start` to `stop` that is not the first of its group is in a run: it begins with the first that
-    is in no run so far, beside the first copy of that one.
+    is in no run so far, beside the first copy of that one. Runs that lie within a later one are
+    left out, so the runs ascend by both ends.
     """
     room = 1024
     left, right = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -228,6 +229,8 @@ def follow(first, copies, start, stop):
             back += 1
         while i + ahead < stop and first[i + ahead] == first[j + ahead] and copies[i + ahead] > 0:
             ahead += 1
+        while n > 0 and right[n - 1] >= i - back:
+            n -= 1
         if n == len(left):
             left, right, sizes, counts = grown(left, n), grown(right, n), grown(sizes, n), grown(counts, n)
         left[n], right[n], sizes[n] = j - back, i - back, back + ahead

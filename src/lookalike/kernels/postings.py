@@ -20,38 +20,42 @@ MARGIN = 1e-5  # for rounding: sums of squares are in single precision
 
 
 @kernel
-def number_rows(indptr, hashes, table, known, ranks, weights):
-    """Return the ranks of the hashes, ascending in each row, and the rows' lengths.
-
-    All hashes are among `known`, whose hash table is `table`; rank r has the weight weights[r].
-    """
-    out, lengths = np.empty(len(hashes), np.int32), np.zeros(len(indptr) - 1)
-    mask = len(table) - 1
-    for row in range(len(indptr) - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            at = np.int64(hashes[i] & np.uint64(mask))
-            while known[table[at]] != hashes[i]:
-                at = (at + 1) & mask
-            out[i] = ranks[table[at]]
-        out[indptr[row] : indptr[row + 1]].sort()
-        for rank in out[indptr[row] : indptr[row + 1]]:
-            lengths[row] += weights[rank] ** 2
-    return out, np.sqrt(lengths)
+def number_distinct(hashes):
+    """Number hashes by their first occurrence: (numbers, the distinct hashes, how often each occurs)."""
+    slots = 16
+    while slots < 2 * len(hashes):
+        slots *= 2
+    mask = np.uint64(slots - 1)
+    table = np.full(slots, -1, np.int32)
+    numbers = np.empty(len(hashes), np.int32)
+    known, counts = np.empty(len(hashes), np.uint64), np.zeros(len(hashes), np.int64)
+    n = 0
+    for i in range(len(hashes)):
+        at = hashes[i] & mask
+        while table[at] >= 0 and known[table[at]] != hashes[i]:
+            at = (at + np.uint64(1)) & mask
+        if table[at] < 0:
+            table[at], known[n] = n, hashes[i]
+            n += 1
+        numbers[i] = table[at]
+        counts[table[at]] += 1
+    return numbers, known[:n].copy(), counts[:n].copy()
 
 
 @kernel
-def table_of(known):
-    """Return a hash table of positions in `known`, which are all different; -1 is free."""
-    slots = 16
-    while slots < 2 * len(known):
-        slots *= 2
-    table = np.full(slots, -1, np.int32)
-    for number in range(len(known)):
-        at = np.int64(known[number] & np.uint64(slots - 1))
-        while table[at] >= 0:
-            at = (at + 1) & (slots - 1)
-        table[at] = number
-    return table
+def rank_rows(indptr, elements, ranks, weights):
+    """Replace the elements of rows by their ranks, ascending in each row; return the rows' lengths.
+
+    Rank r has the weight weights[r].
+    """
+    lengths = np.zeros(len(indptr) - 1)
+    for row in range(len(indptr) - 1):
+        for i in range(indptr[row], indptr[row + 1]):
+            elements[i] = ranks[elements[i]]
+        elements[indptr[row] : indptr[row + 1]].sort()
+        for rank in elements[indptr[row] : indptr[row + 1]]:
+            lengths[row] += weights[rank] ** 2
+    return np.sqrt(lengths)
 
 
 @kernel

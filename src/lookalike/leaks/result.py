@@ -39,7 +39,7 @@ class Leaks(Result):
     >>> import lookalike as la
     >>> found = la.decontaminate(["Is a tomato a fruit? Yes.", "No."], ["Is a tomato a fruit?", "Why?"])
     >>> found, found.keep.tolist(), found.files.to_pylist()
-    (<1 leak in 1 of 2 documents>, [False, True], [{'file': 'table', 'items': 2, 'leaked': 1, 'documents': 1}])
+    (<1 leak in 1 of 2 documents>, [False, True], [{'file': 'the table', 'items': 2, 'leaked': 1, 'documents': 1}])
     """
 
     found: pa.Table  # the columns of FOUND, in the order of the corpus

@@ -32,6 +32,7 @@ from lookalike.kernels.sketch import fold_bands
 from lookalike.kernels.text import hash_contents
 from lookalike.search.identical import Contents, first_of
 from lookalike.search.joins import element_ranks
+from lookalike.search.needs import needs_of
 from lookalike.search.plan import Effort, Plan
 from lookalike.search.sampling import expected_effort, take_sample
 
@@ -115,11 +116,13 @@ def take_in_texts(sources: list[Source], shingles: Shingles, fit: Fit, run: Run,
         of_left = counts[0] * sample.texts[0].nbytes / max(1, len(sample.texts[0]))
         effort = expected_effort(sources, shingles, sample.whole, size, run)
         left = min(1.0, of_left / max(1.0, size)) if len(sources) > 1 else None
-        plan = fit(shingles.sets(sample.whole), items, effort=effort, places=sample.places, left=left)
+        sets = shingles.sets(sample.whole)
+        plan = fit(sets, items, effort=effort, places=sample.places, left=left)
         if plan.memory:
             plan = replace(plan, memory=plan.memory + size)
     for line in plan.lines():
         run.say(line)
+    run.planned(needs_of(plan, items, size, items * len(sets.elements) / max(1, len(sets)), storage))
 
     def work(batch: tuple[int, pa.Table]) -> tuple[int, pa.Table, list[Chunk], list[np.ndarray]]:
         side, table = batch

@@ -57,7 +57,11 @@ class Effort(NamedTuple):
 
     def seconds(self, cost: float) -> str:
         """Return how long the user waits in all, if the work costs `cost` nanoseconds on one core."""
-        return f"{self.waited + cost * self.speed / self.threads / 1e9:.2g} s"
+        return f"{self.total(cost):.2g} s"
+
+    def total(self, cost: float) -> float:
+        """Return the seconds that the user waits in all, if the work costs `cost` nanoseconds on one core."""
+        return self.waited + cost * self.speed / self.threads / 1e9
 
     def reason(self, way: str, cost: float, other: str, others: float, over: str = "") -> str:
         """Return the reason for choosing a way over another, with the time that both would take.
@@ -93,6 +97,7 @@ class Plan:
     sketch: str = "minhash"  # or "simhash": what is banded
     memory: float = 0.0  # approximate bytes that an exact join needs, without those of texts; 0 if unknown
     draws: Draws | None = None  # elements of each set that stand for it, if it may be contained in others
+    seconds: float = 0.0  # approximate time in all, from the start of the program; 0 if unknown
 
     @property
     def recall(self) -> float:
@@ -367,7 +372,8 @@ def fit(
     found = cheapest_bands(family, plan.chance, plan.wanted, live.take(few), items, size, where[few])
     made = items * size * SORT  # to make all sets, once shingled
     banded_cost = effort.read + effort.shingle + found.cost + SHARE * (effort.shingle + made)
-    banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates)
+    seconds = effort.total(banded_cost)
+    banded = replace(plan, method="lsh", bands=found.bands, items=items, candidates=found.candidates, seconds=seconds)
     if plan.method == "lsh" or (ranks is None and not listing):  # the start of a file says little about all its pairs
         return banded
     width = f"{counted(found.bands.bands, 'band')} of {counted(found.bands.rows, 'row')}"
@@ -383,7 +389,7 @@ def fit(
     if cost <= banded_cost and (listing or work.compared < MOST_LISTED):
         memory = join_memory(plan, live, items, ranks is not None)
         exact = replace(plan, method="exact", bands=None, items=items, candidates=work.compared, memory=memory)
-        return replace(exact, reason=effort.reason(join, cost, width, banded_cost))
+        return replace(exact, reason=effort.reason(join, cost, width, banded_cost), seconds=effort.total(cost))
     listed = "" if cost > banded_cost else f" and list {about(work.compared, 'pair')}"
     return replace(banded, reason=effort.reason(width, banded_cost, join, cost) + listed)
 
@@ -403,11 +409,11 @@ def fit_posting(plan: Plan, sample: Sets, items: int, effort: Effort, given: boo
     if left is not None:  # the other sets are made to be looked up, and not kept
         whole += (1 - left) * (again + elements * made)
     memory = float(PROGRAM + 16 * inner + 5 * counters_for(inner) + POSTED * posted)
-    exact = replace(plan, method="exact", draws=None, items=items, memory=memory)
+    exact = replace(plan, method="exact", draws=None, items=items, memory=memory, seconds=effort.total(whole))
     if plan.draws is None:
         return exact
     drawn = base + inner * DRAWN + again + elements * (made + LOOK) + SHARE * (again + elements * made)
-    some = replace(plan, method="lsh", items=items)
+    some = replace(plan, method="lsh", items=items, seconds=effort.total(drawn))
     if plan.method == "lsh":
         return some
     ways = ("whole sets", f"{plan.draws.size} elements of each set")

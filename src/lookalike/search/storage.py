@@ -85,12 +85,13 @@ def _about(items: list[Any], settings: Settings) -> dict[str, Any]:
 
 def source_files(source: Any) -> Any:
     """Return the stamps of the files of a source; raise an error if it has none."""
-    files = [path for part in source.parts for path in part.paths] if isinstance(source, Source) else []
+    parts = source.parts if isinstance(source, Source) else []
+    files = [path for part in parts for path in part.paths]
     if not files:
         how = remedy("pass a path, a list of Paths, or Source(path)", "name the files instead of standard input")
         both = f"{parameter('memory')} and {parameter('workdir')}"
         raise UsageError(f"{both} support only one collection of texts, read from files: {how}.")
-    return stamps(files)
+    return [*stamps(files), *([part.name, part.table] for part in parts if part.table)]
 
 
 def digest(values: Any) -> str:

@@ -58,7 +58,7 @@ from lookalike.index.replay import Replay
 from lookalike.index.settings import LONGEST_CODE, read_settings
 from lookalike.index.sifting import Sieve, Sifted, drop, sieve_of
 from lookalike.index.store import Store, building, check_new
-from lookalike.index.tables import FEW, FORMAT, Writer
+from lookalike.index.tables import FORMAT, Writer
 from lookalike.index.texts import Phrasebook
 from lookalike.items.bits import Bits
 from lookalike.items.sets import Sets
@@ -72,6 +72,7 @@ from lookalike.search.vector_plan import parse_distance
 
 BULK = 1_000_000  # items written at a time when an index is built
 BATCH_BYTES = 300_000_000  # items are also written once they take this much memory
+FEW = 64  # items of a change that is written together with others
 SAMPLE = 1000  # items used to choose the bands
 
 
@@ -356,15 +357,12 @@ class Index(Asking):
         results: list[int | BaseException] = []
         with self.store.writing() as writer:
             encoder = self._encoder()
-            entries = encoder.encode_together(changes, writer.next_id())
-            for change, own in zip(changes, entries, strict=True):
-                before = writer.changes
-                try:
-                    results.append(self._make(writer, encoder.fitted(), change, own))
-                except LookalikeError as error:
-                    if writer.changes > before:
-                        raise
-                    results.append(error)
+            entries, places = encoder.encode_together(changes, writer.next_id())
+            if all_new(writer, changes, entries):
+                writer.add_several(entries)
+                results += map(len, places)
+            else:
+                results += self._make_each(writer, encoder, changes, entries, places)
             self._tidied = writer.settle()
         return results
 
@@ -378,7 +376,20 @@ class Index(Asking):
                 with self.store.writing() as writer:
                     self._tidied = writer.settle(run)
 
-    def _make(self, writer: Writer, coding: Coding, change: Change, own: tuple[Entries, range]) -> int:
+    def _make_each(
+        self, writer: Writer, encoder: Encoder, changes: Sequence[Change], entries: Entries, places: list[range]
+    ) -> Iterator[int | BaseException]:
+        """Make changes one after another; yield for each how many items it changed, or its error."""
+        for change, own in zip(changes, places, strict=True):
+            before = writer.changes
+            try:
+                yield self._make(writer, encoder.fitted(), change, entries, own)
+            except LookalikeError as error:
+                if writer.changes > before:
+                    raise
+                yield error
+
+    def _make(self, writer: Writer, coding: Coding, change: Change, entries: Entries, places: range) -> int:
         """Make one change of several; errors of the caller come before anything is written."""
         if change.items is None:
             numbers = [writer.number_of(name) for name in change.ids or []]
@@ -388,7 +399,6 @@ class Index(Asking):
             for name in change.ids or []:
                 drop(writer, coding, name)
             return len(numbers)
-        entries, places = own
         for place in places:
             name = entries.ids[place]
             if not change.replace and writer.number_of(name) is not None:
@@ -542,6 +552,12 @@ def ids_of(ids: Iterable[Id] | None) -> Iterator[Id] | None:
         return None
     check_ids(ids)
     return iter(ids)
+
+
+def all_new(writer: Writer, changes: Sequence[Change], entries: Entries) -> bool:
+    """Return whether changes do nothing but add items with new ids."""
+    adding = all(change.items is not None for change in changes)
+    return adding and len(set(entries.ids)) == len(entries.ids) and not writer.known([entries])
 
 
 def existing(name: Id) -> AlreadyThere:

@@ -37,7 +37,6 @@ TABLES = ("removed", "items", *POSTINGS, *(RECENT + name for name in POSTINGS)) 
 SETTINGS, SALT, NEXT, COUNT, NEXT_ID = b"settings", b"salt", b"next", b"count", b"next id"
 BATCH = b"batch "  # before the digest of a batch and the place of a record
 ATTACHED = b"attached "  # before the key of an entry that an application keeps with the items
-FEW = 64  # items that are added one by one
 SHARE_OF_RUNS = 16  # new entries are folded at once if the table is at most this many times as large
 STEP = 128  # a change tidies one part in this many of a table
 LEAST_STEP = 1 << 16  # or of a small table as many bytes
@@ -196,11 +195,6 @@ class Writer(Reader):
 
     def add(self, parts: Sequence[Entries], run: Run) -> None:
         """Add items whose ids are new; `settle` then puts their entries into the tables."""
-        if sum(len(part.ids) for part in parts) <= FEW:
-            for part in parts:
-                for place in range(len(part.ids)):
-                    self.add_one(part, place)
-            return
         sizes = [len(part.ids) for part in parts]
         first = self._numbers_from(sum(sizes))
         self.add_numbered(parts, np.arange(first, first + sum(sizes), dtype=np.uint64), run)
@@ -212,7 +206,7 @@ class Writer(Reader):
         sizes = [len(part.ids) for part in parts]
         bounds = np.cumsum([0, *sizes])
         own = [numbers[start:stop] for start, stop in pairwise(bounds.tolist())]
-        heads = self._heads(parts, own, run)
+        heads = self._heads(parts)
         records = chain.from_iterable(part.records for part in parts)
         self.kept.extend(zip(numbers.tolist(), records, strict=True))
         every = [np.ones(size, np.bool_) for size in sizes]
@@ -229,7 +223,7 @@ class Writer(Reader):
             postings.runs = Runs()
         return postings.runs
 
-    def _heads(self, parts: Sequence[Entries], numbers: Sequence[np.ndarray], run: Run) -> np.ndarray:
+    def _heads(self, parts: Sequence[Entries]) -> np.ndarray:
         """Return which of the items are the first with their content."""
         contents = np.concatenate([part.contents for part in parts])
         order, firsts = first_of_each(contents)
@@ -263,8 +257,22 @@ class Writer(Reader):
         strides = -(-self.next_number() // STRIDE)
         return self.kept.tidy(len(self), part_of(strides, pages_of(self.txn, self.tables["items"]), share)) and done
 
+    def add_several(self, entries: Entries) -> None:
+        """Add items whose ids are new, and their entries to the recent changes: for some hundreds of items."""
+        size = len(entries.ids)
+        first = self._numbers_from(size)
+        numbers = np.arange(first, first + size)
+        heads = self._heads([entries])
+        self.kept.extend(zip(numbers.tolist(), entries.records, strict=True))
+        self.postings("ids").put_all(entries.names, numbers)
+        self.postings("contents").put_all(entries.twins, numbers)
+        rows, tables = np.nonzero((entries.keys != EMPTY) & heads.reshape(-1, 1))
+        self.postings("buckets").put_all(entries.keys[rows, tables], numbers[rows])
+        self._count(first + size, size)
+        self.number_from(entries.following)
+
     def add_one(self, entries: Entries, place: int) -> None:
-        """Add one of some items, whose id is new; for one item this is faster than `add`."""
+        """Add one of some items, whose id is new; for one item this is faster than `add_several`."""
         first = self._numbers_from(1)
         content = entries.contents[place].astype(">u8").tobytes()
         is_head = next(self.twins(content), None) is None

@@ -11,6 +11,7 @@ Hashes are shortened, so a number found under one is compared with the item itse
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, pairwise
@@ -112,12 +113,14 @@ class Reader:
         return (number for number, _ in self.kept.since())
 
     def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
-        """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""
+        """Return the heads in these buckets, ascending, and whether some were left out.
+
+        Of each bucket the first `most` are looked at; of all buckets together, the `most` heads that
+        are in most of them are returned: the more buckets two items share, the more similar they are.
+        """
         check()
         buckets = self.postings("buckets").find(buckets_of(keys), most)
-        crowded = max(map(len, buckets), default=0) >= most
-        found = {number for numbers in buckets for number in (numbers[:most] if crowded else numbers)}
-        return sorted(found), crowded
+        return chosen(buckets, most)
 
     def twins(self, content: bytes) -> Iterator[int]:
         """Yield the numbers of the items with this content, the head first."""
@@ -330,6 +333,16 @@ def buckets_of(keys: np.ndarray) -> list[int]:
     """Return the buckets of one item."""
     buckets: list[int] = keys[keys != EMPTY].tolist()
     return buckets
+
+
+def chosen(buckets: list[list[int]], most: int) -> tuple[list[int], bool]:
+    """Return the numbers in buckets, at most `most`, ascending, and whether a bucket reaches that."""
+    found = {number for numbers in buckets for number in numbers}
+    if len(found) < most:
+        return sorted(found), False
+    shared = Counter(number for numbers in buckets for number in numbers[:most])
+    best = sorted(shared, key=lambda number: (-shared[number], number))[:most]
+    return sorted(best), len(shared) > most or max(map(len, buckets)) >= most
 
 
 def part_of(whole: int, size: int, share: int) -> int:

@@ -22,7 +22,8 @@ from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id, intact
 from lookalike.index.replay import Replay, SiftedBatch, packed
 from lookalike.index.store import Store
-from lookalike.index.tables import Reader, Writer
+from lookalike.index.tables import Reader
+from lookalike.index.writing import Writer
 from lookalike.kernels.hashing import EMPTY
 from lookalike.results import Explanation, Measured
 from lookalike.results.explanations import ExplainedRows

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from lookalike.core.run import Run
 from lookalike.index import Index
-from lookalike.index.codings import Encoded
+from lookalike.index.base import Encoded
 from lookalike.index.entries import entries_of, first_of_each, hashes_of
 from lookalike.index.records import pack_id, unpack
 from tests.index_samples import state

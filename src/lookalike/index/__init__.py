@@ -4,8 +4,8 @@ Every answer is verified on the items themselves, and the index knows the probab
 item right at the threshold.
 
 Lives here: `store` (the files), `tables` and `writing` (what is in them), made of `kept` (items) and
-`postings` (hashes); `codings` (how each kind of item is kept and compared), `asking` and `looking`
-(queries), `changing`, `sifting` (deduplication against an index), `rewriting` and `exporting`.
+`postings` (hashes); `base` and `codings` (how each kind of item is kept and compared); `asking` and
+`looking` (queries), `changing`, `sifting` (deduplication against an index), `rewriting`, `exporting`.
 May import: `find`, `search` and the packages below. To keep another kind of item, derive a `Coding`.
 """
 

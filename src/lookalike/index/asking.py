@@ -15,9 +15,10 @@ import numpy as np
 from lookalike.core.errors import AlreadyThere, NotThere, UsageError, whole, within
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
+from lookalike.index.base import Coding
 from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
 from lookalike.index.checking import check
-from lookalike.index.codings import Coding, coding_of
+from lookalike.index.codings import coding_of
 from lookalike.index.exporting import write_items
 from lookalike.index.looking import Found, Looked, look_up, look_up_all
 from lookalike.index.records import Id, intact, is_id

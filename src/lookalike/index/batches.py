@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.wording import counted
-from lookalike.index.codings import Coding, Encoded, joined, rows_of
+from lookalike.index.base import Coding, Encoded, joined, rows_of
 from lookalike.index.entries import NO_ENTRIES, Entries, entries_of
 from lookalike.index.grouping import Change
 from lookalike.index.records import LARGEST_COUNTED, Id, is_id

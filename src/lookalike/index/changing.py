@@ -21,6 +21,7 @@ from lookalike.core.errors import (
 )
 from lookalike.core.run import ONE_THREAD, Run, Tick
 from lookalike.index.asking import Asking
+from lookalike.index.base import Coding, rows_of
 from lookalike.index.batches import (
     BATCH,
     Encoder,
@@ -31,7 +32,7 @@ from lookalike.index.batches import (
     named,
     numbered,
 )
-from lookalike.index.codings import Coding, SetCoding, VectorCoding, rows_of
+from lookalike.index.codings import SetCoding, VectorCoding
 from lookalike.index.entries import Entries, Waiting, salt_of
 from lookalike.index.grouping import Change, Group
 from lookalike.index.records import Id

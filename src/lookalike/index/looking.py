@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.index.codings import Coding, Encoded, rows_of
+from lookalike.index.base import Coding, Encoded, rows_of
 from lookalike.index.entries import hashes_of
 from lookalike.index.records import Id, Item, intact
 from lookalike.index.tables import Check, Reader, go_on

@@ -15,8 +15,8 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, NotThere
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
+from lookalike.index.base import Coding, Encoded
 from lookalike.index.batches import Batch, Encoder, same_type
-from lookalike.index.codings import Coding, Encoded
 from lookalike.index.entries import Entries
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id, intact

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.index.codings import Coding
+from lookalike.index.base import Coding
 from lookalike.index.entries import hashes_of
 from lookalike.index.kept import Kept
 from lookalike.index.postings import RECENT, Postings, pages_of

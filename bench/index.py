@@ -1,6 +1,7 @@
 """Build, extend and query a persistent index: lookalike on disk, datasketch in memory and on Redis.
 
     python bench/index.py [--documents N] [--peers-documents N] [--queries N] [--threshold 0.7] [--folder FOLDER]
+                          [--previous FOLDER]
 
 The documents are generated from a fixed seed: 20 invented words each, with natural frequencies; one
 in ten is a copy of an earlier one with one word replaced. Half of the queries are such copies of
@@ -14,12 +15,15 @@ which should be on a disk.
 
     pip install datasketch redis          and redis-server, from your system's packages
 
+With --previous, the `src` folder of an earlier version of lookalike, that version is measured too.
+
 The script starts its own Redis, on a free port and without persistence, and stops it.
 """
 
 import argparse
 import gc
 import json
+import os
 import shutil
 import signal
 import socket
@@ -34,6 +38,7 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 from random import Random
+from threading import Thread
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,8 +56,11 @@ SHINGLES = "word:3"
 SLOW = 120.0  # seconds per round; a tool that takes longer runs once
 PEERS = {"datasketch, in memory": ("datasketch",), "datasketch, on Redis": ("datasketch", "redis")}  # with the packages
 REDIS = "datasketch, on Redis"
+TEXTS, PREVIOUS = "lookalike, texts kept", "lookalike, previous"
+CLIENTS, EACH = 32, 10  # threads that add one by one, EACH times as many documents as one thread before them
 BUILD_HEAD = (
     f"tool|documents|bands|build, documents/s|batches of {BATCH:,}, documents/s|one by one, adds/s|"
+    f"from {CLIENTS} threads, adds/s|"
     "bytes per item|stored|once all are added|process memory, bytes per item|peak during build"
 )
 QUERY_HEAD = "tool|documents|queries|p50|p99|true matches|returned|recall|precision"
@@ -64,7 +72,8 @@ Found = list[list[int]]  # the documents found for each query
 def main() -> None:
     given = arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that Redis is stopped as well
-    contestants = [("lookalike", given.documents)]
+    kinds = ["lookalike", TEXTS, *([PREVIOUS] if given.previous else [])]
+    contestants = [(kind, given.documents) for kind in kinds]
     if given.peers_documents and given.peers:
         sizes = [given.peers_documents] if given.peers_documents != given.documents else []
         contestants += [("lookalike", size) for size in sizes]
@@ -93,6 +102,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threshold", type=float, default=0.7)
     parser.add_argument("--repeat", type=int, default=3, help="number of rounds")
     parser.add_argument("--peers", default="in memory,on Redis", help="where datasketch keeps its index")
+    parser.add_argument("--previous", type=Path, help="the src folder of an earlier version to measure, too")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()), help="where to create the index")
     parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     given = parser.parse_args()
@@ -170,7 +180,7 @@ def texts_of(rows: np.ndarray) -> list[str]:
 
 def in_all(size: int, singles: int) -> int:
     """Return the final number of documents, given the number at the build."""
-    return size + batched(size) + singles
+    return size + batched(size) + singles + EACH * singles
 
 
 def batched(size: int) -> int:
@@ -239,6 +249,7 @@ class Tool(Protocol):
     def build(self, texts: list[str]) -> None: ...
     def add(self, texts: list[str], first: int) -> None: ...
     def add_one(self, text: str, number: int) -> None: ...
+    def add_from_clients(self, texts: list[str], first: int) -> float | None: ...  # seconds, if it has several
     def query(self, text: str) -> list[int]: ...
     def bands(self) -> str: ...
     def kept(self) -> dict[str, int]: ...  # bytes, by place
@@ -248,10 +259,10 @@ class Tool(Protocol):
 class Lookalike:
     """lookalike, on disk and with verified answers. A small index first compiles the kernels."""
 
-    def __init__(self, path: Path, threshold: float, warm_up: bool = True) -> None:
-        self.path, self.threshold = path, threshold
+    def __init__(self, path: Path, threshold: float, keep_texts: bool, warm_up: bool = True) -> None:
+        self.path, self.threshold, self.keep_texts = path, threshold, keep_texts
         if warm_up:
-            small = Lookalike(path.with_name(f"{path.name}-small"), threshold, warm_up=False)
+            small = Lookalike(path.with_name(f"{path.name}-small"), threshold, keep_texts, warm_up=False)
             texts = texts_of(documents(2000))
             small.build(texts[:1000])
             small.add(texts[1000:1999], 1000)
@@ -270,7 +281,7 @@ class Lookalike:
             threshold=self.threshold,
             shingles=SHINGLES,
             expected=len(texts),
-            store_text=False,
+            store_text=self.keep_texts,
         )
 
     def add(self, texts: list[str], first: int) -> None:
@@ -278,6 +289,19 @@ class Lookalike:
 
     def add_one(self, text: str, number: int) -> None:
         self.index.add([text], ids=[number])
+
+    def add_from_clients(self, texts: list[str], first: int) -> float:
+        def work(client: int) -> None:
+            for at in range(client, len(texts), CLIENTS):
+                self.add_one(texts[at], first + at)
+
+        threads = [Thread(target=work, args=(client,)) for client in range(CLIENTS)]
+        start = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return time.perf_counter() - start
 
     def query(self, text: str) -> list[int]:
         return [int(number) for number, _ in self.index.query(text, k=10)]
@@ -322,6 +346,9 @@ class Datasketch:
     def add_one(self, text: str, number: int) -> None:
         self.index.insert(number, self.sketch(text), check_duplication=False)
 
+    def add_from_clients(self, texts: list[str], first: int) -> None:
+        self.add(texts, first)
+
     def query(self, text: str) -> list[int]:
         found: list[int] = self.index.query(self.sketch(text))
         return found
@@ -362,8 +389,8 @@ def child(name: str, size: int, given: argparse.Namespace, folder: Path, port: i
     texts = texts_of(rows)
     del rows
     tool: Tool
-    if name == "lookalike":
-        tool = Lookalike(folder / "lookalike.index", given.threshold)
+    if name in ("lookalike", TEXTS, PREVIOUS):
+        tool = Lookalike(folder / "lookalike.index", given.threshold, name == TEXTS)
     else:
         tool = DatasketchRedis(given.threshold, port) if name == REDIS else Datasketch(given.threshold)
     try:
@@ -377,7 +404,8 @@ def child(name: str, size: int, given: argparse.Namespace, folder: Path, port: i
 
 def measure(tool: Tool, texts: list[str], size: int, singles: int, asked: list[str]) -> tuple[Result, Found]:
     """Build with the first documents, add the others in batches and one by one, and query."""
-    first, more, last = texts[:size], texts[size : len(texts) - singles], texts[len(texts) - singles :]
+    cut = size + batched(size)
+    first, more, last, others = texts[:size], texts[size:cut], texts[cut : cut + singles], texts[cut + singles :]
     gc.collect()
     before = memory()
     build = seconds(lambda: tool.build(first))
@@ -387,7 +415,8 @@ def measure(tool: Tool, texts: list[str], size: int, singles: int, asked: list[s
     for_batches = sum(
         seconds(lambda at=at: tool.add(more[at : at + BATCH], size + at)) for at in range(0, len(more), BATCH)
     )
-    for_singles = sum(seconds(lambda at=at: tool.add_one(last[at], size + len(more) + at)) for at in range(len(last)))
+    for_singles = sum(seconds(lambda at=at: tool.add_one(last[at], cut + at)) for at in range(len(last)))
+    for_clients = tool.add_from_clients(others, cut + singles)
     for text in texts[:50]:
         tool.query(text)
     found: Found = []
@@ -397,6 +426,7 @@ def measure(tool: Tool, texts: list[str], size: int, singles: int, asked: list[s
         "build": size / build,
         "batches": len(more) / for_batches,
         "singles": len(last) / for_singles,
+        "clients": len(others) / for_clients if for_clients else None,
         "p50": 1000 * p50,
         "p99": 1000 * p99,
         "memory": (after["RssAnon"] - before["RssAnon"]) / size,
@@ -459,7 +489,12 @@ def run(name: str, size: int, given: argparse.Namespace, folder: Path) -> Result
 def started(name: str, size: int, given: argparse.Namespace, folder: Path, port: int) -> Result:
     options = {"queries": given.queries, "singles": given.singles, "threshold": given.threshold}
     job = json.dumps({"name": name, "size": size, "folder": str(folder), "port": port, **options})
-    done = subprocess.run([sys.executable, str(HERE), "--child", job], capture_output=True, text=True, check=False)
+    environment = dict(os.environ)
+    if name == PREVIOUS:
+        folders = [str(given.previous), environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+    command = [sys.executable, str(HERE), "--child", job]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return {"error": f"failed with exit code {done.returncode}: {last}"}
@@ -503,13 +538,13 @@ def wait_for(server: subprocess.Popen[bytes], port: int) -> None:
 BUILD_NOTES = (
     "Each figure is the best of the rounds. Documents per second and bytes per item can be compared between rows "
     "with different numbers of documents. Stored says where the bytes are: on disk, where lookalike's include the "
-    "hashed shingles of every document, which verify the answers; in the memory of the process; or in Redis, as it "
-    "reports itself (resident in brackets). datasketch keeps only ids and bands, which cannot verify anything. Once "
-    f"all are added, there are 1% more documents (at least {BATCH:,}) and those added one by one. The memory of the "
-    "process is its growth, excluding pages of mapped files, which the system can drop; the peak includes these. "
-    "Documents added to lookalike are on disk when the call returns; the others write nothing to disk. lookalike "
-    f"builds and adds on all cores; datasketch uses one thread, {HASHES} hashes and insertion sessions, and does not "
-    "check that ids are new."
+    "hashed shingles of every document or its text, which verify the answers; in the memory of the process; or in "
+    "Redis, as it reports itself (resident in brackets). datasketch keeps only ids and bands, which cannot verify "
+    f"anything. Once all are added, there are 1% more documents (at least {BATCH:,}) and those added one by one, by "
+    f"one thread and then by {CLIENTS} threads, which share flushes of the disk. The memory of the process is its "
+    "growth, excluding pages of mapped files, which the system can drop; the peak includes these. Documents added to "
+    "lookalike are on disk when the call returns; the others write nothing to disk. lookalike builds and adds on all "
+    f"cores; datasketch uses one thread, {HASHES} hashes and insertion sessions, and does not check that ids are new."
 )
 QUERY_NOTES = (
     "One query at a time, starting from the text, after all documents were added; the best of the rounds. Recall "
@@ -531,6 +566,7 @@ def build_columns(rounds: list[Result]) -> list[str]:
     return [
         last["bands"],
         *(f"{max(one[what] for one in rounds):,.0f}" for what in ("build", "batches", "singles")),
+        f"{max(one['clients'] for one in rounds):,.0f}" if last["clients"] else "-",
         f"{kept[where]:,.0f}" + (f" ({kept['resident']:,.0f})" if "resident" in kept else ""),
         where,
         f"{later[where]:,.0f}" if later else "-",

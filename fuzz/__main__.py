@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzz.failures import Failures
 from fuzz.files import FileFuzzer
-from fuzz.kills import Killer
+from fuzz.kills import JOBS, Killer
 from fuzz.requests import RequestFuzzer
 
 
@@ -31,11 +31,13 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10, help="how long to run, in all")
     parser.add_argument("--cases", type=int, help="how many files, requests and kills to try instead")
     parser.add_argument("--case", type=int, help="the number of the only case to try")
+    parser.add_argument("--job", choices=JOBS, help="the only job to kill")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32), help="default: a new one")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"), help="folder for what failed")
     given = parser.parse_args()
     failures = Failures(given.keep)
-    files, requests, kills = (kind(given.seed, failures) for kind in (FileFuzzer, RequestFuzzer, Killer))
+    files, requests = (kind(given.seed, failures) for kind in (FileFuzzer, RequestFuzzer))
+    kills = Killer(given.seed, failures, [given.job] if given.job else list(JOBS))
     named = {"files": files, "requests": requests, "kills": kills}
     chosen = [one for name, one in named.items() if given.what in ("all", name)]
     for fuzzer in chosen:

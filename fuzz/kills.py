@@ -6,19 +6,22 @@ again, is killed (SIGKILL) at a random moment of that time, and is run to its en
 
 import http.client
 import json
+import os
 import shutil
 import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from threading import Timer
 from typing import Any
 
 from fuzz.failures import Failure, Failures
 from fuzz.requests import Server
+from fuzz.writers import text
 from lookalike.index import Index
 
 LIMIT = 300.0  # seconds for a command, ample even on a busy machine
@@ -229,19 +232,62 @@ class Serving(Job):
         return f"lost: {sorted(lost)[:3]}, not sent: {sorted(odd)[:3]}" if lost or odd else None
 
 
+class Writing(Job):
+    """Threads that change an index, every other time on a full disk: acknowledged changes last."""
+
+    def prepare(self) -> None:
+        self.round = 0
+        texts = [text(f"first-{at}") for at in range(100)]
+        Index.build(self.folder / "some.index", texts, [f"first-{at}" for at in range(100)], shingles="word:1").close()
+        self.there = {f"first-{at}" for at in range(100)}
+
+    def fault(self, draw: Random) -> str | None:
+        self.round += 1
+        command = [sys.executable, "-m", "fuzz.writers", "some.index", str(self.round)]
+        if self.round % 2:
+            size = (self.folder / "some.index" / "data.mdb").stat().st_size
+            command.append(str(size + draw.randrange(1 << 20)))
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        with subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            ready = process.stdout.readline()
+            killer = Timer(draw.uniform(0.05, 1.5), process.kill)
+            killer.start()
+            lines = process.stdout.read().split("\n")[:-1]
+            killer.join()
+            said = process.stderr.read()
+        if ready != "ready\n" or "Traceback" in said:
+            return f"before the kill: {said}"
+        with Index.open(self.folder / "some.index") as index:
+            index.verify()
+            found = set(map(str, index.ids()))
+        added, removing, removed, refused = (
+            {name for line in lines if line.startswith(f"{what} ") for name in line.split()[1:]}
+            for what in ("added", "removing", "removed", "refused")
+        )
+        lost = ((self.there | added) - removing | removing & refused) - found - removed
+        back = removed & found
+        self.there = found
+        return f"lost: {sorted(lost)[:3]}, removed but there: {sorted(back)[:3]}" if lost or back else None
+
+
 JOBS: dict[str, type[Job]] = {
     "index add": Add,
     "dedup --against --update": Update,
     "dedup --memory": Files,
     "serve": Serving,
+    "threads": Writing,
 }
 
 
 class Killer:
     """Kills each job in turn."""
 
-    def __init__(self, seed: int, failures: Failures) -> None:
-        self.seed, self.failures = seed, failures
+    def __init__(self, seed: int, failures: Failures, names: Sequence[str]) -> None:
+        self.seed, self.failures, self.names = seed, failures, names
         self.tried = 0
 
     def run(self, cases: Iterator[int]) -> None:
@@ -249,10 +295,10 @@ class Killer:
         with TemporaryDirectory(prefix="fuzz-") as folder:
             jobs: dict[str, Job] = {}
             for case in cases:
-                name = list(JOBS)[case % len(JOBS)]
+                name = self.names[case % len(self.names)]
                 if name not in jobs:
                     jobs[name] = JOBS[name](Path(folder) / str(len(jobs)))
                 self.tried += 1
                 if (wrong := jobs[name].fault(Random(f"{self.seed} {case}"))) is not None:
-                    again = f"python -m fuzz kills --seed {self.seed} --case {case}"
+                    again = f"python -m fuzz kills --job {name!r} --seed {self.seed} --case {case}"
                     self.failures.add(Failure(f"{name}: {wrong}", again, b"", "nothing"))

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -9,7 +10,7 @@ import lookalike as la
 from lookalike.core.errors import UsageError
 from lookalike.index import Index
 from lookalike.measures import jaccard
-from tests.index_samples import texts_of
+from tests.index_samples import changed_texts_of, texts_of
 
 
 @cache
@@ -97,3 +98,30 @@ def test_a_query_far_below_the_threshold_gets_a_note(run, inputs, place):
     assert note in run("index", "query", place, inputs / "a.txt", "-t", "0.3").err.splitlines()
     for near in (("-t", "0.8"), ("-t", "0.9"), ()):
         assert "note:" not in run("index", "query", place, inputs / "a.txt", *near).err
+
+
+def test_the_stated_recall_of_the_nearest_is_kept(place):
+    """At threshold 0: of the k most similar texts, at least the stated share is found."""
+    texts = changed_texts_of(400, 4)
+    with Index.build(place, texts, threshold=0.4, shingles="word:1", seed=1) as index:
+        for k, threshold in ((1, None), (3, 0), (10, 0), (3, 0.5)):
+            pairs = index.query_batch(texts, k=k, threshold=threshold)
+            values = [[] for _ in texts]
+            for row, value in zip(pairs.left.tolist(), pairs.similarity.tolist(), strict=True):
+                values[row].append(value)
+            share = []
+            for text, got in zip(texts, values, strict=True):
+                true = [value for _, value in by_hand(texts, text, "word:1", threshold or index.threshold)][:k]
+                share.append(sum(one == other for one, other in zip(got, true, strict=False)) / len(true))
+            assert pairs.stats["recall"] <= sum(share) / len(share) + 0.01
+            assert k > 1 or pairs.stats["recall"] > 0.9
+
+
+def test_the_stated_recall_of_the_nearest_vectors(place):
+    draw = np.random.default_rng(1)
+    rows = draw.normal(size=(300, 4))
+    with Index.build(place, rows, measure="euclidean", threshold=1, seed=1) as index:
+        near, far = (index.query_batch(rows, k=2, threshold=threshold).stats["recall"] for threshold in (0.5, 3))
+        assert 0.3 < far < near <= 1
+    with Index.create(place.with_name("none")) as empty:
+        assert empty.query_batch(["a text"]).stats["recall"] == 1

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from lookalike.core.run import Run
 from lookalike.index import Index
-from lookalike.index.codings import Encoded
+from lookalike.index.base import Encoded
 from lookalike.index.entries import entries_of, first_of_each, hashes_of
 from lookalike.index.records import pack_id, unpack
 from tests.index_samples import state
@@ -60,15 +59,20 @@ def test_items_added_one_by_one_are_those_added_together(tmp_path):
     texts = ["one two three", "four five six", "one two three", ""]
     given = [3, "a", "b", -1]
     tables = []
-    for alone in (True, False):
-        with Index.create(tmp_path / f"{alone}.index", shingles="word:2", seed=1, store_text=True) as index:
+    for way in ("alone", "several", "many"):
+        with Index.create(tmp_path / f"{way}.index", shingles="word:2", seed=1, store_text=True) as index:
             encoder = index._encoder()
             ((batch, ids),) = encoder.fitting([(pa.array(texts, pa.large_string()), given)])
             entries = encoder.encode((batch, ids))
-            with index.store.writing() as writer, pytest.MonkeyPatch.context() as patch:
-                patch.setattr("lookalike.index.tables.FEW", 1000 if alone else 0)
-                writer.add([entries], Run(1))
+            with index.store.writing() as writer:
+                if way == "alone":
+                    for place in range(4):
+                        writer.add_one(entries, place)
+                elif way == "several":
+                    writer.add_several(entries)
+                else:
+                    writer.add([entries], Run(1))
                 writer.settle()
             tables.append(state(index))
-    assert tables[0] == tables[1]
+    assert tables[0] == tables[1] == tables[2]
     assert tables[0][-2:] == (4, 4)

@@ -139,9 +139,9 @@ def test_blocks_are_of_limited_size(indexed, monkeypatch):
     coding = index._known()
     measure = coding.measure
 
-    def watched(encoded, place, others):
+    def watched(rows, others, *pairs):
         sizes.append(sum(map(len, others)))
-        return measure(encoded, place, others)
+        return measure(rows, others, *pairs)
 
     monkeypatch.setattr(coding, "measure", watched)
     index.look(CAT)
@@ -158,10 +158,10 @@ def test_a_lookup_ends_between_blocks(indexed, monkeypatch):
     coding, work, measured = index._known(), Work(GUARD), []
     measure = coding.measure
 
-    def watched(encoded, place, others):
+    def watched(rows, others, *pairs):
         measured.append(len(others))
         work.stop()
-        return measure(encoded, place, others)
+        return measure(rows, others, *pairs)
 
     monkeypatch.setattr(coding, "measure", watched)
     with pytest.raises(Stopped):

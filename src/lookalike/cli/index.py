@@ -188,6 +188,8 @@ def query(
         run.say(f"found: {matches} for {asked}{verified(len(found))}; {compared} compared; {expected}")
         if threshold is not None and recall < LOW_RECALL * opened.recall():
             run.say(low_recall_note(opened, threshold, recall))
+            nearest = f"{found.stats['recall']:.2%} or more of the {k} most similar items within {threshold:g}"
+            run.say(f"of each item, it is expected to find {nearest}")
         if found.stats["crowded"]:
             run.say(crowded_note(found.stats["crowded"], "item"))
         run.say(time_line(run))

@@ -15,9 +15,10 @@ import numpy as np
 from lookalike.core.errors import AlreadyThere, NotThere, UsageError, whole, within
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
+from lookalike.index.base import Coding
 from lookalike.index.batches import as_id, as_kind, batches_of, kind_by, numbered, same_type
 from lookalike.index.checking import check
-from lookalike.index.codings import Coding, coding_of
+from lookalike.index.codings import coding_of
 from lookalike.index.exporting import write_items
 from lookalike.index.looking import Found, Looked, look_up, look_up_all
 from lookalike.index.records import Id, intact, is_id
@@ -27,6 +28,7 @@ from lookalike.index.tables import Check, Reader, go_on
 from lookalike.measures import MEASURES
 from lookalike.results import Pairs
 
+STEPS = 200  # values whose recall is computed
 SPELLED = re.compile(r"0|-?[1-9][0-9]{0,18}")  # strings that spell a number
 
 
@@ -115,7 +117,12 @@ class Asking:
     def query_batch(
         self, items: Any, *, threshold: float | None = None, k: int | None = 10, run: Run | None = None
     ) -> Pairs:
-        """Look up many items as `query` does, but together; return pairs of an item given and an item found."""
+        """Look up many items as `query` does, but together; return pairs of an item given and an item found.
+
+        `stats["recall"]` is the expected share of the `k` most similar items within the threshold that
+        is found, at least. To find the most similar items however similar they are, set the threshold
+        to 0, and build the index with a low one.
+        """
         run = run or Run()
         bounds = self._bounds(threshold, k)
         asked: list[Any] = []
@@ -132,6 +139,8 @@ class Asking:
                     stats["crowded"] += looked.crowded
                 asked.extend(names)
                 tick(len(names))
+        if k is not None:
+            stats["recall"] = self._recall_of_nearest(found, left, len(asked), k, bounds[0])
         values = np.array([value for _, value in found], np.float64)
         names, ids = same_type(asked), same_type([name for name, _ in found])
         return Pairs(
@@ -143,6 +152,24 @@ class Asking:
             kind=self.measured,
             stats=stats,
         )
+
+    def _recall_of_nearest(self, found: Found, left: list[int], asked: int, k: int, threshold: float) -> float:
+        """Return the probability of finding an item that is among the `k` most similar to one that was asked.
+
+        Such an item is at least as similar as the last of `k` that were found, or within the threshold
+        if fewer were found; the least probability that follows is averaged over all that were asked.
+        """
+        coding = self._known()
+        if coding is None or not asked:
+            return 1.0
+        counts = np.bincount(np.array(left, np.int64), minlength=asked)
+        ends = np.cumsum(counts)[counts == k] - 1
+        last = np.full(asked, threshold)
+        last[counts == k] = [found[at][1] for at in ends.tolist()]
+        step = (1.0 if self.measured == "similarity" else max(last.max(), 1e-9)) / STEPS
+        rounded = step * (np.floor(last / step) if self.measured == "similarity" else np.ceil(last / step))
+        distinct, which = np.unique(rounded, return_inverse=True)
+        return float(np.array([coding.recall(value) for value in distinct.tolist()])[which].mean())
 
     def warm(self) -> None:
         """Look up some item, so that the first query need not wait for compilation or the disk."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, UsageError
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.core.wording import counted
-from lookalike.index.codings import Coding, Encoded, joined, rows_of
+from lookalike.index.base import Coding, Encoded, joined, rows_of
 from lookalike.index.entries import NO_ENTRIES, Entries, entries_of
 from lookalike.index.grouping import Change
 from lookalike.index.records import LARGEST_COUNTED, Id, is_id
@@ -58,7 +58,7 @@ class Encoder:
         encoded = self.fitted().of_column(column)
         return entries_of(names, encoded, self.fitted().payloads(encoded), self.salt)
 
-    def encode_together(self, changes: Sequence[Change], first: int) -> list[tuple[Entries, range]]:
+    def encode_together(self, changes: Sequence[Change], first: int) -> tuple[Entries, list[range]]:
         """Return the entries of all changes at once, and for each change the places of its own.
 
         Items without ids get numbers from `first` on.
@@ -70,9 +70,9 @@ class Encoder:
             first = max([first, *(name + 1 for name in own if isinstance(name, int) and name < LARGEST_COUNTED)])
             names += own
         entries = self.encode((joined([change.items for change in adding]), names)) if adding else NO_ENTRIES
-        ends = iter(accumulate(len(change.items) for change in adding))
-        spans = ((next(ends), len(change.items)) if change.items is not None else (0, 0) for change in changes)
-        return [(entries, range(end - size, end)) for end, size in spans]
+        sizes = [0 if change.items is None else len(change.items) for change in changes]
+        ends = accumulate(sizes)
+        return entries, [range(end - size, end) for end, size in zip(ends, sizes, strict=True)]
 
     def fitted(self) -> Coding:
         """Return the coding, which exists after the first batch."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from lookalike.core.errors import DataError
 from lookalike.core.run import ONE_THREAD, Tick
-from lookalike.index.codings import Coding
+from lookalike.index.base import Coding
 from lookalike.index.entries import hashes_of
 from lookalike.index.records import intact, pack_id
 from lookalike.index.runs import Runs

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.index.codings import Content, Encoded
+from lookalike.index.base import Content, Encoded
 from lookalike.index.records import LARGEST_COUNTED, Id, pack_id
 from lookalike.kernels.blocks import hash_names
 

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from lookalike.core.errors import DataError, LookalikeError, UsageError
 from lookalike.core.run import Run
+from lookalike.index.base import Coding
 from lookalike.index.batches import BATCH
-from lookalike.index.codings import Coding
 from lookalike.index.records import Id, intact
 from lookalike.index.settings import DAMAGE, check_settings
 from lookalike.index.tables import FORMAT, Reader

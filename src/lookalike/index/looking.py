@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.index.codings import Coding, Encoded, rows_of
+from lookalike.index.base import Coding, Encoded, rows_of
 from lookalike.index.entries import hashes_of
 from lookalike.index.records import Id, Item, intact
 from lookalike.index.tables import Check, Reader, go_on
 from lookalike.kernels.hashing import EMPTY
 
-MOST = 10_000  # items of one bucket that are compared
+MOST = 10_000  # items that are compared with one, and items of one bucket that are looked at
 BLOCK = 16_000_000  # bytes of items that are measured at a time, so that a query takes little memory
 TOGETHER = 2_000  # items that are looked up together
 FULL = 256  # items of a bucket: whoever is in a fuller one is looked up alone
@@ -24,7 +24,7 @@ class Looked(NamedTuple):
 
     found: Found
     candidates: int = 0  # distinct items that were measured
-    crowded: bool = False  # whether a bucket was too full to be compared completely
+    crowded: bool = False  # whether its buckets were too full to compare it with all of their items
 
 
 @intact("an item")
@@ -85,6 +85,7 @@ def _join(
     full = np.zeros(len(rows), np.bool_)
     full[owners[np.bincount(places, minlength=len(owners)) >= FULL]] = True
     pairs = np.unique(owners[places] << 32 | numbers)
+    full |= np.bincount(pairs >> 32, minlength=len(rows)) >= MOST
     pairs = pairs[~full[pairs >> 32]]
     left, numbers = pairs >> 32, pairs & 0xFFFFFFFF
     values = np.zeros(len(pairs))

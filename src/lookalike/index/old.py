@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 
 from lookalike.core.run import ONE_THREAD
-from lookalike.index.codings import Coding
+from lookalike.index.base import Coding
 from lookalike.index.entries import hashes_of
 from lookalike.index.kept import Kept
 from lookalike.index.postings import pages_of
 from lookalike.index.records import Id, Item, intact, pack_id
 from lookalike.index.runs import Runs
-from lookalike.index.tables import Check, Reader, go_on
+from lookalike.index.tables import Check, Reader, buckets_of, chosen, go_on
 from lookalike.kernels.blocks import SLICES
-from lookalike.kernels.hashing import EMPTY
 
 OLD_TABLES = ("items", "texts", "ids", "contents", "buckets")
 STEP = 100_000  # entries that are read at a time
@@ -60,14 +59,11 @@ class OldReader(Reader):
 
     def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
         cursor = self.txn.cursor(db=self.tables["buckets"])
-        found: set[int] = set()
-        crowded = False
-        for key in keys[keys != EMPTY].tolist():
+        buckets = []
+        for key in buckets_of(keys):
             check()
-            some = list(islice(numbers_under(cursor, key.to_bytes(8, "big")), most))
-            crowded |= len(some) == most
-            found.update(some)
-        return sorted(found), crowded
+            buckets.append(list(islice(numbers_under(cursor, key.to_bytes(8, "big")), most)))
+        return chosen(buckets, most)
 
     def twins(self, content: bytes) -> Iterator[int]:
         return numbers_under(self.txn.cursor(db=self.tables["contents"]), content)

@@ -182,6 +182,15 @@ class Postings:
         tail = number.to_bytes(4, "big")
         self._change([((one >> 24).to_bytes(5, "big") + tail, value) for one in hashes])
 
+    def put_all(self, hashes: np.ndarray, numbers: np.ndarray) -> None:
+        """Add an entry for each of some hashes, with the number of its item."""
+        order = np.argsort(hashes)
+        keys = np.empty((len(order), 9), np.uint8)
+        keys[:, :5] = hashes[order].astype(">u8").view(np.uint8).reshape(-1, 8)[:, :5]
+        keys[:, 5:] = numbers[order].astype(">u4").view(np.uint8).reshape(-1, 4)
+        content = keys.tobytes()
+        self._change([(content[at : at + 9], ADDED) for at in range(0, len(content), 9)])
+
     def put_runs(self, runs: Runs) -> None:
         """Add entries to the recent changes."""
         for part in range(SLICES):

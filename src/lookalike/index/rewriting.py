@@ -17,8 +17,9 @@ from lookalike.index.entries import entries_of, salt_of
 from lookalike.index.kept import SWEPT
 from lookalike.index.old import OldReader
 from lookalike.index.postings import FOLDS
-from lookalike.index.tables import FORMAT, POSTINGS, Reader, Writer
+from lookalike.index.tables import FORMAT, POSTINGS, Reader
 from lookalike.index.texts import SAMPLED, Phrasebook
+from lookalike.index.writing import Writer
 
 STEP = 1000  # items that are encoded again at a time
 

@@ -15,14 +15,15 @@ import pyarrow as pa
 from lookalike.core.errors import DataError, NotThere
 from lookalike.core.run import Run
 from lookalike.core.wording import counted
+from lookalike.index.base import Coding, Encoded
 from lookalike.index.batches import Batch, Encoder, same_type
-from lookalike.index.codings import Coding, Encoded
 from lookalike.index.entries import Entries
 from lookalike.index.looking import Looked, look_up
 from lookalike.index.records import Id, intact
 from lookalike.index.replay import Replay, SiftedBatch, packed
 from lookalike.index.store import Store
-from lookalike.index.tables import Reader, Writer
+from lookalike.index.tables import Reader
+from lookalike.index.writing import Writer
 from lookalike.kernels.hashing import EMPTY
 from lookalike.results import Explanation, Measured
 from lookalike.results.explanations import ExplainedRows

@@ -23,7 +23,8 @@ from lookalike.core.files import folder_beside, keep_permissions, sync
 from lookalike.core.run import ONE_THREAD, Run
 from lookalike.index.old import OLD_TABLES, OldReader
 from lookalike.index.rewriting import catch_up, rewrite
-from lookalike.index.tables import TABLES, Reader, Writer
+from lookalike.index.tables import TABLES, Reader
+from lookalike.index.writing import Writer
 
 ROOM, LEAST_ROOM = 1 << 40, 1 << 24  # bytes of address space, not of disk
 SHARE = 4  # with `ulimit -v`, an index gets one part in this many, or twice its size

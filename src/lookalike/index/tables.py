@@ -1,4 +1,4 @@
-"""Read and write the tables of an index within a transaction.
+"""Read the tables of an index within a transaction.
 
 items     number -> content hash, id and payload
 ids       hash of an id -> number
@@ -11,36 +11,27 @@ Hashes are shortened, so a number found under one is compared with the item itse
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
-from lookalike.core.errors import StoreError
-from lookalike.core.run import ONE_THREAD, Run
-from lookalike.index.codings import Coding
-from lookalike.index.entries import Entries, first_of_each, hashes_of
-from lookalike.index.kept import STRIDE, Kept
-from lookalike.index.postings import ENTRY, RECENT, REMOVED, Postings, pages_of
-from lookalike.index.records import LARGEST_COUNTED, LARGEST_ID, Id, Item, damaged, pack_id, unpack
-from lookalike.index.runs import Runs
-from lookalike.kernels.blocks import SLICES
+from lookalike.index.base import Coding
+from lookalike.index.entries import hashes_of
+from lookalike.index.kept import Kept
+from lookalike.index.postings import RECENT, Postings, pages_of
+from lookalike.index.records import LARGEST_ID, Id, Item, damaged, pack_id, unpack
 from lookalike.kernels.hashing import EMPTY
 from lookalike.measures.table import OLD_NAMES
 
 FORMAT = 3
-MOST_NUMBERS = 1 << 32
 POSTINGS = ("ids", "contents", "buckets")
 TABLES = ("removed", "items", *POSTINGS, *(RECENT + name for name in POSTINGS))  # older formats lack the first
 SETTINGS, SALT, NEXT, COUNT, NEXT_ID = b"settings", b"salt", b"next", b"count", b"next id"
 BATCH = b"batch "  # before the digest of a batch and the place of a record
 ATTACHED = b"attached "  # before the key of an entry that an application keeps with the items
-FEW = 64  # items that are added one by one
-SHARE_OF_RUNS = 16  # new entries are folded at once if the table is at most this many times as large
-STEP = 128  # a change tidies one part in this many of a table
-LEAST_STEP = 1 << 16  # or of a small table as many bytes
 
 Check = Callable[[], None]  # raises an error to end the work of its caller
 
@@ -113,12 +104,14 @@ class Reader:
         return (number for number, _ in self.kept.since())
 
     def in_buckets(self, keys: np.ndarray, most: int, check: Check = go_on) -> tuple[list[int], bool]:
-        """Return the heads in these buckets, ascending, and whether a bucket reaches `most`."""
+        """Return the heads in these buckets, ascending, and whether some were left out.
+
+        Of each bucket the first `most` are looked at; of all buckets together, the `most` heads that
+        are in most of them are returned: the more buckets two items share, the more similar they are.
+        """
         check()
         buckets = self.postings("buckets").find(buckets_of(keys), most)
-        crowded = max(map(len, buckets), default=0) >= most
-        found = {number for numbers in buckets for number in (numbers[:most] if crowded else numbers)}
-        return sorted(found), crowded
+        return chosen(buckets, most)
 
     def twins(self, content: bytes) -> Iterator[int]:
         """Yield the numbers of the items with this content, the head first."""
@@ -170,160 +163,17 @@ class Reader:
         return buckets, entries
 
 
-class Writer(Reader):
-    """A writer of one change to the index."""
-
-    changes = 0  # how many items were added or removed
-
-    def put_settings(self, settings: dict[str, Any]) -> None:
-        """Save the settings of the index."""
-        self.txn.put(SETTINGS, json.dumps(settings).encode())
-
-    def put_salt(self, salt: int) -> None:
-        """Save the secret number that hashes of ids depend on."""
-        self.txn.put(SALT, salt.to_bytes(8, "big"))
-
-    def put_batch(self, digest: bytes, place: int, record: bytes) -> None:
-        """Save a record of a batch."""
-        self.txn.put(BATCH + digest + place.to_bytes(8, "big"), record)
-
-    def attach(self, key: bytes, entry: bytes | None) -> None:
-        """Save an entry of an application, or remove it."""
-        if entry is None:
-            self.txn.delete(ATTACHED + key)
-        else:
-            self.txn.put(ATTACHED + key, entry)
-
-    def add(self, parts: Sequence[Entries], run: Run) -> None:
-        """Add items whose ids are new; `settle` then puts their entries into the tables."""
-        if sum(len(part.ids) for part in parts) <= FEW:
-            for part in parts:
-                for place in range(len(part.ids)):
-                    self.add_one(part, place)
-            return
-        sizes = [len(part.ids) for part in parts]
-        first = self._numbers_from(sum(sizes))
-        self.add_numbered(parts, np.arange(first, first + sum(sizes), dtype=np.uint64), run)
-        self._count(first + sum(sizes), sum(sizes))
-        self.number_from(max((part.following for part in parts), default=0))
-
-    def add_numbered(self, parts: Sequence[Entries], numbers: np.ndarray, run: Run) -> None:
-        """Add items that have their numbers and are counted."""
-        sizes = [len(part.ids) for part in parts]
-        bounds = np.cumsum([0, *sizes])
-        own = [numbers[start:stop] for start, stop in pairwise(bounds.tolist())]
-        heads = self._heads(parts, own, run)
-        records = chain.from_iterable(part.records for part in parts)
-        self.kept.extend(zip(numbers.tolist(), records, strict=True))
-        every = [np.ones(size, np.bool_) for size in sizes]
-        columns = {"ids": [part.names for part in parts], "contents": [part.twins for part in parts]}
-        for table, hashes in columns.items():
-            shaped = [one.reshape(-1, 1) for one in hashes]
-            self._runs(table).add(list(zip(shaped, own, every, strict=True)), run)
-        chosen = [heads[start:stop] for start, stop in pairwise(bounds.tolist())]
-        self._runs("buckets").add(list(zip([part.keys for part in parts], own, chosen, strict=True)), run)
-
-    def _runs(self, table: str) -> Runs:
-        postings = self.postings(table)
-        if postings.runs is None:
-            postings.runs = Runs()
-        return postings.runs
-
-    def _heads(self, parts: Sequence[Entries], numbers: Sequence[np.ndarray], run: Run) -> np.ndarray:
-        """Return which of the items are the first with their content."""
-        contents = np.concatenate([part.contents for part in parts])
-        order, firsts = first_of_each(contents)
-        found = np.zeros(len(contents), np.bool_)
-        found[order[firsts]] = True
-        if self.txn.stat(db=self.tables["items"])["entries"]:
-            hashes = np.concatenate([part.twins for part in parts])
-            rows = np.flatnonzero(found)
-            for at, number in zip(*self.postings("contents").meetings(hashes[rows]), strict=True):
-                if self.item(int(number)).content == contents[rows[at]].astype(">u8").tobytes():
-                    found[rows[at]] = False
-        return found
-
-    def settle(self, run: Run = ONE_THREAD, share: int = STEP) -> bool:
-        """Put the entries of added items into the tables, and tidy the tables up to a point.
-
-        Of a large table, one part in `share` is tidied: a small change must not write the whole index
-        anew. Returns whether that was all; if not, another change does more.
-        """
-        done = True
-        for name in POSTINGS:
-            postings = self.postings(name)
-            runs, size = postings.runs, postings.byte_size()
-            if runs is not None and runs.size * ENTRY * SHARE_OF_RUNS > size:
-                postings.fold(SLICES, run)
-                runs = None
-            postings.runs = None
-            if runs is not None:
-                postings.put_runs(runs)
-            done &= postings.tidy(part_of(SLICES, size, share), run)
-        strides = -(-self.next_number() // STRIDE)
-        return self.kept.tidy(len(self), part_of(strides, pages_of(self.txn, self.tables["items"]), share)) and done
-
-    def add_one(self, entries: Entries, place: int) -> None:
-        """Add one of some items, whose id is new; for one item this is faster than `add`."""
-        first = self._numbers_from(1)
-        content = entries.contents[place].astype(">u8").tobytes()
-        is_head = next(self.twins(content), None) is None
-        self.kept.put(first, entries.records[place])
-        self.postings("ids").put([int(entries.names[place])], first)
-        self.postings("contents").put([int(entries.twins[place])], first)
-        if is_head:
-            self.postings("buckets").put(buckets_of(entries.keys[place]), first)
-        self._count(first + 1, 1)
-        name = entries.ids[place]
-        if isinstance(name, int) and name < LARGEST_COUNTED:
-            self.number_from(name + 1)
-
-    def _numbers_from(self, size: int) -> int:
-        """Return the first of the numbers that this many items get."""
-        first = self._number(NEXT)
-        if first + size > MOST_NUMBERS:
-            raise StoreError("an index can number four billion items in all, and all numbers are used; build it again.")
-        return first
-
-    def known(self, parts: Sequence[Entries]) -> list[Id]:
-        """Return those ids of new items that items of the index have."""
-        if not len(self):
-            return []
-        ids = list(chain.from_iterable(part.ids for part in parts))
-        places, numbers = self.postings("ids").meetings(np.concatenate([part.names for part in parts]))
-        pairs = zip(places.tolist(), numbers.tolist(), strict=True)
-        return [ids[at] for at in sorted(at for at, number in pairs if self.item(number).id == ids[at])]
-
-    def remove(self, item: Item, keys: np.ndarray) -> None:
-        """Remove an item, given its bucket keys; the next identical one takes its place as head."""
-        content = bytes(item.content)
-        same = list(self.twins(content))
-        name, twin = hashes_of([pack_id(item.id), content], self.salt).tolist()
-        self.kept.remove(item.number)
-        self.postings("ids").put([name], item.number, REMOVED)
-        self.postings("contents").put([twin], item.number, REMOVED)
-        if same[0] == item.number:
-            self.postings("buckets").put(buckets_of(keys), item.number, REMOVED)
-            for heir in same[1:2]:
-                self.postings("buckets").put(buckets_of(keys), heir)
-        self._count(self._number(NEXT), -1)
-
-    def number_from(self, following: int) -> None:
-        """Number further items without ids from this number on, unless it is already passed."""
-        self.txn.put(NEXT_ID, max(following, self.next_id()).to_bytes(8, "big"))
-
-    def _count(self, following: int, more: int) -> None:
-        self.changes += 1
-        self.txn.put(NEXT, following.to_bytes(8, "big"))
-        self.txn.put(COUNT, (len(self) + more).to_bytes(8, "big"))
-
-
 def buckets_of(keys: np.ndarray) -> list[int]:
     """Return the buckets of one item."""
     buckets: list[int] = keys[keys != EMPTY].tolist()
     return buckets
 
 
-def part_of(whole: int, size: int, share: int) -> int:
-    """Return how many of the parts of a table, of this size in bytes, one change tidies."""
-    return max(1, whole // share, min(whole, whole * LEAST_STEP // max(size, 1)))
+def chosen(buckets: list[list[int]], most: int) -> tuple[list[int], bool]:
+    """Return the numbers in buckets, at most `most`, ascending, and whether a bucket reaches that."""
+    found = {number for numbers in buckets for number in numbers}
+    if len(found) < most:
+        return sorted(found), False
+    shared = Counter(number for numbers in buckets for number in numbers[:most])
+    best = sorted(shared, key=lambda number: (-shared[number], number))[:most]
+    return sorted(best), len(shared) > most or max(map(len, buckets)) >= most

@@ -32,7 +32,8 @@ from lookalike.index import Index
 from lookalike.index.batches import as_id, same_type
 from lookalike.index.records import Id
 from lookalike.index.store import building
-from lookalike.index.tables import Reader, Writer
+from lookalike.index.tables import Reader
+from lookalike.index.writing import Writer
 from lookalike.linking import shelf
 from lookalike.linking.linked import LinkedRecords
 from lookalike.linking.lookup import RECALL, THRESHOLD, items_of, similar_records

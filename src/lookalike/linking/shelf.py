@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 from lookalike.core.errors import StoreError
 from lookalike.index.records import Id, intact, pack_id
-from lookalike.index.tables import Reader, Writer
+from lookalike.index.tables import Reader
+from lookalike.index.writing import Writer
 
 RECORD, ID, MEMBERS, MODEL, SETTINGS, COUNT = b"record ", b"id ", b"members ", b"model", b"settings", b"count"
 

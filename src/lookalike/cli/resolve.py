@@ -255,8 +255,7 @@ def resolve(
             golden_by=None if files.golden is None else rules,
             seed=seed,
             run=run,
-            **keywords(basis, deciding, candidates),
-            **room,
+            **keywords(basis, deciding, candidates) | room,
         )
         groups = group_records(found, files, run)
         write(found, groups, seed, out, files, every, show, run)
